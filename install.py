@@ -516,7 +516,7 @@ def ask_clients(states: Mapping[str, str], ask: Ask) -> list[str]:
     found = [name for name, state in states.items() if state != "not found"]
     others = [name for name in states if name not in found]
     options = [*found, *others]
-    print("\nWhich chat app shall use LoreKeeper?")
+    print("\nWhich chat app should use LoreKeeper?")
     for number, name in enumerate(options, 1):
         print(f"  {number:>2}  {name}{'' if name in others else '  (found on this computer)'}")
     default = f"Enter for {', '.join(found)}" if found else "Enter for none"

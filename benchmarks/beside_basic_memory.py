@@ -4,7 +4,8 @@
 
 QUESTIONS and VAULTS are those of `notes_quality`. PYTHON is one in which basic-memory is installed, with the package of the default
 model; also with pysqlite3-binary if its own SQLite loads no extensions. Both programs get a copy of each vault and serve it over
-stdio, and each question goes to both: to LoreKeeper's `lookup_note`, and to basic-memory's `search_notes`, hybrid and by full text.
+stdio, and each question goes to both: to LoreKeeper's `lookup_note`, and to basic-memory's `search_notes`, hybrid, by meaning and
+by full text. Its least similarity is set to 0: the default, 0.55, is made for another model, and rejects all that this one finds.
 Ten results each. Counted are the questions whose answering note is first, among five and among ten, and the characters of JSON.
 """
 
@@ -98,7 +99,7 @@ def _lorekeeper(running: ExitStack, folder: Path, keys: Sequence[str]) -> dict[s
 
 
 def _basic_memory(running: ExitStack, folder: Path, keys: Sequence[str], python: str) -> dict[str, Ask]:
-    """`search_notes` over a home of its own, hybrid and by full text."""
+    """`search_notes` over a home of its own, hybrid, by meaning and by full text."""
     home = folder / "home"
     home.mkdir()
     own = os.environ | {"HOME": str(home), "BASIC_MEMORY_HOME": str(home), "BASIC_MEMORY_CONFIG_DIR": str(home)}
@@ -110,13 +111,15 @@ def _basic_memory(running: ExitStack, folder: Path, keys: Sequence[str], python:
     def search(kind: str) -> Ask:
         def ask(question: Question) -> tuple[Answer, list[str]]:
             asked = {"query": question["query"], "project": question["vault"], "page_size": CUT, "search_type": kind}
+            asked |= {} if kind == "text" else {"min_similarity": 0.0}
             answer = server.ask("search_notes", **asked, output_format="json")
             results = answer.get("result", answer)["results"]
             return answer, [result["file_path"] for result in results]
 
         return ask
 
-    return {"*basic-memory, hybrid*": search("hybrid"), "*basic-memory, full text*": search("text")}
+    kinds = {"hybrid": "hybrid", "meaning": "vector", "full text": "text"}
+    return {f"*basic-memory, {name}*": search(kind) for name, kind in kinds.items()}
 
 
 def main() -> int:

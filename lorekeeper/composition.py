@@ -20,6 +20,7 @@ from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
+from lorekeeper.vaults.shares import SharesFile
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
@@ -178,6 +179,11 @@ def registry_of(settings: Settings) -> Registry:
 def people_of(settings: Settings) -> People:
     """Who is at the table of the library of the settings."""
     return People(path_beside(settings, ".people"))
+
+
+def shares_of(settings: Settings) -> SharesFile:
+    """What the game master has shared of the vaults of the library of the settings."""
+    return SharesFile(path_beside(settings, ".shares"))
 
 
 def marks_of(settings: Settings) -> MarksFile:

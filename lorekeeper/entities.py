@@ -80,7 +80,7 @@ MAX_RECORD_BYTES = 1 << 20
 
 T = FieldType
 
-_AUDIENCE = Field(AUDIENCE, T.TEXTS, "who may see it, unless everybody sees all of it: dm, players, names")
+_AUDIENCE = Field(AUDIENCE, T.TEXTS, "who may see it, if not everyone: dm, players, names")
 
 COLLECTIONS: dict[str, Collection] = {
     c.name: replace(c, fields=(*c.fields, _AUDIENCE))
@@ -278,6 +278,39 @@ COLLECTIONS: dict[str, Collection] = {
                     longest=MAX_URI_LENGTH,
                     most=MAX_LINKS,
                 ),
+            ),
+        ),
+        Collection(
+            "characters",
+            tool="lookup_character",
+            label="character",
+            kinds=("character", "companion"),
+            text=("desc", "features", "prepared", "items", "attuned", "languages", "skills"),
+            fields=(
+                Field("player", T.TEXT, "person who plays it", ("player",), facet=True),
+                Field("classes", T.TEXTS, "class that it has levels in", ("class_key",), fold_class, facet=True),
+                Field("subclasses", T.TEXTS, "subclass that it has"),
+                Field("level", T.INTEGER, "level, all classes together", ("level_min",), facet=True),
+                Field("race", T.TEXT, "race or species", facet=True),
+                Field("background", T.TEXT, "background"),
+                Field("armor_class", T.INTEGER, "armor class"),
+                Field("hit_points", T.INTEGER, "hit point maximum"),
+                *(Field(f"speed_{kind}", T.DECIMAL, "speed in feet") for kind in terms.MOVEMENTS),
+                *(Field(sense, T.DECIMAL, "range in feet") for sense in terms.SENSES),
+                *(Field(f"passive_{skill}", T.INTEGER, f"passive {skill.capitalize()}") for skill in terms.PASSIVES),
+                *(Field(f"save_{ability}", T.INTEGER, "bonus to the saving throw") for ability in terms.ABILITIES),
+                Field("skills", T.TEXTS, "skill that it is proficient in"),
+                Field("languages", T.TEXTS, "language that it knows"),
+                Field("resistant", T.TEXTS, "damage type that it resists"),
+                Field("immune", T.TEXTS, "damage type or condition that does it no harm"),
+                Field("prepared", T.TEXTS, "spell that it can cast now, cantrips included"),
+                Field("known", T.TEXTS, "spell that it has, prepared or not"),
+                Field("spell_dc", T.INTEGER, "difficulty class of its spells"),
+                Field("features", T.TEXTS, "feature or feat that it has"),
+                Field("items", T.TEXTS, "item that it carries"),
+                Field("attuned", T.TEXTS, "item that it is attuned to"),
+                Field("conditions", T.TEXTS, "condition that it suffers from"),
+                Field("gold", T.DECIMAL, "coins, in gp"),
             ),
         ),
         Collection(
@@ -482,7 +515,7 @@ def uri_of(entity_type: str, document: str, slug: str) -> str:
 def parse_uri(uri: str) -> tuple[str, str, str]:
     """Split ``lore://type/document/slug`` into its three decoded parts; ValueError if it is not one.
 
-    A slash of the slug may stand as it is, as in ``lore://notes/my-vault/World/Skara.md``.
+    A slash of the slug needs no encoding, for example in ``lore://notes/my-vault/World/Skara.md``.
     """
     scheme, _, rest = uri.partition("://")
     parts = [unquote(p) for p in rest.split("/", 2)]

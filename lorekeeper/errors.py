@@ -14,9 +14,9 @@
     ├── SourceError                  a remote source gave an invalid answer, or none
     │   └── SourceUnavailableError   it is unreachable or busy: a later attempt may succeed
     ├── ImportFileError              a file, or an entry in it, cannot be imported
-    ├── PeopleError                  a person cannot be added to the table
+    ├── PeopleError                  a person cannot be added
     ├── TokenError                   a token does not open the library
-    │   └── StrangerError            a login is valid, but of nobody at the table
+    │   └── StrangerError            a login is valid, but the person was not added
     └── ClientFileError              the configuration of an MCP client cannot be edited
 
 The driver's own exception is always the ``__cause__``. Every message says what is wrong and what to do next.
@@ -76,7 +76,7 @@ class SourceUnavailableError(SourceError):
 
 
 class PeopleError(LoreKeeperError):
-    """A person cannot be added to the table; the message says which names can."""
+    """A person cannot be added; the message says which names can."""
 
 
 class TokenError(LoreKeeperError):
@@ -84,7 +84,7 @@ class TokenError(LoreKeeperError):
 
 
 class StrangerError(TokenError):
-    """A login is valid, but the person is not at the table, or no longer."""
+    """A login is valid, but the person was not added, or was removed."""
 
 
 class ClientFileError(LoreKeeperError):

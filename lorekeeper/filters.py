@@ -120,7 +120,7 @@ class Selection:
 
     Attributes:
         entity_type: their type.
-        conditions: all of which they meet.
+        conditions: they meet all of these.
         documents: keys of the documents they are from; None for all documents.
         prefer: keys of documents: among entities of one name, theirs come first, in this order.
     """
@@ -142,11 +142,11 @@ class Selection:
 
 
 def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """The conditions that ``filters`` stand for, checked against the declared fields of a type.
+    """The conditions of ``filters``, checked against the declared fields of a type.
 
     Keys are field names, or ``<field>_min`` / ``<field>_max`` for numbers; a list of values means any of them; None
-    means no filter. The key ``where`` stands for a text in the grammar of `lorekeeper.where`; there a field may also be
-    named as the tools' parameters are, by its singular or plural, or with a point for "_".
+    means no filter. The key ``where`` has a text in the grammar of `lorekeeper.where`. In it, a field may also have
+    the name of a tool's parameter, its singular or plural, or a point for "_".
 
     Raises:
         FilterError: unknown type or field (the message lists the known ones), or a value of the wrong type.
@@ -261,7 +261,7 @@ def _stored_values(field: Field, values: list[Any]) -> list[str | int | bool]:
 
 
 def where_text(text: object) -> str:
-    """The text of ``where``; FilterError if it is none."""
+    """The text of ``where``; FilterError if it is not valid."""
     if not isinstance(text, str):
         raise FilterError(f"where must be a text, such as {EXAMPLE}")
     return require_unicode(WHERE, text)
@@ -295,7 +295,7 @@ def _unknown_field(collection: Collection, name: str) -> str:
 def _of_test(field: Field, test: FieldTest) -> list[Condition]:
     """The conditions of a test, not negated."""
     if not test.sign and field.type is not FieldType.FLAG:
-        raise FilterError(f"{field.name} needs a value, as in {field.name}:VALUE")
+        raise FilterError(f"{field.name} needs a value: {field.name}:VALUE")
     if test.ends or test.sign in _OPERATORS:
         return _bounds(field, test)
     if field is NAME:

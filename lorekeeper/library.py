@@ -20,6 +20,7 @@ from lorekeeper.composition import (
     path_beside,
     registry_of,
     reranker_of,
+    shares_of,
     starter_record_of,
 )
 from lorekeeper.embedding import EmbeddingService
@@ -42,9 +43,11 @@ from lorekeeper.views.view import ADDED, STARTED, View
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.intake.audiences import ListedAudience
+    from lorekeeper.intake.imports import Agree
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
     from lorekeeper.vaults.marks import MarksFile
+    from lorekeeper.vaults.shares import SharesFile
     from lorekeeper.views.view_cache import Projections
 
 logger = logging.getLogger(__name__)
@@ -53,9 +56,8 @@ logger = logging.getLogger(__name__)
 class Library(View, AsyncClosing):
     """A user's library: one cache, one embedding service, search over both. Use it as an async context manager.
 
-    What it reads itself is what the game master sees; `view` gives what somebody else does.
-
-    It owns both, and the reranker: they are closed with it.
+    Its own methods read what the game master sees; `view` gives what another viewer sees. Closing the library closes the cache,
+    the embedding service and the reranker.
 
     Args:
         cache: where the entries are.
@@ -63,15 +65,16 @@ class Library(View, AsyncClosing):
         offline: never connect to the source.
         source: an Open5e server to sync with; None for a library without one.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
-        reranker: a server whose order of the best hits of a search is used; None for none.
+        reranker: a server that orders the best hits of a search; None for none.
         imports: file that remembers what imported objects gave; None for none.
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
         ready: what it is a copy of at first if it does not exist yet; None for an empty one.
         starter: records whether the starter compendium was ever loaded; None for a library that only an empty one loads it into.
         views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
-        asks: who reads where nothing else says so, as on the command line.
+        asks: who reads if nothing else identifies the viewer, for example on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
+        shares: the file with what the game master has shared of the vaults; None for none.
     """
 
     cache: LibraryCache
@@ -93,6 +96,7 @@ class Library(View, AsyncClosing):
         views: Path | None = None,
         asks: Viewer = GAME_MASTER,
         marks: MarksFile | None = None,
+        shares: SharesFile | None = None,
     ) -> None:
         super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
         self.cache = cache
@@ -108,7 +112,7 @@ class Library(View, AsyncClosing):
         self.books_file = books_file
         self.questions = Questions()
         """Those of clients, which `keep_fresh` lets go first."""
-        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks)
+        self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks, shares)
         self._imports = imports
         self._filling = asyncio.Lock()
         self._ready = ready
@@ -144,10 +148,11 @@ class Library(View, AsyncClosing):
             views=path_beside(settings, ".views"),
             asks=settings.viewer,
             marks=marks_of(settings),
+            shares=shares_of(settings),
         )
 
     def view(self, viewer: Viewer | None = None) -> View:
-        """What somebody sees of the library: by default who the settings say.
+        """What a viewer sees of the library: by default the viewer of the settings.
 
         Raises:
             ConfigError: the library has no place for what players see.
@@ -179,35 +184,39 @@ class Library(View, AsyncClosing):
 
     async def import_paths(
         self,
-        paths: Iterable[Path],
+        paths: Iterable[Path | bytes],
         *,
         document: str | None = None,
         audience: ListedAudience | None = None,
         dry_run: bool = False,
         start: Progress | None = None,
         progress: Progress | None = None,
+        agree: Agree | None = None,
     ) -> ImportReport:
         """Import files and folders. What cannot be read is reported; everything else is stored.
 
         Args:
-            paths: files or folders of Open5e JSON, JSON lines (also .gz), OrcBrew packs, or our own JSON.
+            paths: files and folders of the supported formats; bytes are text that was pasted.
             document: key of the document to file everything under; each entry's own by default.
-            audience: "dm" keeps everything for the game master, "players" opens what is not marked itself; by default what the
-                library keeps secret stays so.
+            audience: "dm" keeps everything for the game master, "players" opens what is not marked itself; by default secret
+                entries stay secret.
             dry_run: read and count only.
             start: called with the bytes of the files to read; pipes count as none.
             progress: called, for each further batch, with the bytes of the files that it was read from.
+            agree: is given all that was read, and says whether it is to be stored; without it entries are stored as they are read.
 
         Raises:
             ImportFileError: a path does not exist.
         """
         from lorekeeper.intake.imports import FileImport
+        from lorekeeper.intake.pasted import as_files
 
         report = ImportReport()
         with report.measured(self.embedding):
             files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
             try:
-                await files.run(list(paths), document, audience, start, progress)
+                async with as_files(paths, report) as on_disk:
+                    await files.run(on_disk, document, audience, start, progress, agree)
             finally:
                 self.cache.given.clear()
         self.searcher.documents.forget()
@@ -309,10 +318,10 @@ class Library(View, AsyncClosing):
             await self.load_starter()
 
     async def load_starter(self, *, notes: bool = False, **callbacks: Any) -> ImportReport:
-        """Load the starter compendium that ships with the package: with its own vectors if the model is not to be had now.
+        """Load the starter compendium of the package: with its own vectors if the model is not available now.
 
         Args:
-            notes: whether the campaign notes of the demo come along; no library of a user's has them.
+            notes: whether to load the campaign notes of the demo too; no user's library has them.
             callbacks: as for `import_paths`.
         """
         try:
@@ -350,7 +359,7 @@ class Library(View, AsyncClosing):
         """Bring the library up to date with Open5e; see `Syncer.run`.
 
         Args:
-            types: entity types, all by default; the documents always come along.
+            types: entity types, all by default; documents are always synced.
             documents: keys of the documents to sync, all by default.
             step: called with the progress.
 

@@ -72,7 +72,7 @@ def parse_orders(
     """The order that a text names, for each type; None for `RELEVANCE`, and if there is no text.
 
     A text is "name", "newest", "random" or a number field by any of its names, as "cr" or "speed.fly", with "asc" or "desc"
-    after it to say in which direction. Types that do not have the field are ordered by name.
+    after it to say in which direction; a minus sign before it is "desc". Types that do not have the field are ordered by name.
 
     Args:
         types: the entity types.
@@ -84,6 +84,8 @@ def parse_orders(
         FilterError: no type has an order of this name; the message lists those there are, or the types that have it.
     """
     name, *direction = (text or "").casefold().split() or [RELEVANCE]
+    if name.startswith("-"):
+        name, direction = name[1:], ["desc", *direction]
     if name == RELEVANCE and not direction:
         return None
     if len(direction) > 1 or not set(direction) <= _DIRECTIONS.keys():

@@ -101,7 +101,7 @@ class EntityCache(AsyncClosing):
             progress: called with the number of further entities stored.
 
         Raises:
-            EntityError: one cannot be stored, for want of a name or by a field of the wrong type; nothing is stored then.
+            EntityError: one cannot be stored, because it has no name, or a field of the wrong type; nothing is stored then.
         """
         checked = await asyncio.to_thread(_entities, entities, entity_type)
         return await self._cache.store_entities(checked, entity_type, progress)
@@ -225,10 +225,10 @@ class EntityCache(AsyncClosing):
 class MilvusCache(EntityCache):
     """A cache in Milvus: an embedded library in a folder, or on a server. See `EntityCache` for its methods.
 
-    Beside the folder are files whose names begin with its name, and ``vectors.db``, the vectors that were computed before.
+    Next to the folder are files whose names begin with its name, and ``vectors.db``, the embedding cache.
 
     Args:
-        path: the folder, or the address of a server, as in ``http://127.0.0.1:19530``.
+        path: the folder, or the address of a server, such as ``http://127.0.0.1:19530``.
         embedding: makes the vectors: the name or folder of a model, a provider, or an `EmbeddingService`, which is not closed with
             the cache; by default the model of LOREKEEPER_EMBEDDING_MODEL.
         collections: the types of entity that it holds; by default those of 5e, `COLLECTIONS`.

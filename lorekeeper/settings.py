@@ -176,12 +176,12 @@ Networks = Annotated[tuple[str, ...], BeforeValidator(_networks)]
 
 
 class Settings(BaseModel):
-    """Every setting; the variable of ``x`` is ``LOREKEEPER_X``. Empty variables count as not set, but for `LITERAL` ones."""
+    """Every setting; the variable of ``x`` is ``LOREKEEPER_X``. Empty variables count as not set, except `LITERAL` ones."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     cache_backend: Annotated[str, AfterValidator(_backend)] = Field(
-        default="milvus", description="where entities are kept"
+        default="milvus", description="where entries are stored"
     )
     milvus_db_path: LibraryPath = Field(default=HOME / "milvus.db", description="folder of the embedded library")
     milvus_uri: str | None = Field(
@@ -199,48 +199,42 @@ class Settings(BaseModel):
         default=None, max_length=500, description="text before queries instead of the model's own"
     )
     passage_prefix: str | None = Field(default=None, max_length=500, description="the same before passages")
-    rerank_url: str | None = Field(default=None, description="a reranker's address: its order of the best hits is used")
+    rerank_url: str | None = Field(default=None, description="address of a reranker that orders the best hits")
     rerank_model: str | None = Field(default=None, description="its model")
     rerank_api_key: str | None = Field(default=None, description="its key")
     open5e_base_url: WebAddress = Field(default="https://api.open5e.com", description="Open5e server to sync with")
-    cache_ttl_days: float = Field(
-        default=30.0, gt=0, le=36500, description="days after which what was synced counts as stale"
-    )
-    background_sync: bool = Field(default=True, description="bring what is stale up to date while nobody asks")
+    cache_ttl_days: float = Field(default=30.0, gt=0, le=36500, description="days after which synced entries are stale")
+    background_sync: bool = Field(default=True, description="refresh stale entries while the server is idle")
     http_token: str | None = Field(
         default=None, description="the game master's bearer token for 'serve --transport http'"
     )
     oauth_issuer: Annotated[str, AfterValidator(_issuer)] | None = Field(
         default=None,
-        description="who issues the access tokens, or signs the assertions, with which people log in over HTTP",
+        description="issuer of the access tokens or assertions with which people log in over HTTP",
     )
-    oauth_audience: str | None = Field(default=None, description="as what these tokens name this library")
+    oauth_audience: str | None = Field(default=None, description="audience of these tokens: how they name this library")
     oauth_trust_email: bool = Field(
-        default=False, description="e-mail addresses count also if tokens do not say that they are verified"
+        default=False, description="accept e-mail addresses that tokens do not mark as verified"
     )
     trusted_proxies: Networks = Field(
-        default=(), description="addresses or networks of proxies that say who has logged in, separated by commas"
+        default=(), description="addresses or networks of proxies that log people in, separated by commas"
     )
-    public_hosts: Hosts = Field(
-        default=(), description="further names under which this server is reached, separated by commas"
-    )
+    public_hosts: Hosts = Field(default=(), description="further host names of this server, separated by commas")
     rate_limit: Annotated[str, AfterValidator(_rate)] = Field(
         default="100/minute",
         description="requests of a person over HTTP in a second, minute, hour or day; 0: any number",
     )
-    rate_burst: int = Field(default=20, ge=0, le=10_000, description="of these in a second; what exceeds it waits")
+    rate_burst: int = Field(default=20, ge=0, le=10_000, description="how many of them at once; further ones wait")
     audit_log: LibraryPath | None = Field(default=None, description="file to which a line for each request is written")
     offline: bool = Field(default=False, description="never touch the network")
     edition: Annotated[str, AfterValidator(_edition)] | None = Field(
-        default=None, description="whose entries come first: 2014, 2024, a5e, black-flag, or document keys, in order"
+        default=None, description="what ranks first: 2014, 2024, a5e, black-flag, or document keys, in order"
     )
     vaults: LibraryPaths = Field(
         default=(), description="folders of Markdown notes to search too, separated as PATH is"
     )
     marks: LibraryPath | None = Field(default=None, description="file of your own words for what is secret")
-    view: Annotated[str, _one_of(ROLES)] = Field(
-        default="dm", description="who asks where no token says so: dm or player"
-    )
+    view: Annotated[str, _one_of(ROLES)] = Field(default="dm", description="who asks if no token says so: dm or player")
     person: str | None = Field(default=None, max_length=500, description="the player's names, separated by commas")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="how much is logged, on stderr"
@@ -265,7 +259,7 @@ class Settings(BaseModel):
 
     @property
     def viewer(self) -> Viewer:
-        """Who asks where no token says so."""
+        """Who asks if no token identifies the caller."""
         if self.view == DM:
             return GAME_MASTER
         person, *characters = (name.strip() for name in (self.person or "").split(","))
@@ -327,7 +321,7 @@ def _check_together(settings: Settings) -> None:
     """ConfigError if settings contradict each other."""
     if settings.embedding_provider == "http" and not settings.embedding_url:
         raise ConfigError(
-            f"{PREFIX}EMBEDDING_PROVIDER=http needs {PREFIX}EMBEDDING_URL, as in http://127.0.0.1:8080/v1"
+            f"{PREFIX}EMBEDDING_PROVIDER=http needs {PREFIX}EMBEDDING_URL, for example http://127.0.0.1:8080/v1"
         )
     if settings.person and settings.view == DM:
         raise ConfigError(f"{PREFIX}PERSON is the name of a player: set {PREFIX}VIEW=player too, or leave it out")

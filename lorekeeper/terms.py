@@ -72,6 +72,9 @@ MOVEMENTS = ("walk", "fly", "swim", "climb", "burrow")
 
 SENSES = ("darkvision", "blindsight", "tremorsense", "truesight")
 
+PASSIVES = ("perception", "insight", "investigation")
+"""The skills of which sheets have passive values."""
+
 SIZES = ("tiny", "small", "medium", "large", "huge", "gargantuan", "titanic")
 
 _TYPES = {

@@ -1,8 +1,9 @@
-"""Checks of the source that ruff and mypy cannot express: the plan of the rooms, third-party imports, and honest tests.
+"""Checks that ruff and mypy cannot express: the plan of the rooms, third-party imports, honest tests, and plain English.
 
     python -m scripts.lint [ROOT]
 
-A line per fault, ``file:line: what``, and exit status 1 if there is any. The plan is `scripts/rooms.toml`. Nothing is imported.
+A line per fault, ``file:line: what``, and exit status 1 if there is any. The plan is `scripts/rooms.toml`, and `scripts/prose.py`
+checks what users read. Nothing of the package is imported.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
+
+from scripts import prose
 
 PLAN = Path(__file__).with_name("rooms.toml")
 SHARED = {f"random.{name}" for name in ("random", "choice", "sample", "randrange", "randbytes", "shuffle", "uniform")}
@@ -220,7 +223,9 @@ def faults(root: Path, plan: str) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    found = list(faults(Path(arguments[0] if arguments else "."), PLAN.read_text("utf-8")))
+    root = Path(arguments[0] if arguments else ".")
+    house = prose.House.read(prose.WORDS.read_text("utf-8"))
+    found = [*faults(root, PLAN.read_text("utf-8")), *prose.faults(root, house)]
     print(*found, sep="\n", end="\n" if found else "")
     return bool(found)
 

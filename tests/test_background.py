@@ -408,7 +408,7 @@ async def test_freshness_says_what_is_stale_under_way_and_failing(library):
     assert said().startswith("2 lists, all read within 30 days, the oldest on 20")
     age(source)
     assert "2 of 2 lists were read more than 30 days ago (documents, spells; the oldest on 20" in said()
-    assert "'lorekeeper serve' brings them up to date" in said()
+    assert "'lorekeeper serve' refreshes them" in said()
     assert "LOREKEEPER_BACKGROUND_SYNC is 0, so only 'lorekeeper sync open5e'" in said(background=False)
     assert "LOREKEEPER_OFFLINE is set, so only" in said(offline=True)
     state = state_of(library)

@@ -39,6 +39,7 @@ PAGES = {
     "vault": "/books/drowned-bells",
     "sessions": "/sessions",
     "recent": "/recent",
+    "adding an entry": "/paste",
     "topics": "/topics",
     "dossier": "/topics?q=maudlin",
     "spells of a class": "/spells/wizard",
@@ -113,6 +114,31 @@ def test_several_entries_go_on_one_sheet_as_cards(window):
     text = " ".join(sheet.extract_text() for sheet in sheets).casefold()
     assert [name for name in names if name.replace("-", " ") not in text] == []
     assert len(sheets) <= 2
+
+
+PASTED = """Fen Lantern
+Tiny undead, neutral
+Armor Class 14
+Hit Points 9 (2d4 + 4)
+Speed 0 ft., fly 30 ft. (hover)
+STR DEX CON INT WIS CHA
+1 (-5) 18 (+4) 14 (+2) 6 (-2) 12 (+1) 11 (+0)
+Challenge 1/2 (100 XP)
+Glow. The lantern sheds light.
+"""
+
+
+def test_an_entry_is_added_without_scripts(window):
+    opened = window(**PHONE, java_script_enabled=False)
+    page = opened.page
+    page.goto("/books")
+    page.get_by_role("link", name="Add an entry").click()
+    page.get_by_label("Text").fill(PASTED)
+    page.get_by_role("button", name="Show what is read").click()
+    assert "9 (2d4 + 4)" in page.get_by_label("What was read").inner_text()
+    page.get_by_role("button", name="Store it").click()
+    page.get_by_role("link", name="Fen Lantern").click()
+    assert page.url.endswith("/entries/creatures/homebrew/fen-lantern")
 
 
 def test_pages_have_a_twin_in_json(origin):

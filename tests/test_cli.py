@@ -171,7 +171,8 @@ def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, 
                 shown += part
         out, _ = process.communicate(timeout=SECONDS)
     assert report(out)["stored"] == len(SAMPLES)
-    assert b"Importing" in shown
+    assert b"Reading" in shown
+    assert b"Embedding" in shown
     size = f"{(tmp_path / 'shelf.jsonl').stat().st_size / 1000:.1f}"
     assert f"{size}/{size} kB".encode() in shown
 

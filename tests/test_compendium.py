@@ -129,7 +129,7 @@ def test_every_kind_of_element_gives_its_entry(reed_book):
                 "concentration": True,
                 "casting_time": "action",
                 "range": 60,
-                "classes": ("bard", "druid"),
+                "classes": ("bard",),
                 "components": ("verbal", "somatic", "material"),
                 "material_cost": 5,
                 "duration": 10,
@@ -308,6 +308,19 @@ def test_lists_of_classes_in_other_files_are_merged_into_their_spell(tmp_path, o
     assert (sum(report.skipped.values()), report.failed) == (2, [])
 
 
+def test_a_spell_of_a_subclass_is_not_on_the_list_of_its_class(tmp_path):
+    listed = "Fighter (Eldritch Knight), Wizard, Artificer (Revisited) (UA), Psion (Marsh Press), School: Evocation"
+    (spell,), _ = read(written(tmp_path / "a.xml", LISTS.format(WHISPER.replace("Druid", listed))))
+    assert spell.fields["classes"] == ("wizard", "psion")
+    assert spell.data["archetype"] == "Fighter (Eldritch Knight), Artificer (Revisited) (UA)"
+
+
+@pytest.mark.parametrize(("lacking", "level"), [("", 1), ("<level>1</level>", 0), ("<time>1 action</time>", 1)])
+def test_a_whole_spell_without_a_level_is_a_cantrip(tmp_path, lacking, level):
+    (spell,), _ = read(written(tmp_path / "a.xml", LISTS.format(WHISPER.replace(lacking, ""))))
+    assert spell.fields["level"] == level
+
+
 def test_a_list_of_classes_never_replaces_a_spell_and_one_without_its_spell_is_counted(tmp_path):
     other = WHISPER_IS_FOR.format("Bard").replace("Marsh Whisper", "Song of Elsewhere")
     entities, report = read(written(tmp_path / "a.xml", LISTS.format(WHISPER + WHISPER_IS_FOR.format("Bard") + other)))
@@ -325,8 +338,9 @@ def test_the_edition_at_the_end_of_names_is_that_of_the_document(tmp_path):
     assert (book.type, book.slug, book.fields["game_system"]) == ("documents", "marsh", "5th edition 2024")
     assert (spell.name, spell.slug, spell.document, spell.fields["classes"]) == (
         *("Marsh Whisper", "marsh-whisper", "marsh"),
-        ("wizard", "druid"),
+        ("wizard",),
     )
+    assert spell.data["archetype"] == "Druid (Circle of Mud)"
     both, _ = read(written(tmp_path / "Marsh.xml", LISTS.format(new + WHISPER)))
     assert [(e.document, e.slug) for e in both if e.type == "spells"] == [
         ("marsh-2024", "marsh-whisper"),

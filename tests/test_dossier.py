@@ -104,6 +104,22 @@ async def test_a_word_that_only_phrases_have_is_not_said_to_be_in_what_is_shown(
     assert shown
     assert not any("strahd" in json.dumps(dict(entity.data)).lower() for entity in shown)
     assert dossier.note == "Nothing shown here has a word of 'Strahd': it is what is nearest in meaning."
+    assert {part.title for part in dossier.parts} <= {"Nearest in meaning", "Stat blocks and rules"}
+    assert not lines_of(dossier, "links to", "linked from")
+
+
+async def test_notes_are_only_near_to_a_word_that_book_entries_alone_have(tmp_path):
+    gate = note("Gate.md", "Gate", "location", {"": "An iron gate before the crypt of a count who drinks blood."})
+    rule = make("counts", "Counts in a crypt, as Zarovitch was, drink blood.", type="rules", kind="rule", name="Counts")
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([gate], "notes")
+        await opened.cache.store_entities([rule], "rules")
+        dossier = await opened.topic("zarovitch")
+        known = await opened.topic("crypt")
+    titles = {line.entity.name: part.title for part in dossier.parts for line in part.lines}
+    assert titles == {"Gate": "Nearest in meaning", "Counts": "Stat blocks and rules"}
+    assert "Nothing under 'Nearest in meaning' has a word of 'zarovitch'" in (dossier.note or "")
+    assert "What it is" in [part.title for part in known.parts]
 
 
 async def test_of_something_unknown_it_says_so_and_suggests_names(library):

@@ -13,7 +13,14 @@ import pytest_asyncio
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.encounters.asked import Difficulty, parse_difficulty, parse_monster, parse_party, singulars
+from lorekeeper.encounters.asked import (
+    Difficulty,
+    parse_difficulty,
+    parse_monster,
+    parse_monsters,
+    parse_party,
+    singulars,
+)
 from lorekeeper.encounters.proposals import xp_of
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.library import Library
@@ -63,6 +70,21 @@ def test_other_parties_are_refused_with_the_forms(party):
 )
 def test_numbers_of_monsters_may_be_words(text, parsed):
     assert parse_monster(text) == parsed
+
+
+@pytest.mark.parametrize(
+    ("texts", "parsed"),
+    [
+        (["1 young green dragon, 4 kobolds"], [(1, "young green dragon"), (4, "kobolds")]),
+        (["goblin x5, bugbear"], [(5, "goblin"), (1, "bugbear")]),
+        (["3 wolves and an ogre; two worgs", "hag"], [(3, "wolves"), (1, "ogre"), (2, "worgs"), (1, "hag")]),
+        (["2 orcs, and 1 orog"], [(2, "orcs"), (1, "orog")]),
+        (["Archon, Ursan", "3 Ooze, Sinkhole"], [(1, "Archon, Ursan"), (3, "Ooze, Sinkhole")]),
+        (["Sand and Bone Golem"], [(1, "Sand and Bone Golem")]),
+    ],
+)
+def test_a_text_may_have_several_kinds_of_monsters(texts, parsed):
+    assert parse_monsters(texts) == parsed
 
 
 def test_the_head_of_a_name_with_of_is_in_the_plural():

@@ -138,6 +138,20 @@ async def test_monsters_are_rated_by_number_name_and_edition(library):
     assert "seed" not in newer.structured
 
 
+@pytest.mark.parametrize("text", ["3 goblins, fen wolf", "goblin x3 and fen wolf", "three goblins; a fen wolf"])
+async def test_a_text_of_several_kinds_is_rated_whole(library, text):
+    answer = await plan(library.view(), party="4x3", rules="2014", monsters=text)
+    assert [(m["count"], m["name"]) for m in monsters_of(answer)] == [(1, "Fen Wolf"), (3, "Goblin")]
+
+
+async def test_a_name_with_a_comma_is_one_creature(library):
+    comma = creature("Goblin, Fen", OLD, challenge_rating=1, type="humanoid")
+    await library.cache.store_entities([comma], "creatures")
+    answer = await plan(library.view(), party="4x3", rules="2014", monsters="2 goblin, fen")
+    await library.cache.delete_entities("creatures", [comma.identity])
+    assert [(m["count"], m["name"]) for m in monsters_of(answer)] == [(2, "Goblin, Fen")]
+
+
 async def test_what_the_edition_lacks_is_said_once_for_several_monsters(library):
     answer = await plan(library.view(), party="4x3", rules=2024, monsters=["fen wolf", "harpy"])
     assert {monster["document"] for monster in monsters_of(answer)} == {OLD}

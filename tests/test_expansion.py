@@ -20,12 +20,6 @@ def test_only_whole_words_are_expanded():
     assert expanded_keywords(["an acrobat with a crown"]).alternatives == ()
 
 
-def test_synonyms_are_for_keywords_only():
-    query = expanded_keywords(["a spell for a mage"])
-    assert (query.words, query.alternatives) == (("spell", "mage"), ("wizard",))
-    assert "wizard" not in expanded_text("a spell for a mage")
-
-
 def test_alternatives_leave_out_the_words_of_the_query_and_those_without_meaning():
     query = expanded_keywords(["aoe effect"])
     assert (query.words, query.alternatives) == (("aoe", "effect"), ("area",))
@@ -33,9 +27,9 @@ def test_alternatives_leave_out_the_words_of_the_query_and_those_without_meaning
 
 def test_a_query_of_very_many_words_is_cut():
     words = [f"w{number}" for number in range(2 * MAX_WORDS)]
-    assert expanded_keywords([" ".join([*words, "mage"])]) == KeywordQuery(tuple(words[:MAX_WORDS]))
-    few = expanded_keywords([" ".join(["mage", "ko", *words[: MAX_WORDS - 3]])])
-    assert few.alternatives == ("wizard",)
+    assert expanded_keywords([" ".join([*words, "aoo"])]) == KeywordQuery(tuple(words[:MAX_WORDS]))
+    few = expanded_keywords([" ".join(["aoo", "ko", *words[: MAX_WORDS - 3]])])
+    assert few.alternatives == ("opportunity",)
     assert len(few.any) == MAX_WORDS
 
 

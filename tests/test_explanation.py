@@ -61,10 +61,10 @@ async def test_ranks_and_scores_are_those_of_each_side_alone(library):
 async def test_shares_tell_where_a_score_comes_from(library):
     best, *others = (await explained(library, QUERY)).results
     assert {retriever: round(side.share, 2) for retriever, side in best.sides.items()} == {
-        "semantic": 0.2,
-        "keyword": 0.8,
+        "semantic": 0.52,
+        "keyword": 0.48,
         "name": 0.0,
-    }, "first on both sides: the weights of a lexical query"
+    }, "first on both sides: their weights, that of the nearest phrase with meaning's"
     named = (await explained(library, replace(QUERY, text="gill song"))).results[0]
     assert (named.sides["name"].rank, named.sides["name"].score) == (1, 1.0)
     assert named.sides["name"].share > 0.8
@@ -81,6 +81,15 @@ async def test_the_words_that_were_searched_for_are_told_with_related_ones(libra
     assert (keywords.embedded, keywords.found["semantic"], keywords.weights) == ((), 0, {"keyword": 1.0})
     meaning = await explained(library, replace(QUERY, mode="semantic"))
     assert (meaning.words, meaning.found["keyword"], meaning.weights) == ((), 0, {"semantic": 1.0})
+
+
+async def test_the_stages_that_changed_something_are_listed_and_every_result_says_why(library):
+    asked = replace(QUERY, text="a spell that does not need concentration, below the waves", types=["spells", "rules"])
+    stages = {stage.name: stage.changed for stage in (await explained(library, asked)).stages}
+    assert stages["retrieve"].startswith("4 by meaning")
+    explanation = await explained(library, replace(QUERY, text="gill song"))
+    assert explanation.results[0].why.startswith("its name is the query's, 1st by meaning")
+    assert all(result.why for result in explanation.results)
 
 
 async def test_entries_like_another_are_explained_too(library):

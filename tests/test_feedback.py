@@ -9,9 +9,8 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.feedback import NEAREST, WORDS, shared_words, telling
+from lorekeeper.search.feedback import NEAREST, WORDS, shared_words, telling, with_raised_notes
 from lorekeeper.search.fusion import FUSED_BY_SCORE
-from lorekeeper.search.raised import with_raised_notes
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.shelves import BOOKS, LEAST, NOTES, shelves
 from tests.support.entities import make
@@ -93,7 +92,7 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
 def weights(near_notes: Sequence[float], near_books: Sequence[float], words: Sequence[tuple[str, float]] = ()):
     """Weights of notes and books for a query."""
     nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
-    found = shelves(nearest, words, lexical=False)
+    found = shelves(nearest, words)
     return found[NOTES].weight, found[BOOKS].weight
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from lorekeeper.search.fusion import (
     FUSED_BY_SCORE,
-    LEXICAL_WEIGHTS,
     WEIGHTS,
     FusedHit,
     Shelf,
@@ -139,14 +138,6 @@ def test_nothing_gives_nothing():
     assert fused() == []
 
 
-def test_a_lexical_query_follows_the_keywords():
-    semantic, keyword = [("near", 0.9), ("x", 0.1)], [("worded", 9.0), ("near", 6.0)]
-    assert fused(semantic, keyword)[0].key == "near"
-    shelf = Shelf("books", LEXICAL_WEIGHTS)
-    lexical = fuse(semantic, keyword, [], group=alone, preference=lambda key: key, shelf=lambda _: shelf)
-    assert lexical[0].key == "worded"
-
-
 def test_shelves_are_ranked_by_themselves_and_weighed_against_each_other():
     semantic = [("b1", 0.9), ("b2", 0.8), ("n1", 0.4), ("b3", 0.3), ("n2", 0.2)]
     keyword = [("n2", 90.0), ("n1", 60.0), ("b2", 3.0), ("b1", 2.0)]
@@ -172,9 +163,9 @@ def with_phrases(semantic: Any, keyword: Any, phrases: Any) -> dict[str, FusedHi
 def test_phrases_as_near_as_the_passages_change_no_order(semantic, keyword):
     plain = with_phrases(semantic, [], {})
     assert list(with_phrases(semantic, [], dict(semantic))) == list(plain)
-    assert with_phrases(semantic, keyword, {}) == {
-        hit.key: hit for hit in fuse(semantic, keyword, [], group=alone, preference=str, tail=False)
-    }
+    without = Shelf("books", BOOK.shares)
+    hits = fuse(semantic, keyword, [], group=alone, preference=str, shelf=lambda _: without, tail=False)
+    assert with_phrases(semantic, keyword, {}) == {hit.key: hit for hit in hits}, "what has none is weighed as what has"
 
 
 def test_of_equal_entries_the_one_with_the_nearer_phrase_comes_first():
@@ -200,4 +191,4 @@ def test_an_entry_without_phrases_keeps_its_similarity():
 def test_what_meaning_and_keywords_weigh_with_phrases_is_the_whole():
     assert sum(BOOK.shares.values()) == pytest.approx(1.0)
     assert BOOK.shares["semantic"] == pytest.approx(0.2 + 0.8 * WEIGHTS["semantic"])
-    assert Shelf("books", LEXICAL_WEIGHTS).shares == LEXICAL_WEIGHTS
+    assert Shelf("books", WEIGHTS).shares == WEIGHTS

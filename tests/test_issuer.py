@@ -101,8 +101,8 @@ async def test_an_issuer_that_verifies_all_addresses_without_saying_so_can_be_tr
         ({"aud": AUDIENCE + "/"}, "Audience"),
         ({"iss": "https://other.example.com"}, "issuer"),
         ({"iss": None}, "iss"),
-        ({"email": None, "sub": None}, "names nobody"),
-        ({"email_verified": False, "sub": None}, "names nobody"),
+        ({"email": None, "sub": None}, "names no person"),
+        ({"email_verified": False, "sub": None}, "names no person"),
     ],
 )
 async def test_a_token_that_is_signed_but_not_for_this_library_now_is_refused(issuer, verifier, claims, why):

@@ -39,9 +39,9 @@ def spell(number: int, name: str, text: str) -> Entity:
     )
 
 
-def write(store: SqliteStore, entities: Sequence[Entity]) -> None:
+def write(store: SqliteStore, entities: Sequence[Entity], entity_type: str = "spells") -> None:
     chunked = [(each, passages(each)[:1]) for each in entities]
-    store.write("spells", chunked, np.eye(len(entities), 8, dtype=np.float32), "model")
+    store.write(entity_type, chunked, np.eye(len(entities), 8, dtype=np.float32), "model")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,30 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     write(opened, [spell(number, *each) for number, each in enumerate(zip(names, texts, strict=True))])
     yield opened
     opened.close()
+
+
+def note(vault: str, number: int, text: str) -> Entity:
+    return replace(spell(number, f"Note {number}", text), type="notes", kind="note", document=vault, fields={})
+
+
+VAULT = ["boat boat", "boat cave", "boat dune", "boat east", "cave fire", "boat fire"]
+
+
+def test_a_vault_ranks_alike_whatever_else_the_library_has(tmp_path: Path) -> None:
+    """No word counts nothing in it, and its words are no rarer or commoner for other vaults."""
+    mine = [note("mine", number, text) for number, text in enumerate(VAULT)]
+    scores = []
+    for name, others in {"alone": [], "beside": [note("other", number, "boat cave") for number in range(40)]}.items():
+        opened = SqliteStore(tmp_path / name / "cache.db", lambda entity: entity.fields)
+        write(opened, [*mine, *others], "notes")
+        asked = Selection("notes", documents=("mine",))
+        hits = opened.rank_keyword(asked, KeywordQuery(("boat", "cave")), 10)
+        scores.append({hit.identity: pytest.approx(hit.score, rel=0.1) for hit in hits})
+        fed = opened.word_scores("notes", ["boat"], {each.identity for each in mine}, lambda counts, total: counts)
+        assert min(fed.values()) > 0.1
+        opened.close()
+    assert scores[0] == {identity: score.expected for identity, score in scores[1].items()}
+    assert len(scores[0]) == len(VAULT)
 
 
 def bm25(store: SqliteStore, expression: str | None) -> dict[Identity, float]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import prose
 from scripts.lint import faults
 
 PLAN = """
@@ -100,3 +101,69 @@ def test_a_test_that_can_fail_is_not_reported(body, tmp_path):
 def test_a_plan_that_leads_upward_is_found(tmp_path):
     upward = PLAN.replace('text = "ground"', 'text = "ground search"')
     assert found(tmp_path, upward) == ["scripts/rooms.toml:1: text would import search, which is not above it"]
+
+
+# --- English ----------------------------------------------------------------------------------------------------------
+
+WORDS = """
+[sentences]
+longest = 12
+usual = 11
+[texts]
+public = ["lorekeeper/library.py"]
+data = ["lorekeeper/words/"]
+pages = ["README.md"]
+[instead]
+"told" = "'informed'"
+"""
+
+PLAIN = {
+    "README.md": "# Told\n\nIt finds notes.\n\n```\ntold to him\n```\n\n| a | b |\n|---|---|\n| words | `told` and more words |\n",
+    "lorekeeper/library.py": '"""What it does."""\ndef open():\n    """Open it at once."""\n    raise E(f"{x} is no file")',
+    "lorekeeper/cli/main.py": '"""A docstring that was told to nobody."""\nSQL = "told"\nMANY = "one two"\n',
+    "lorekeeper/words/list.py": 'MARKS = ["what she was told by him"]',
+}
+
+
+def english(folder: Path, **changes: str) -> list[str]:
+    for name, text in {**PLAIN, **changes}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return list(prose.faults(folder, prose.House.read(WORDS)))
+
+
+def test_plain_english_has_no_fault(tmp_path):
+    assert english(tmp_path) == []
+
+
+LONG = "it has one two three four five six seven eight nine ten eleven twelve"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("lorekeeper/cli/main.py", '\nraise E("he was told so")', "2: 'told': write 'informed'"),
+        ("lorekeeper/cli/main.py", 'x = f"{he} was told {what} so"', "1: 'told'"),
+        ("lorekeeper/cli/main.py", f'help="{LONG}"', "1: a sentence of 14 words, at most 12"),
+        ("lorekeeper/library.py", 'def open():\n    """Open what was told."""', "1: 'told'"),
+        ("lorekeeper/library.py", f'class A:\n    """{LONG}."""', "1: a sentence of 14 words"),
+        ("README.md", "# A\n\nSo it\nwas told.\n", "3: 'told'"),
+        ("README.md", f"| a | b |\n|---|---|\n| x | {LONG} |\n", "1: a sentence of 14 words"),
+    ],
+)
+def test_a_planted_fault_of_language_is_found(tmp_path, name, text, what):
+    found = english(tmp_path, **{name: text})
+    assert [fault for fault in found if fault.startswith(f"{name}:{what}")]
+
+
+def test_too_many_long_sentences_are_found_together(tmp_path):
+    words = "This sentence of the page has exactly twelve words in it today. "
+    assert "a tenth of the sentences has more than" not in " ".join(english(tmp_path))
+    assert any("a tenth of the sentences" in fault for fault in english(tmp_path, **{"README.md": words * 20}))
+
+
+def test_the_declared_modules_exist():
+    root = prose.WORDS.parents[1]
+    house = prose.House.read(prose.WORDS.read_text("utf-8"))
+    assert [path for path in (*house.public, *house.data) if not (root / path).exists()] == []
+    assert all(list(root.glob(pattern)) for pattern in house.pages)

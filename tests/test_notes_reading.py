@@ -103,10 +103,37 @@ def test_aliases_are_in_headings_and_file_names_too(path, text, aliases):
         ("npcs/README.md", "text", "note"),
         ("Session 12.md", "text", "session"),
         ("misc/x.md", "text", "note"),
+        ("Places/x.md", "---\ntype: entity\nsubtype: npc\n---\n", "npc"),
+        ("Places/x.md", "---\ntype: entity\n---\n", "location"),
+        ("misc/x.md", "---\ntype: entity\n---\n", "entity"),
+        ("21_Orte/x.md", "text", "location"),
+        ("Personajes/x.md", "text", "npc"),
+        ("x.md", "---\ntipo: x\ntags: [entiteit/plaats]\n---\n", "location"),
+        ("Postacie/x.md", "text", "npc"),
+        ("11_Sitzungen/03 - Eulenturm.md", "text", "session"),
+        ("Session Prep/Session 12.md", "text", "prep"),
+        ("05---planning/arc two.md", "text", "prep"),
+        ("Sessions/Session 12 prep.md", "---\ntype: session\n---\n", "prep"),
+        ("Planetary Sessions/Session 12.md", "text", "session"),
     ],
 )
 def test_a_kind_is_from_front_matter_tags_or_folders(path, text, kind):
     assert read(text, path).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        ("11_Sitzungen/03 - Eulenturm.md", 3),
+        ("Sessions/007 The Well.md", 7),
+        ("Sessions/2024-10-09 The Well.md", None),
+        ("Sesiones/Sesión 4.md", 4),
+        ("Session Prep/12 - The Well.md", None),
+        ("People/03 - Mira.md", None),
+    ],
+)
+def test_the_leading_number_in_a_folder_of_sessions_is_the_sessions(path, number):
+    assert read("She rows over the water.", path).session == number
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ SPELLS, CREATURES = COLLECTIONS["spells"], COLLECTIONS["creatures"]
         ("CR asc", Order(CREATURES.field("challenge_rating"))),
         ("hit.points", Order(CREATURES.field("hit_points"), descending=True)),
         ("hp  desc", Order(CREATURES.field("hit_points"), descending=True)),
+        ("-HP", Order(CREATURES.field("hit_points"), descending=True)),
+        ("-name", Order(descending=True)),
         ("newest", Order(documents=("new", "old"))),
         ("random", Order(seed=7)),
         ("relevance", None),
@@ -37,6 +39,7 @@ def test_levels_and_prices_begin_with_the_smallest():
     assert parse_orders(["equipment"], "cost desc") == {
         "equipment": Order(COLLECTIONS["equipment"].field("cost"), True)
     }
+    assert parse_orders(["equipment"], "-cost") == parse_orders(["equipment"], "cost desc")
     declared = {field.name for collection in COLLECTIONS.values() for field in collection.fields if field.type.ordered}
     assert declared >= ASCENDING
 
@@ -61,6 +64,7 @@ def test_help_lists_orders_that_exist():
         (["spells"], "school", r"unknown order: 'school'"),
         (["spells"], "level down", r"asc or desc"),
         (["spells"], "level asc desc", r"asc or desc"),
+        (["spells"], "-level asc", r"asc or desc"),
         (["spells"], "relevance desc", r"unknown order"),
     ],
 )

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from html import unescape
+from pathlib import Path
 
 import httpx
 import pytest
+from starlette.requests import Request
 
+from lorekeeper.audience import GAME_MASTER, Viewer
+from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
+from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.search import highlighted
-from lorekeeper.server.page.site import POLICY
+from lorekeeper.server.page.site import POLICY, may_add
 from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
-from tests.support.libraries import sample_library
+from tests.support.libraries import open_library, sample_library
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -199,3 +205,128 @@ async def test_a_test_that_is_being_typed_is_not_called_wrong_yet(client):
     typing = {"hx-request": "true", "hx-target": "results", "hx-trigger": "q"}
     page = (await client.get("/", params={"q": "level>=a"}, headers=typing)).text
     assert 'class="note"' not in page
+
+
+# --- adding an entry ---------------------------------------------------------------------------------------------------
+
+OWN = {"sec-fetch-site": "same-origin"}
+
+SIREN = """Reed Siren
+Medium fey, chaotic neutral
+Armor Class 13
+Hit Points 38 (7d8 + 7)
+Speed 30 ft., swim 40 ft.
+STR DEX CON INT WIS CHA
+10 (+0) 16 (+3) 12 (+1) 11 (+0) 13 (+1) 18 (+4)
+Challenge 2 (450 XP)
+Actions
+Claw. Melee Weapon Attack: +5 to hit, reach 5 ft., one target. Hit: 6 (1d6 + 3) slashing damage.
+"""
+
+
+@asynccontextmanager
+async def adding(tmp_path: Path, viewer: Viewer | None = None) -> AsyncIterator[tuple[httpx.AsyncClient, Library]]:
+    """A client of a library without entries."""
+    async with open_library(tmp_path, backend="sqlite") as library, gateway(library, viewer) as client:
+        yield client, library
+
+
+async def paste(client: httpx.AsyncClient, text: str, **fields: str) -> httpx.Response:
+    return await client.post("/paste", data={"text": text, **fields}, headers=OWN)
+
+
+async def confirmed(client: httpx.AsyncClient, text: str, **fields: str) -> httpx.Response:
+    """What comes of storing what was shown."""
+    page = (await paste(client, text, **fields)).text
+    key = re.findall(r'name="shown" value="(\w+)"', page)[0]
+    return await paste(client, text, **fields, shown=key, do="store")
+
+
+async def siren(library: Library) -> list[Entity]:
+    return await library.cache.get_entities("creatures", name_folded="reed siren")
+
+
+async def test_pasted_text_is_shown_before_it_is_stored(tmp_path):
+    async with adding(tmp_path) as (client, library):
+        text = f"Page 12\r\n{SIREN.replace(chr(10), chr(13) + chr(10))}"
+        for fields in ({}, {"do": "store"}, {"do": "store", "shown": "0" * 32}):
+            page = unescape((await paste(client, text, **fields)).text)
+            assert '<dd dir="auto">38 (7d8 + 7)</dd>' in page
+            assert "not understood: Page 12" in page
+            assert "Creature · new" in page
+            assert await siren(library) == []
+        stored = await confirmed(client, text)
+        assert (stored.status_code, stored.headers["cache-control"]) == (200, "no-store")
+        (found,) = await siren(library)
+        assert (found.uri, found.fields["hit_points"]) == ("lore://creatures/homebrew/reed-siren", 38)
+        assert 'href="/entries/creatures/homebrew/reed-siren"' in stored.text
+        assert (await client.get("/entries/creatures/homebrew/reed-siren")).status_code == 200
+
+
+async def test_only_what_was_shown_is_stored(tmp_path):
+    async with adding(tmp_path) as (client, library):
+        key = re.findall(r'name="shown" value="(\w+)"', (await paste(client, SIREN)).text)[0]
+        for changed in ({"text": SIREN.replace("38", "99")}, {"text": SIREN, "secret": "1"}):
+            page = await client.post("/paste", data={**changed, "shown": key, "do": "store"}, headers=OWN)
+            assert "What was read" in page.text
+            assert await siren(library) == []
+
+
+async def test_pasting_again_renews_an_entry_and_keeps_it_secret(tmp_path):
+    async with adding(tmp_path) as (client, library):
+        await confirmed(client, SIREN, secret="1")
+        assert "in homebrew already, just so" in (await paste(client, SIREN)).text
+        again = SIREN.replace("38 (7d8 + 7)", "45 (7d8 + 14)")
+        assert "takes the place of the entry of this name" in (await paste(client, again)).text
+        assert "renewed" in (await confirmed(client, again)).text
+        (found,) = await siren(library)
+        assert (found.fields["hit_points"], found.fields["audience"]) == (45, ("dm",))
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "reason"),
+    [
+        ("", 400, "no text"),
+        ("Dear all, we meet on Friday.", 422, "no creature, spell or magic item was found"),
+        ("x" * 20_001, 413, "longer than 20,000 characters"),
+        ("<compendium><spell><name>Fog</name></spell></compendium>", 422, "with nothing but a name"),
+        (HOSTILE, 422, "no creature"),
+    ],
+)
+async def test_what_cannot_be_added_is_refused_with_a_reason(tmp_path, text, status, reason):
+    async with adding(tmp_path) as (client, library):
+        response = await paste(client, text, do="store")
+        assert response.status_code == status
+        assert reason in unescape(re.findall(r'role="alert".*?</div>', response.text, re.DOTALL)[0])
+        assert "<img src=x" not in response.text
+        assert await library.cache.documents() == {}
+
+
+async def test_players_and_other_sites_add_nothing(tmp_path):
+    async with adding(tmp_path, Viewer.player()) as (client, library):
+        assert (await client.get("/paste")).status_code == 404
+        assert (await paste(client, SIREN)).status_code == 404
+        assert "/paste" not in (await client.get("/books")).text
+    async with adding(tmp_path) as (client, library):
+        assert "/paste" in (await client.get("/books")).text
+        assert (await client.get("/paste")).status_code == 200
+        as_player = await client.post("/paste", data={"text": SIREN}, headers={**OWN, "cookie": "lorekeeper_as=player"})
+        assert as_player.status_code == 404
+        for site in ({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil"}, {}):
+            assert (await client.post("/paste", data={"text": SIREN}, headers=site)).status_code == 403
+        assert await library.cache.documents() == {}
+
+
+@pytest.mark.parametrize(
+    ("scope", "may"),
+    [
+        ({"client": ("127.0.0.1", 1)}, True),
+        ({"client": ("::1", 1)}, True),
+        ({"client": ("192.0.2.7", 1)}, False),
+        ({"client": ("127.0.0.1", 1), PROXIED: True}, False),
+        ({"client": None}, False),
+        ({"client": ("127.0.0.1", 1), VIEWER: Viewer.player()}, False),
+    ],
+)
+async def test_entries_are_added_on_the_machine_of_the_server_alone(scope, may):
+    assert may_add(Request({"type": "http", VIEWER: GAME_MASTER, **scope})) is may

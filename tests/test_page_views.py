@@ -17,13 +17,15 @@ from lorekeeper.people.person import Person
 from tests.support.gateway import gateway
 from tests.support.pages import addresses, without_switch
 from tests.support.secret_vaults import NAMES, NOUNS, secret_vault
-from tests.support.vaults import vault_library
+from tests.support.vaults import vault_library, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ANA = Person("Ana", "player", ("Ana", "Bo"), "x", 0)
 
 COOKIE = "lorekeeper_as"
+
+OWN = {"sec-fetch-site": "same-origin"}
 
 FEW_PAGES, MANY_PAGES = 12, 150
 """Pages that are read beside those to start at, for a quick look and for a thorough one."""
@@ -168,3 +170,37 @@ async def test_the_choice_only_ever_narrows(master: httpx.AsyncClient, player: h
     shown = (await master.get(PAGE, headers=cookie)).text
     assert ("lich" in shown) == (chosen == "")
     assert chosen == "" or without_switch(shown) == before
+
+
+async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_players_will_see(tmp_path: Path) -> None:
+    text = "# Skara\n\nA keep in the reeds.\n\n## GM Notes\n\nThe cellar is open.\n\n- **Final twist**: it floats\n"
+    plain = "# Inn\n\nSecretly it is a trap.\n\nAle is cheap.\n"
+    vault = write(tmp_path / "saga", {"Skara.md": text, "Inn.md": plain})
+    page, uri = "/share?uri=lore://notes/saga/Inn.md", "lore://notes/saga/Inn.md"
+    async with campaign(tmp_path / "library", vault) as library, AsyncExitStack() as stack:
+        everyone = [ANA]
+        master = await stack.enter_async_context(gateway(library, GAME_MASTER, players=lambda: everyone))
+        player = await stack.enter_async_context(gateway(library, Viewer.player()))
+        shown = (await master.get("/share?uri=lore://notes/saga/Skara.md")).text
+        assert "A keep in the reeds" in shown
+        assert "The cellar is open" not in shown
+        shown = (await master.get(page)).text
+        assert "Secretly it is a trap" in shown.split("What they will see")[0]
+        note = "/entries/notes/saga/Inn.md"
+        assert (await player.get(note)).status_code == 404
+        for who in (player, master):
+            sent = await who.post("/share", data={"uri": uri, "do": "share"}, headers={"sec-fetch-site": "cross-site"})
+            assert sent.status_code in (403, 404)
+        assert (await player.post("/share", data={"uri": uri, "do": "share"}, headers=OWN)).status_code == 404
+        assert (await player.get(page)).status_code == 404
+        assert (await player.get(note)).status_code == 404
+        assert (await master.post("/share", data={"uri": uri, "do": "fix"}, headers=OWN)).status_code == 303
+        seen = (await player.get(note)).text
+        assert "Ale is cheap" in seen
+        assert "trap" not in seen
+        assert "/share" not in seen
+        assert "/share?uri=" in (await master.get(note)).text
+        assert (await master.post("/share", data={"uri": uri, "do": "keep"}, headers=OWN)).status_code == 303
+        assert (await player.get(note)).status_code == 404
+        stranger = await master.post("/share", data={"uri": uri, "do": "share", "with": "Eve"}, headers=OWN)
+        assert stranger.status_code == 400

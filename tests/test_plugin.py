@@ -377,7 +377,7 @@ async def test_maintenance_says_which_types_of_other_programs_it_leaves_alone(ba
         await cache.store_entities(SPELLS, "spells")
     env = environment(tmp_path, CACHE_BACKEND=backend)
     done = run_lorekeeper(tmp_path, "doctor", env=env)
-    assert "besides, 2 ships of another program, which are not examined" in " ".join(done.stdout.split())
+    assert "also 2 ships of another program, which are not examined" in " ".join(done.stdout.split())
     done = run_lorekeeper(tmp_path, "backup", str(tmp_path / "all.zip"), env=env)
     assert "Left out: 2 ships, which only the program that declares them can read." in " ".join(done.stdout.split())
     if backend == "milvus":
@@ -387,9 +387,7 @@ async def test_maintenance_says_which_types_of_other_programs_it_leaves_alone(ba
         with closing(sqlite3.connect(path)) as c, c:
             c.execute("UPDATE spells SET record = x'00' WHERE slug = 'ember-veil'")
     done = run_lorekeeper(tmp_path, "repair", env=env)
-    assert "Still there, and not in the library: 2 ships, which another program declares." in " ".join(
-        done.stdout.split()
-    )
+    assert "Not moved: 2 ships, which another program declares." in " ".join(done.stdout.split())
     (aside,) = [other for other in tmp_path.glob(f"{path.name}.damaged*") if not other.name.endswith(".keywords")]
     async with cls(aside, collections=[SHIPS]) as cache:
         assert await cache.get_entities("ships") == [ALBATROSS, PETREL]

@@ -178,6 +178,7 @@ async def test_what_is_nowhere_by_all_its_words_is_said_to_be_only_near(tmp_path
                 "Who's fighting on land?",
                 "a ship fight on land",
                 "what is a mount",
+                "what is a sea fight on land",
             )
         }
     together = "No entry has 'ship', 'fight' and 'land' together; these are the nearest in meaning."

@@ -14,6 +14,7 @@ from lorekeeper.normalize import normalize
 from lorekeeper.normalize.again import fields_again
 from lorekeeper.render.lean import lean
 from lorekeeper.render.pages import markdown
+from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.answers import entity_answer
 from lorekeeper.text.evidence import evidence
 from lorekeeper.text.excerpts import snippet
@@ -79,6 +80,29 @@ def test_the_rest_of_a_type_line_is_no_alignment():
 def test_a_comparison_does_not_compare_invented_alignments():
     compared = differences([creature("bfrd", alignment="chaotic evil"), creature("srd-2014", alignment="unaligned")])
     assert "chaotic" not in repr(compared.facts)
+
+
+def test_bonuses_that_are_all_listed_as_zero_are_not_printed_unless_the_scores_say_so():
+    scores = dict.fromkeys(("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma"), 10)
+    zero = {
+        "saving_throws": dict.fromkeys(scores, 0),
+        "skill_bonuses": dict.fromkeys(("arcana", "stealth", *scores), 0),
+    }
+    horse = everywhere(creature(ability_scores=scores | {"strength": 16}, **zero))
+    assert "16 (+3)" in horse
+    assert not any(word in horse for word in ("Saving Throws", "Skills", "Arcana"))
+    assert "Saving Throws" in everywhere(creature(ability_scores=scores, **zero))
+    stated = {"saving_throws": {"dexterity": 2}, "skill_bonuses": {"stealth": 4}}
+    assert "Dex +2" in everywhere(creature(ability_scores=scores | {"strength": 16}, **stated))
+
+
+def test_a_table_in_one_line_is_a_table_that_can_be_rolled_on():
+    rows = "| d4 | What it does | |----|:---| | 1 | It runs: 1, north; or 2, south.| | 2–4 | It waits. |"
+    text = f"It rolls as below. {rows} Then it ends."
+    assert len(tables_of(creature(actions=[action(text)]))) == 1
+    apart = markdown(creature(actions=[action(text)]))
+    assert "| 1 | It runs: 1, north; or 2, south. |\n| 2–4 | It waits. |" in apart
+    assert "Then it ends." in apart
 
 
 def test_medium_or_small_is_said_whole_and_found_as_both():

@@ -67,7 +67,7 @@ COMMANDS = [
     ["doctor"],
     ["recent"],
     ["edition"],
-    ["topic", "Maudlin", "Fetch"],
+    ["topic", "Maudlin", "Fetch", "--limit", "10"],
     ["show", "fireball"],
     ["show", LORE],
     ["show", "no such thing as this one here, which nobody has ever written down in any of the books"],
@@ -229,6 +229,16 @@ def test_a_hit_leads_to_its_entry(screen):
     assert screen(*command[1].split()).returncode == 0
 
 
+def test_a_dossier_fits_a_terminal_and_leads_to_its_entry(screen):
+    found = screen("topic", "Maudlin", "Fetch")
+    assert len(found.stdout.splitlines()) <= LINES - 2
+    assert unbroken(found.stdout) == []
+    assert found.stdout.splitlines()[1].startswith("Maudlin Fetch")
+    command = re.search(r"^Read it: lorekeeper (show \S+)$", found.stdout, re.MULTILINE)
+    assert command
+    assert screen(*command[1].split()).returncode == 0
+
+
 @pytest.mark.alike(2)
 @pytest.mark.parametrize(
     "words",
@@ -238,6 +248,7 @@ def test_a_hit_leads_to_its_entry(screen):
         ["demon"],
         ["fireball", "--limit", "1"],
         "how does grappling work".split(),
+        "help me out of a grapple".split(),
     ],
 )
 def test_words_that_are_no_command_are_searched_for(screen, words):

@@ -12,7 +12,7 @@ import pytest
 from lorekeeper.audience import GAME_MASTER
 from lorekeeper.errors import CacheError, TokenError
 from lorekeeper.people.registry import People
-from lorekeeper.people.sessions import LINK_SECONDS, MOST, SECONDS, Sessions, answer
+from lorekeeper.people.sessions import INVITATION_SECONDS, LINK_SECONDS, MOST, SECONDS, Sessions, answer
 from lorekeeper.people.tokens import digest
 
 MASTER = "a word that somebody chose"
@@ -130,6 +130,34 @@ def test_a_link_holds_once_and_for_five_minutes(people, sessions, monkeypatch):
         sessions.redeem(old.encode())
 
 
+def test_a_link_for_a_person_signs_in_that_person_once(people, sessions, monkeypatch):
+    ana, _ = people.add("Ana", "player", ["Kaelen"])
+    earlier, link = sessions.link(ana), sessions.link(ana)
+    with pytest.raises(TokenError):
+        sessions.redeem(earlier.encode())
+    opened = sessions.redeem(link.encode())
+    assert opened.viewer.person == "Ana"
+    assert not opened.viewer.sees_all
+    assert owner(sessions, opened.key) == "Ana"
+    with pytest.raises(TokenError):
+        sessions.redeem(link.encode())
+    assert link not in written(people)
+    replaced = sessions.link(ana)
+    people.rotate("Ana")
+    with pytest.raises(TokenError, match="new token"):
+        sessions.redeem(replaced.encode())
+    gone = sessions.link(people.everyone()[0])
+    people.remove("Ana")
+    with pytest.raises(TokenError, match="not at the table"):
+        sessions.redeem(gone.encode())
+    bo, _ = people.add("Bo", "player")
+    late = sessions.link(bo)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + INVITATION_SECONDS + 1)
+    with pytest.raises(TokenError):
+        sessions.redeem(late.encode())
+
+
 def test_a_link_is_used_once_however_many_try_at_the_same_time(people, sessions):
     link = sessions.link().encode()
 
@@ -172,7 +200,7 @@ def test_who_reads_the_file_answers_a_challenge(sessions):
 )
 def test_a_damaged_file_is_an_error_that_says_what_to_do(people, sessions, content):
     people.file.with_name(f"{people.file.name}.sessions").write_text(content)
-    with pytest.raises(CacheError, match="everybody signs in again"):
+    with pytest.raises(CacheError, match="all people sign in again"):
         sessions.owner(b"key")
     with pytest.raises(CacheError):
         sessions.link()

@@ -98,7 +98,7 @@ async def test_the_process_that_has_the_library_open_is_named(tmp_path):
     backend.open()
     try:
         seen = library_status(settings_of(tmp_path, "milvus"))
-        assert f"Process {seen.process} has it open" in said(seen)
+        assert f"Process {seen.process} has the library open" in said(seen)
     finally:
         backend.close()
     assert library_status(settings_of(tmp_path, "milvus")).process is None

@@ -13,6 +13,8 @@ from random import Random
 import pytest
 
 from lorekeeper.composition import people_of
+from lorekeeper.notes.shares import NOTE, TAG
+from lorekeeper.vaults.shares import SharesFile, kept, shared
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
 from tests.support.serving import http_server
@@ -39,6 +41,8 @@ SECRET = (
 )
 """A note that keeps its word from players: as a whole, in a section, in a callout, and by having no mark."""
 
+UNMARKED = SECRET[-1]
+
 
 @dataclass
 class Table:
@@ -46,6 +50,7 @@ class Table:
 
     Attributes:
         folder: of the vault.
+        shares: what is shared of it beside its marks.
         address: of the server.
         token: a player's.
         kept: since when a word is secret, on the monotonic clock.
@@ -56,6 +61,7 @@ class Table:
     """
 
     folder: Path
+    shares: SharesFile
     address: str
     token: str
     kept: dict[str, float] = field(default_factory=dict)
@@ -75,11 +81,25 @@ class Table:
             name = chance.choice(NOTES)
             number += 1
             word = f"zq{number:06}"
+            if chance.random() < 0.5:
+                self.share(name, word, chance)
+                continue
             save(self.folder / f"{name}.md", PUBLIC.format(name, word))
             self.ended.wait(chance.uniform(0, 0.3))
             save(self.folder / f"{name}.md", chance.choice(SECRET).format(name, word))
             self.kept[word] = time.monotonic()
             self.ended.wait(chance.uniform(0, 0.2))
+
+    def share(self, name: str, word: str, chance: Random) -> None:
+        """Share a note without a mark, by itself or by its tag, and keep it again."""
+        kind, shared_as = chance.choice([(NOTE, f"{name}.md"), (TAG, name.lower())])
+        save(self.folder / f"{name}.md", f"{UNMARKED.format(name, word)}\n#{name.lower()}\n")
+        self.shares.edit(lambda rows: shared(rows, "harbour", kind, shared_as))
+        self.ended.wait(chance.uniform(0.1, 0.4))
+        self.shares.edit(lambda rows: kept(rows, "harbour", kind, shared_as))
+        self.kept[word] = time.monotonic()
+        self.ended.wait(chance.uniform(0, 0.2))
+        self.shares.edit(lambda _: [])  # the note has no mark, and is secret without any decision
 
     def ask(self, wire: Wire) -> None:
         """Search and read, over and over."""
@@ -118,7 +138,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     assert added.returncode == 0, added.stderr
     token = people_of(settings(milvus_db_path=folder / "milvus.db")).add("Ana", "player")[1]
     with http_server(folder, RATE_LIMIT="0") as url:
-        yield Table(vault, url.removesuffix("/mcp"), token)
+        yield Table(vault, SharesFile(folder / "milvus.db.shares"), url.removesuffix("/mcp"), token)
 
 
 @pytest.mark.parametrize("client", [RestWire, HttpWire], ids=["rest", "http"])

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import WHERE, named_field, parse_filters
-from lorekeeper.search.query import check
+from lorekeeper.search.query import check, types_with
 from lorekeeper.search.typed import Typed, typed, with_test, without_test
 from lorekeeper.search.typed_names import called
 from lorekeeper.search.typed_parts import MAX_TYPED, written
-from lorekeeper.search.types import types_with
 from tests.support.examples import examples
 
 TITLES = {"srd-2014": "5e 2014 Rules", "srd-2024": "5e 2024 Rules", "tob": "Tome of Beasts", "my-book": "my-book"}

@@ -82,18 +82,18 @@ def test_people_read_the_same(command, vault):
     status, out, err = command("vault", "add", str(vault), "--exclude", "Latin.md")
     assert status == 0
     assert "5 notes, " in out
-    assert "passed over: excluded 1, a template 1" in out
+    assert "Skipped: excluded 1, a template 1" in out
     assert "front matter" in err
-    assert "in step; 5 notes" in command("vault", "list")[1]
+    assert "up to date; 5 notes" in command("vault", "list")[1]
     status, out, _ = command("vault", "check")
     assert status == 1
-    assert "dangling (1): leads nowhere" in out
+    assert "broken links (1): there is no such note" in out
     for name in ("Broken.md", "Loose.md", "Skara.md", "South/Lake.md"):
         (vault / name).unlink()
     assert command("vault", "sync")[0] == 0
     assert command("vault", "check")[:2] == (0, "No problems found in 2 notes.\n")
     assert "vault vault: " in " ".join(command("doctor")[1].split())
-    assert "the files of the vaults" in " ".join(command("backup", "b.zip")[1].split())
+    assert "The files of the vaults" in " ".join(command("backup", "b.zip")[1].split())
 
 
 def test_ambiguous_names_are_listed(command, tmp_path):

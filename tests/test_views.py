@@ -19,6 +19,7 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
+from lorekeeper.normalize import normalize
 from lorekeeper.server import resources
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import Settings
@@ -43,13 +44,14 @@ async def library_of(
         open_cache(settings, embedding), embedding, offline=True, vaults=registry, views=folder / "library.views"
     )
     async with library:
-        await library.cache.store_entities(homebrew, "spells")
+        for entity_type in ("spells", "characters"):
+            await library.cache.store_entities([e for e in homebrew if e.type == entity_type], entity_type)
         await library.vaults.sync()
         yield library
 
 
 def homebrew(random: Random, viewer: Viewer) -> tuple[list[Entity], list[Entity]]:
-    """Random spells, some of them secret, and those of them that the viewer sees, as if nothing were said of who does."""
+    """Random spells and characters, some of them secret, and what the viewer sees of them, as if nothing were said of who does."""
     spells, seen = [], []
     for number in range(12):
         audience = random.choice((None, ("dm",), (PLAYERS,), ("ana", "bo")))
@@ -61,7 +63,30 @@ def homebrew(random: Random, viewer: Viewer) -> tuple[list[Entity], list[Entity]
         spells.append(spell if audience is None else replace(spell, fields={**spell.fields, "audience": audience}))
         if audience is None or any(who == PLAYERS or who in viewer.names for who in audience):
             seen.append(spell)
-    return spells, seen
+    characters = [character(random, number) for number in range(5)]
+    for each in characters:
+        people = each.fields.get("audience")
+        if not isinstance(people, tuple) or not viewer.names.isdisjoint(people):
+            seen.append(replace(each, fields={n: value for n, value in each.fields.items() if n != "audience"}))
+    return [*spells, *characters], seen
+
+
+def character(random: Random, number: int) -> Entity:
+    """A character of somebody, its player's own or shared with all."""
+    (made,) = normalize(
+        {
+            "collection": "characters",
+            "kind": "character",
+            "name": f"{random.choice(NAMES)} {number}",
+            "document": "own",
+            "player": random.choice(("Ana", "Bo", "Cem")),
+            "level": number + 1,
+            "prepared": [f"{random.choice(NOUNS)} ward 3"],
+            "languages": [random.choice(("elvish", "orc"))],
+            **random.choice(({}, {}, {"audience": "players"}, {"audience": "dm"})),
+        }
+    )
+    return made
 
 
 def calls(random: Random) -> list[tuple[str, dict[str, Any]]]:
@@ -84,6 +109,12 @@ def calls(random: Random) -> list[tuple[str, dict[str, Any]]]:
         ("lookup_spell", {"semantic_query": f"a {what}", "limit": 20}),
         ("lookup_spell", {"name": f"{what} ward", "level_max": 2}),
         ("lookup_creature", {"semantic_query": f"a {what}", "limit": 20}),
+        ("lookup_character", {"semantic_query": f"{who} of the {what}", "limit": 20}),
+        ("lookup_character", {"where": "languages:elvish", "order": "level desc", "limit": 20}),
+        ("lookup_character", {"player": random.choice(("ana", "bo")), "detail": "full"}),
+        ("search_lore", {"query": f"what can {who} prepare", "limit": 5}),
+        ("get_entity", {"uri": f"lore://characters/own/{who.lower()}-3"}),
+        ("plan_encounter", {"party": "the table", "monsters": [f"2 {what} beast"]}),
         ("lookup_creature", {"name": f"{what} beast", "detail": "full"}),
         ("lookup_creature", {"order": "name", "limit": 50}),
         ("lookup_rule", {"semantic_query": f"a {what}", "limit": 20}),

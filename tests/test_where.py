@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.filters import Condition, named_field, parse_filters, without_bound
-from lorekeeper.search.types import types_with
+from lorekeeper.search.query import types_with
 from lorekeeper.where import MAX_LENGTH
 from tests.support.examples import examples
 

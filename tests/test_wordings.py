@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cli.render import hit_lines
+from lorekeeper.cli.hits import Hits, hit_lines
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import FilterError
 from lorekeeper.library import Library
 from lorekeeper.search.query import MAX_WORDINGS, Query
-from lorekeeper.search.wordings import by_meaning, described, found_by
+from lorekeeper.search.wordings import described, found_by
 from lorekeeper.server.answers import page_content, page_text
 from lorekeeper.server.tools import all_tools
 from lorekeeper.text.evidence import read
@@ -94,27 +94,6 @@ async def test_a_name_among_the_wordings_is_found_by_its_name(library):
     page = await library.search(asked("something about flames", "ember hand"))
     assert (page.results[0].entity.slug, page.results[0].match) == ("ember-hand", "name")
     assert page.results[0].wording == "ember hand"
-
-
-@pytest.mark.parametrize(
-    ("wordings", "searched_for"),
-    [
-        (["Ember-Hand", "floats like a cork"], ["floats like a cork", "Ember-Hand", "floats like a cork"]),
-        (["floats like a cork", "grow gills"], ["floats like a cork", "grow gills"] * 2),
-        (["ember hand", "wave walk"], ["ember hand", "wave walk"]),
-        (["ember hand"], ["ember hand"]),
-    ],
-)
-async def test_by_meaning_a_name_among_the_wordings_counts_half_of_what_others_do(library, wordings, searched_for):
-    assert await by_meaning(library.cache, ["creatures", "spells"], wordings) == searched_for
-
-
-async def test_what_is_like_a_name_does_not_hide_what_the_other_wordings_find(library):
-    other = make("ember-palm", "Ember, hand: an ember in a hand.", name="Ember Palm")
-    await library.cache.store_entities([other], "spells")
-    page = await library.search(asked("body floats like a cork under the surface", "ember hand", mode="semantic"))
-    found = [result.entity.slug for result in page.results]
-    assert found.index("cork-skin") < found.index("ember-palm")
 
 
 @pytest.mark.parametrize(("name", "named"), [("embr hand", True), ("amber land", False)])
@@ -209,7 +188,7 @@ def test_an_entry_is_described_by_its_facts_and_by_parts_of_all_its_text():
 
 async def test_a_terminal_shows_which_wording_found_a_result(library):
     page = await library.search(asked(*WORDINGS))
-    lines = [line.plain for line in hit_lines(page.results, 120)]
+    lines = [line.plain for line in hit_lines(Hits.of(page).hits, 120)]
     assert "  found by: never sinks under the surface" in lines
 
 

@@ -1,4 +1,4 @@
-"""What a cache backend must do, and what our own search needs of it besides. One contract suite runs over all of them."""
+"""What a cache backend must do, and what our own search needs in addition. One contract suite runs over all of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Ranked(NamedTuple):
     Attributes:
         identity: (document, slug).
         name: the entry's name; in keyword searches of embedded and SQLite libraries with its aliases, `ALIASES_BETWEEN` them.
-        score: as in `Hit`.
+        score: that of `Hit`.
         passage: the text that matched best, "" if it is not known.
         section: heading that passage stands under, "" for the main text.
         complete: whether the entry has all words of the query, or of one of its wordings; of keyword searches only.
@@ -142,14 +142,15 @@ class CacheProtocol(Protocol):
 
     A package offers one by an entry point of the group ``lorekeeper.cache_backends``: a function of `Settings` and an
     `EmbeddingService` that returns a cache, which must open nothing before its first use. LOREKEEPER_CACHE_BACKEND chooses it by
-    the entry point's name. What our own search needs besides (`SearchCache`) is derived from these methods, more slowly.
-    `lorekeeper.testing.CacheContract` tests that a backend does what is said here.
+    the entry point's name. What our own search needs in addition (`SearchCache`) is derived from these methods, more slowly.
+    `lorekeeper.testing.CacheContract` tests a backend against this description.
 
-    All methods are coroutines, but for `iterate`; none may block the event loop. A ``document`` is one key, several (any of
+    All methods except `iterate` are coroutines; none may block the event loop. A ``document`` is one key, several (any of
     them), or None for all. Filters are keyword arguments as `filters.parse_filters` reads them, and apply before any limit;
-    `select_entities` applies them to entities in memory. Errors are LoreKeeper's, with the driver's as their cause: every method
-    may raise CacheError; those that take an entity type or filters FilterError; those that need vectors EmbeddingError. A failure
-    is never an empty list. What is stored has been checked before: entities have a key, and their fields are declared.
+    `select_entities` applies them to entities in memory. Errors are LoreKeeper's, with the driver's as their cause. Every method
+    may raise CacheError. Methods with an entity type or filters may raise FilterError, and those that need vectors
+    EmbeddingError. A failure is never an empty list. What is stored has been checked before: entities have a key, and their
+    fields are declared.
     """
 
     async def store_entities(
@@ -157,7 +158,7 @@ class CacheProtocol(Protocol):
     ) -> int:
         """Store entities of one type with their vectors; entities of equal identity are replaced.
 
-        When it returns, all of them survive the end of the process. Of several with one identity the last is kept.
+        When it returns, all of them survive the end of the process. Of several with one identity the last is stored.
         Returns how many were stored. ``progress`` is called with the number of further entities stored.
         """
         ...
@@ -374,8 +375,8 @@ def _wrong(entity: Entity, entity_type: str) -> Iterator[str]:
 class SearchCache(AsyncClosing):
     """What our own search needs of a cache: a `CacheProtocol`, which documents its methods, with more operations.
 
-    Its methods check their arguments, and say which operation is asked for. What that does is in `call`, which each layer has one
-    of: threads around a store (`async_cache.ThreadedCache`), an index on this machine for another package's backend
+    Its methods check their arguments and name an operation. Each layer carries it out in its `call`: threads around a store
+    (`async_cache.ThreadedCache`), an index next to another package's backend
     (`completed.CompletedCache`), and views (`views.view_cache.ViewCache`).
 
     Attributes:
@@ -529,7 +530,7 @@ class SearchCache(AsyncClosing):
         """How near the query is to the nearest shipped phrase of each entry, by cosine similarity.
 
         Args:
-            query: as in `rank_semantic`.
+            query: see `rank_semantic`.
             names: types and names of the entries; those without phrases are left out of the answer.
         """
         return await self.call(PHRASES, None, query, names)
@@ -550,7 +551,7 @@ class SearchCache(AsyncClosing):
     async def rank_beginnings(
         self, entity_type: str, text: str, document: Documents = None, **filters: Any
     ) -> list[Ranked]:
-        """The entities whose names a user may be typing, best first: the last word of the text may go on.
+        """The entities whose names a user may be typing, best first: the last word of the text may be unfinished.
 
         All its words are in the name, the last one as the beginning of a word. The score is a share, 0 to 1: names that begin
         with the text come first, among these the shortest.

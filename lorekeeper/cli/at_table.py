@@ -9,13 +9,26 @@ from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
-from lorekeeper.cli.command import DOCUMENT, DONE, FAILED, JSON, TYPE, Call, Commands, argument, entry_of
+from lorekeeper.cli.command import (
+    DOCUMENT,
+    DONE,
+    FAILED,
+    JSON,
+    TYPE,
+    Call,
+    Commands,
+    JsonObject,
+    answers,
+    argument,
+    entry_of,
+)
 from lorekeeper.cli.terminal import show
 from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
 
 if TYPE_CHECKING:
+    from lorekeeper.library import Library
     from lorekeeper.rolling.dice import Dice
     from lorekeeper.server.answers import Answer
     from lorekeeper.views.view import View
@@ -33,18 +46,16 @@ _NO_SIDES = re.compile(r"(\d+)\s*[dD]")
 
 @commands.add(
     "roll",
-    "roll on a table of an entry, or throw dice",
+    "roll dice, or roll on a table of an entry",
     argument(
         "what",
         nargs="+",
         metavar="DICE_NAME_OR_URI",
-        help="dice, as in 2d6+3; else the name or uri of an entry with a table",
+        help="dice such as 2d6+3, or the name or uri of an entry with a table",
     ),
-    argument(
-        "--table", metavar="NAME", help="the one table to roll on, by name or number (default: each of the entry's)"
-    ),
-    argument("--times", type=int, default=1, metavar="N", help=f"how often, 1 to {MAX_TIMES} (default: 1)"),
-    argument("--seed", type=int, metavar="N", help="to roll the same again"),
+    argument("--table", metavar="NAME", help="name or number of one table (default: all tables of the entry)"),
+    argument("--times", type=int, default=1, metavar="N", help=f"number of rolls, 1 to {MAX_TIMES} (default: 1)"),
+    argument("--seed", type=int, metavar="N", help="repeat the roll with this seed"),
     TYPE,
     DOCUMENT,
     JSON,
@@ -90,36 +101,43 @@ def _dice(text: str) -> Dice | None:
 
 @commands.add(
     "spells",
-    "list the spells of a class over all books, or those that a subclass brings",
-    argument("name", metavar="CLASS", help="name of a class or subclass"),
+    "list a class's spells from all books, or a subclass's extra spells",
+    argument("name", nargs="+", metavar="CLASS", help="name of a class or subclass"),
     DOCUMENT,
-    argument("--markdown", action="store_true", help="print Markdown, to print or keep"),
+    argument("--markdown", action="store_true", help="print Markdown, for a printer or a file"),
     JSON,
-    examples=("lorekeeper spells wizard --document srd-2014", 'lorekeeper spells "Life Domain" --markdown'),
+    examples=("lorekeeper spells wizard --document srd-2014", "lorekeeper spells life domain --markdown"),
 )
 async def spells(call: Call) -> int:
     """List spells by level; FAILED if there is no such class or subclass."""
     from lorekeeper.cli.page import print_markdown
-    from lorekeeper.spell_lists import spell_list
 
     arguments = call.arguments
-    async with call.library() as library:
-        view = library.view()
-        await view.refresh()
-        order = await view.searcher.documents.order()
-        listed = await spell_list(view.cache, order, arguments.name, arguments.document)
-    call.show(listed.content(), lambda: print_markdown(listed.markdown(), markdown=arguments.markdown))
+    found = await call.answer(listed_spells, {"name": " ".join(arguments.name), "documents": arguments.document})
+    call.show(found["content"], lambda: print_markdown(found["markdown"], markdown=arguments.markdown))
     return DONE
+
+
+@answers
+async def listed_spells(library: Library, question: JsonObject) -> JsonObject:
+    """The spells of a class, as content and as Markdown."""
+    from lorekeeper.spell_lists import spell_list
+
+    view = library.view()
+    await view.refresh()
+    order = await view.searcher.documents.order()
+    listed = await spell_list(view.cache, order, question["name"], question["documents"])
+    return {"content": listed.content(), "markdown": listed.markdown()}
 
 
 @commands.add(
     "compare",
-    "show what differs between two to four entries, or between all versions of one name",
+    "show what differs between two to four entries, or between all versions of one",
     argument(
         "entry",
         nargs="+",
         metavar="URI_OR_NAME",
-        help="the entries, each a uri or a name; one name for all its versions",
+        help="names or uris of the entries; a single name compares all its versions",
     ),
     JSON,
     examples=(
@@ -132,10 +150,15 @@ async def compare(call: Call) -> int:
     """Compare entries."""
     from lorekeeper.cli.render_at_table import print_comparison
 
-    async with call.library() as library:
-        answer = await _compared(library.view(), call.arguments.entry)
-    call.show(answer.structured, lambda: print_comparison(answer.structured))
+    content = await call.answer(comparison, {"entries": call.arguments.entry})
+    call.show(content, lambda: print_comparison(content))
     return DONE
+
+
+@answers
+async def comparison(library: Library, question: JsonObject) -> JsonObject:
+    """What `compare_entries` says of uris or names."""
+    return (await _compared(library.view(), question["entries"])).structured
 
 
 async def _compared(view: View, given: list[str]) -> Answer:
@@ -190,20 +213,27 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
     argument(
         "--rules",
         choices=("2014", "2024"),
-        help="whose arithmetic (default: the edition that has the difficulty, else that of your table, else 2024)",
+        help="encounter rules (default: the edition that has this difficulty, your edition, 2024)",
     ),
-    argument("--environment", action="append", metavar="NAME", help="propose creatures that are met there"),
     argument(
-        "--creature-type", action="append", metavar="TYPE", help="propose creatures of this type: undead, beast, ..."
+        "--environment", action="append", metavar="NAME", help="only creatures of this environment (may be repeated)"
     ),
-    argument("--cr-min", metavar="CR", help="propose creatures of at least this challenge rating: 2, 1/4"),
-    argument("--cr-max", metavar="CR", help="propose creatures of at most this one"),
     argument(
-        "--where", metavar="TESTS", help="propose creatures under these tests, as in 'speed.fly>=60 -type:dragon'"
+        "--creature-type",
+        action="append",
+        metavar="TYPE",
+        help="only creatures of this type: undead, beast, ... (may be repeated)",
     ),
-    argument("--like", action="append", metavar="WORDS", help="propose creatures that are like this (may be repeated)"),
+    argument("--cr-min", metavar="CR", help="lowest challenge rating: 2, 1/4"),
+    argument("--cr-max", metavar="CR", help="highest challenge rating"),
+    argument(
+        "--where",
+        metavar="TESTS",
+        help="only creatures that match these conditions, for example 'speed.fly>=60 -type:dragon'",
+    ),
+    argument("--like", action="append", metavar="WORDS", help="prefer creatures of this description (may be repeated)"),
     DOCUMENT,
-    argument("--seed", type=int, metavar="N", help="repeat proposals"),
+    argument("--seed", type=int, metavar="N", help="repeat the proposals with this seed"),
     JSON,
     examples=(
         "lorekeeper encounter 4x3 --monster '3 goblins' --monster 'bugbear' --rules 2014",
@@ -214,17 +244,23 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
 async def encounter(call: Call) -> int:
     """Rate an encounter, or propose some; FAILED if nothing fits."""
     from lorekeeper.cli.render_at_table import print_plan
-    from lorekeeper.server.encounters import PLAN_ENCOUNTER
 
     given = {name: getattr(call.arguments, option) for name, option in ENCOUNTER_OPTIONS.items()}
-    arguments = PLAN_ENCOUNTER.check(given)
-    async with call.library() as library:
-        if arguments.get("semantic_query"):
-            with suppress(LoreKeeperError):  # the search itself reports what is missing
-                await library.open(["creatures"])
-        answer = await PLAN_ENCOUNTER.run(library.view(), arguments)
-    call.show(answer.structured, lambda: print_plan(answer.structured))
-    return DONE if answer.structured["encounters"] else FAILED
+    content = await call.answer(encounter_plan, given)
+    call.show(content, lambda: print_plan(content))
+    return DONE if content["encounters"] else FAILED
+
+
+@answers
+async def encounter_plan(library: Library, question: JsonObject) -> JsonObject:
+    """What `plan_encounter` says of its arguments."""
+    from lorekeeper.server.encounters import PLAN_ENCOUNTER
+
+    arguments = PLAN_ENCOUNTER.check(question)
+    if arguments.get("semantic_query"):
+        with suppress(LoreKeeperError):  # the search itself reports what is missing
+            await library.open(["creatures"])
+    return (await PLAN_ENCOUNTER.run(library.view(), arguments)).structured
 
 
 ENCOUNTER_OPTIONS = {

@@ -22,9 +22,9 @@ MAX_ASKED = 200
 
 @commands.add(
     "audit",
-    "show who asked a server what, from its audit log",
-    argument("--person", metavar="NAME", help="only requests of that person"),
-    argument("--since", metavar="DATE", help="only from that date on: 2026-11-20, or 24h, 7d, 2w ago"),
+    "show who asked the server what, from its audit log",
+    argument("--person", metavar="NAME", help="only requests from this person"),
+    argument("--since", metavar="DATE", help="only since this date, 2026-11-20, or for this long: 24h, 7d, 2w"),
     JSON,
     examples=("lorekeeper audit", "lorekeeper audit --person ana --since 7d"),
 )
@@ -48,7 +48,7 @@ def _print(found: Audit) -> None:
     if not found.entries:
         print("No requests.")
     if found.damaged:
-        say(f"lorekeeper: damaged lines are left out: {one_line(', '.join(found.damaged), 500)}")
+        say(f"lorekeeper: damaged lines are skipped: {one_line(', '.join(found.damaged), 500)}")
 
 
 def _line(entry: Mapping[str, Any]) -> str:

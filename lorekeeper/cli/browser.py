@@ -42,9 +42,9 @@ HANDOVER = """<!doctype html><meta charset="utf-8"><title>LoreKeeper</title>
 
 @commands.add(
     "open",
-    "show the library in the browser; starts a server if there is none, until Ctrl-C",
+    "open the library in your browser; starts a server if needed, until Ctrl-C",
     *HTTP,
-    argument("--no-browser", action="store_true", help="print the link only"),
+    argument("--no-browser", action="store_true", help="only print the link"),
     examples=("lorekeeper open", "lorekeeper open --no-browser"),
 )
 async def open_(call: Call) -> int:
@@ -70,6 +70,7 @@ async def open_(call: Call) -> int:
 async def _serve(call: Call, show: Callable[[], Awaitable[None]]) -> int:
     """Serve until the process is terminated, and show the page as soon as the server answers."""
     with collector_paused():
+        from lorekeeper.cli.asking import answering
         from lorekeeper.composition import people_of
         from lorekeeper.server.guard import Limits
         from lorekeeper.server.mcp import serve_http
@@ -77,7 +78,7 @@ async def _serve(call: Call, show: Callable[[], Awaitable[None]]) -> int:
         library = call.library()
     settings, arguments = call.settings, call.arguments
     limits = Limits(settings.rate_limit, settings.rate_burst, settings.audit_log)
-    async with library:
+    async with library, answering(library, settings):
         showing = asyncio.ensure_future(show())
         try:
             await serve_http(library, settings, people_of(settings), arguments.host, arguments.port, limits)

@@ -27,10 +27,10 @@ def _notes() -> str:
 
 @commands.add(
     "install",
-    "add LoreKeeper to an MCP client, or show which clients there are",
+    "add LoreKeeper to a chat app or another MCP client, or list the clients",
     argument("--client", choices=list(CLIENTS), metavar="CLIENT", help="the client; without it, all are listed"),
-    argument("--vault", action="append", metavar="FOLDER", help="folder of your notes to search too (may be repeated)"),
-    argument("--print", action="store_true", help="show what would be written and where, and write nothing"),
+    argument("--vault", action="append", metavar="FOLDER", help="folder of notes to search as well (may be repeated)"),
+    argument("--print", action="store_true", help="only show what would be written, and where"),
     JSON,
     examples=(
         "lorekeeper install",
@@ -136,7 +136,7 @@ def _tell_left_out(call: Call) -> None:
 
     if names := left_out(call.origins):
         file = one_line(str(own_file(call.settings.env_file)))
-        say(f"Left out, as secrets may be in them: {', '.join(names)}. Set them in {file}")
+        say(f"Left out because they may hold secrets: {', '.join(names)}. Set them in {file}")
 
 
 def _print_entry(client: Client, server: Server) -> None:
@@ -165,7 +165,7 @@ def _print_removed(change: Change) -> None:
     if change.before == change.after:
         show(f"LoreKeeper is not in {client.title}: {file}")
         return
-    done = "lost the entry, and is otherwise as it is now"
+    done = "lost this entry and nothing else"
     if change.restores:
         done = "is gone, as before" if change.after is None else "is as it was before"
     show(f"Removed LoreKeeper from {client.title}: {file} {done}")

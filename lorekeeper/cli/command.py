@@ -10,7 +10,7 @@ runs, so that every other one starts quickly.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses."""
+
+
+JsonObject = dict[str, Any]
+
+Answering = Callable[["Library", JsonObject], Coroutine[Any, Any, JsonObject]]
+"""The answer of a library to a question, both as JSON."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,21 @@ class Call:
 
         return Library.from_settings(self.settings)
 
+    async def answer(self, answer: Answering, question: JsonObject) -> JsonObject:
+        """What a function answers: in a running server of this library, else here, where the library is opened for it.
+
+        Args:
+            answer: declared with `answers`.
+            question: its argument.
+        """
+        from lorekeeper.cli.asking import answered
+
+        content = await answered(self.settings, answer, question)
+        if content is None:
+            async with self.library() as library:
+                content = await answer(library, question)
+        return content
+
     def show(self, content: Any, print_for_people: Callable[[], None]) -> None:
         """Print the result: ``content`` as one JSON document, or for people to read."""
         if self.json:
@@ -63,6 +84,15 @@ class Call:
 
 Handler = Callable[[Call], Awaitable[int]]
 """Runs a command and returns its exit status."""
+
+ANSWERS: dict[str, Answering] = {}
+"""What commands ask a library, by name: a running server answers it too."""
+
+
+def answers(function: Answering) -> Answering:
+    """Declare what a running server may answer; see `Call.answer`."""
+    ANSWERS[function.__name__] = function
+    return function
 
 
 @dataclass(frozen=True)
@@ -134,7 +164,7 @@ TYPE = argument(
     help=f"only this type (may be repeated): {', '.join(COLLECTIONS)}",
 )
 DOCUMENT = argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
-DRY_RUN = argument("--dry-run", action="store_true", help="read and count, store nothing")
+DRY_RUN = argument("--dry-run", action="store_true", help="read and count without storing anything")
 
 
 async def refreshed(library: Library) -> View:
@@ -147,14 +177,23 @@ async def refreshed(library: Library) -> View:
 
 async def entry_of(call: Call, view: View, wanted: str) -> Found:
     """The entry that a command is about, by its uri or name; how the name was understood goes to stderr."""
+    found = await find(view, wanted, call.arguments.type, call.arguments.document)
+    say_note(found.note)
+    return found
+
+
+async def find(view: View, wanted: str, types: Sequence[str] | None, documents: Sequence[str] | None) -> Found:
+    """The entry of a uri or a name; see `search.one.find_entry`."""
     from lorekeeper.search.one import find_entry
     from lorekeeper.server.tool import SEARCHED
 
-    types = call.arguments.type or SEARCHED
-    found = await find_entry(view.search, view.entities_at, wanted, types, call.arguments.document)
-    if found.note:
-        say(one_line(found.note))
-    return found
+    return await find_entry(view.search, view.entities_at, wanted, types or SEARCHED, documents)
+
+
+def say_note(note: str | None) -> None:
+    """Print how a question was understood, if there is anything to say."""
+    if note:
+        say(one_line(note))
 
 
 def print_json(content: Any) -> None:

@@ -28,7 +28,7 @@ FOLLOWING: Mapping[str, Callable[[], list[str]]] = {
 
 @commands.add(
     "completion",
-    "print a script that lets a shell complete commands, options and filters",
+    "print a script with which your shell completes commands, options and filters",
     argument("shell", choices=SHELLS, help=", ".join(SHELLS)),
     examples=(
         "lorekeeper completion bash > ~/.local/share/bash-completion/completions/lorekeeper",

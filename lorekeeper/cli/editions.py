@@ -13,7 +13,7 @@ NONE = "none"
 
 @commands.add(
     "edition",
-    "show which edition's entries come first, or set it for good",
+    "show or set the edition that ranks first",
     argument(
         "value",
         metavar="VALUE",
@@ -67,7 +67,7 @@ def _print(wanted: str | None, origin: str, counts: dict[str, int]) -> None:
     if wanted:
         show(f"{one_line(wanted)} comes first (from {one_line(origin)}).")
     else:
-        show("No edition is preferred: the system reference documents of 2024 and 2014 come first.")
+        show("No edition is preferred: the system reference documents of 2024 and 2014 rank first.")
     for code, number in sorted(counts.items(), key=lambda item: -item[1]):
         name = edition_label(code) or "unknown edition"
         print(f"{number:7,} entries  {one_line(name)}")

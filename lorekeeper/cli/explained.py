@@ -23,6 +23,8 @@ def print_explanation(explanation: Explanation) -> None:
         console.print(f"[dim]{plain(line)}[/]")
     if explanation.results:
         console.print(_table(explanation))
+        for result in explanation.results:
+            console.print(f"[dim]{plain(result.name)}: {plain(result.why)}[/]")
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
@@ -39,6 +41,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from (f"{label}: {'; '.join(words)}" for label, words in texts.items() if words)
     if explanation.topic:
         yield _topic(explanation.topic)
+    yield from (f"{stage.name}: {stage.changed}" for stage in explanation.stages)
     yield from (f"without {text}: {quantity(number, 'entry')}" for text, number in explanation.without.items())
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.command import (
@@ -21,25 +20,22 @@ from lorekeeper.cli.command import (
     argument,
     print_json,
 )
-from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import ImportFileError
+from lorekeeper.entities import COLLECTIONS, Entity
 
 commands = Commands()
 
 
 @commands.add(
     "import",
-    "import files and folders: compendiums of Fight Club 5, 5etools homebrew, Foundry VTT, OrcBrew, bestiaries, books in Markdown, "
-    "Open5e JSON, and JSON as 'schema' describes it (also .gz); a stat block, spell or item as text",
+    "import books and homebrew from files, folders or pasted text",
     argument("paths", nargs="+", metavar="PATH", help="file or folder; - for text that is pasted or piped"),
-    argument("--document", metavar="KEY", help="put every entry into this document"),
+    argument("--document", metavar="KEY", help="store every entry in this document"),
     argument(
         "--audience",
         choices=[DM, PLAYERS],
-        help="who may see it: dm (the game master alone) or players (everybody, unless an entry says otherwise); without it, "
-        "new entries are for the players, and what was imported for the game master stays so",
+        help="who may see the entries: dm or players (default: players for new entries, and no change for existing ones)",
     ),
-    argument("--yes", action="store_true", help="store what was read from a text without asking"),
+    argument("--yes", action="store_true", help="do not ask before text is stored"),
     DRY_RUN,
     JSON,
     examples=(
@@ -52,34 +48,21 @@ commands = Commands()
 )
 async def import_files(call: Call) -> int:
     """Import files; FAILED if an entry could not be imported."""
-    if "-" not in call.arguments.paths:
-        return await _import(call, [Path(path) for path in call.arguments.paths])
-    from lorekeeper.intake.formats.markdown import PASTED
-
-    if sys.stdin.isatty():
-        print("Paste a stat block, a spell or an item, then press Ctrl-D on a line of its own:", file=sys.stderr)
-    text = await asyncio.to_thread(sys.stdin.buffer.read)
-    with TemporaryDirectory() as folder:
-        pasted = Path(folder, PASTED)
-        await asyncio.to_thread(pasted.write_bytes, text)
-        paths = [pasted if path == "-" else Path(path) for path in call.arguments.paths]
-        return await _import(call, paths, within=f"{folder}{os.sep}")
-
-
-async def _import(call: Call, paths: list[Path], within: str = "") -> int:
-    """Import files; problems of those ``within`` a folder are reported without it."""
     from lorekeeper.cli.render import Bar, print_problems, print_report
-    from lorekeeper.intake.formats.markdown import SUFFIXES
 
-    dry_run = call.arguments.dry_run
-    if all(path.name.lower().endswith(SUFFIXES) for path in paths) and not call.json:
-        shown = await asyncio.to_thread(_show_entries, paths, call.arguments.document)
-        asks = sys.stdin.isatty() and sys.stdout.isatty() and not (call.arguments.yes or dry_run)
-        if shown and asks and not await asyncio.to_thread(_agrees):
-            print("Nothing was stored.")
-            return DONE
+    paths = [await asyncio.to_thread(_pasted) if path == "-" else Path(path) for path in call.arguments.paths]
+    dry_run, agreed = call.arguments.dry_run, True
     async with call.library() as library:
-        with Bar("Importing", sizes=True) as bar:
+        with Bar("Reading", sizes=True) as bar:
+            bar.embedding(library)
+
+            async def agree(entities: Sequence[Entity]) -> bool:
+                nonlocal agreed
+                asks = sys.stdin.isatty() and sys.stdout.isatty() and not (call.arguments.yes or dry_run)
+                with bar.hidden():
+                    agreed = not _show(entities) or not asks or await asyncio.to_thread(_agrees)
+                return agreed
+
             report = await library.import_paths(
                 paths,
                 document=call.arguments.document,
@@ -87,9 +70,11 @@ async def _import(call: Call, paths: list[Path], within: str = "") -> int:
                 dry_run=dry_run,
                 start=bar.start,
                 progress=bar.advance,
+                agree=agree if all(map(_is_text, paths)) and not call.json else None,
             )
-    for problems in (report.failed, report.warnings) if within else ():
-        problems[:] = [ImportFileError(each.where.replace(within, ""), each.reason) for each in problems]
+    if not agreed:
+        print("Nothing was stored.")
+        return DONE
     if call.json:
         print_problems(report, failed=False)
     whole = call.settings.library_path.with_name("last-import.txt")
@@ -97,14 +82,24 @@ async def _import(call: Call, paths: list[Path], within: str = "") -> int:
     return FAILED if report.failed else DONE
 
 
-def _show_entries(paths: list[Path], document: str | None) -> int:
-    """Show what is read from texts, an entry a line; the number of entries. Blocking."""
+def _pasted() -> bytes:
+    """The text that is pasted or piped. Blocking."""
+    if sys.stdin.isatty():
+        print("Paste a stat block, a spell or an item, then press Ctrl-D on a line of its own:", file=sys.stderr)
+    return sys.stdin.buffer.read()
+
+
+def _is_text(path: Path | bytes) -> bool:
+    from lorekeeper.intake.formats.markdown import SUFFIXES
+
+    return isinstance(path, bytes) or path.name.lower().endswith(SUFFIXES)
+
+
+def _show(entities: Sequence[Entity]) -> int:
+    """Show what was read from texts, an entry a line; the number of entries."""
     from lorekeeper.cli.render import console, plain
-    from lorekeeper.intake.files import Reader
-    from lorekeeper.intake.reports import ImportReport
     from lorekeeper.text.facts import facts
 
-    entities = [entry.entity for entry in Reader(paths, document, ImportReport()).read()]
     found = [entity for entity in entities if entity.type != "documents"]
     for entity in found[:SHOWN_ENTRIES]:
         said = facts(entity)
@@ -139,7 +134,7 @@ def _agrees() -> bool:
 
 @commands.add(
     "sync",
-    "update the library from Open5e: add what is new, replace what has changed, remove what is gone",
+    "update the library from Open5e, which has the open books",
     argument("source", choices=["open5e"], help="the source: open5e"),
     DOCUMENT,
     TYPE,
@@ -153,6 +148,7 @@ async def sync(call: Call) -> int:
 
     async with call.library() as library:
         with Bars() as bars:
+            bars.embedding(library)
             report = await library.sync(call.arguments.type, call.arguments.document, bars.step)
     if call.json:
         print_problems(report, failed=False)

@@ -9,7 +9,20 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cli.command import DOCUMENT, DONE, JSON, TYPE, Call, Commands, argument, entry_of, refreshed
+from lorekeeper.cli.command import (
+    DOCUMENT,
+    DONE,
+    JSON,
+    TYPE,
+    Call,
+    Commands,
+    JsonObject,
+    answers,
+    argument,
+    find,
+    refreshed,
+    say_note,
+)
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
@@ -20,7 +33,8 @@ from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.where import EXAMPLE
 
 if TYPE_CHECKING:
-    from lorekeeper.search.query import Query
+    from lorekeeper.cli.hits import Hits
+    from lorekeeper.library import Library
     from lorekeeper.search.results import ResultPage
 
 commands = Commands()
@@ -48,19 +62,21 @@ def known_filters_by_type() -> str:
     "search",
     "search the library",
     argument("query", nargs="+", metavar="QUERY", help="what to find, in plain words, or a name"),
-    argument(
-        "--also", action="append", default=[], metavar="QUERY", help="the same in other words (up to three times)"
-    ),
+    argument("--also", action="append", default=[], metavar="QUERY", help="alternative wording (up to three)"),
     TYPE,
     DOCUMENT,
     argument(
-        "--filter", action="append", default=[], metavar="FIELD=VALUE", help="as in level_max=3 (may be repeated)"
+        "--filter",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="a filter, for example level_max=3 (may be repeated)",
     ),
-    argument("--where", metavar="TESTS", help=f"tests that all hold, as in '{EXAMPLE}'"),
-    argument("--order", metavar="ORDER", help=f"sort by {', '.join(ORDERS)}; with asc or desc"),
-    argument("--seed", type=int, metavar="N", help="of a random order, to see it again"),
-    argument("--edition", metavar="EDITION", help=f"comes first: {', '.join(LABELS)}, or document keys"),
-    argument("--limit", type=int, metavar="N", help="number of results, 1 to 50 (default: 5; with --json 10)"),
+    argument("--where", metavar="TESTS", help=f"conditions that must all match, for example '{EXAMPLE}'"),
+    argument("--order", metavar="ORDER", help=f"sort by {', '.join(ORDERS)}, followed by asc or desc"),
+    argument("--seed", type=int, metavar="N", help="repeat a random order with this seed"),
+    argument("--edition", metavar="EDITION", help=f"edition to rank first: {', '.join(LABELS)}, or document keys"),
+    argument("--limit", type=int, metavar="N", help="number of results, 1 to 50 (default: 5, with --json 10)"),
     argument("--offset", type=int, default=0, metavar="N", help="results to skip, for the next page (default: 0)"),
     argument(
         "--mode",
@@ -68,69 +84,104 @@ def known_filters_by_type() -> str:
         default="auto",
         help="search by meaning (semantic), by words (keyword), or by both (auto, the default)",
     ),
-    argument("--explain", action="store_true", help="show scores and uris, and how each result was found"),
+    argument("--explain", action="store_true", help="show scores, uris and how each result was found"),
     JSON,
     examples=(
-        'lorekeeper search "an undead that drains life" --type creatures --filter cr_max=4',
-        "lorekeeper search dragon --type creatures --where 'immune:poison speed.fly>=60' --order 'cr asc'",
-        'lorekeeper search "survive a long fall" --also "fall slowly like a feather" --also "land unharmed"',
+        "lorekeeper search undead that drain life --type creatures --filter cr_max=4",
+        "lorekeeper search dragon --where 'immune:poison speed.fly>=60' --order 'cr asc'",
+        "lorekeeper search survive a long fall --also 'land unharmed'",
         "lorekeeper search fireball --edition 2014 --json",
-        'lorekeeper search "an undead that drains life" --explain',
+        "lorekeeper search undead that drain life --explain",
     ),
     notes=known_filters_by_type,
 )
 async def search(call: Call) -> int:
     """Search, and show the best results."""
-    from lorekeeper.server.answers import page_content
+    from lorekeeper.cli.hits import Hits
 
-    query = _query(call)
-    async with call.library() as library:
-        if query.mode != "keyword":
-            with suppress(LoreKeeperError):  # the search itself reports what is missing
-                await library.open(query.types)
-        page = await library.view().search(query)
-    _require_no_typing_error(call, page)
-    explained = {"explanation": page.explanation and page.explanation.as_dict()} if query.explain else {}
-    call.show({**page_content(page), **explained}, lambda: _print(call, page))
+    question = _question(call)
+    if question["explain"]:
+        return await _explain(call, question)
+    found = await call.answer(search_page, question)
+    hits = Hits.from_dict(found["hits"])
+    _require_no_typing_error(call, hits)
+    call.show(found["content"], lambda: _print(call, hits))
     return DONE
 
 
-def _require_no_typing_error(call: Call, page: ResultPage) -> None:
+@answers
+async def search_page(library: Library, question: JsonObject) -> JsonObject:
+    """A page of results as structured content, and as it is shown to people; the question is that of `_question`."""
+    from lorekeeper.cli.hits import Hits
+    from lorekeeper.server.answers import page_content
+
+    page = await _searched(library, question)
+    return {"content": page_content(page), "hits": Hits.of(page).as_dict()}
+
+
+async def _searched(library: Library, question: JsonObject) -> ResultPage:
+    from lorekeeper.search.query import Query
+    from lorekeeper.server.tool import SEARCHED
+
+    query = Query(**{**question, "types": question["types"] or SEARCHED})
+    if query.mode != "keyword":
+        with suppress(LoreKeeperError):  # the search itself reports what is missing
+            await library.open(query.types)
+    return await library.view().search(query)
+
+
+async def _explain(call: Call, question: JsonObject) -> int:
+    """Search, and show the results with their explanation."""
+    from lorekeeper.cli.explained import print_explanation
+    from lorekeeper.cli.hits import Hits
+    from lorekeeper.server.answers import page_content
+
+    async with call.library() as library:
+        page = await _searched(library, question)
+    explanation, hits = page.explanation, Hits.of(page)
+    _require_no_typing_error(call, hits)
+    call.show({**page_content(page), "explanation": explanation and explanation.as_dict()}, lambda: _print(call, hits))
+    if explanation and not call.json:
+        print_explanation(explanation)
+    return DONE
+
+
+def _require_no_typing_error(call: Call, found: Hits) -> None:
     """FilterError if words that name no command look like one, and no result has the first of them."""
     from lorekeeper.cli.main import COMMANDS
-    from lorekeeper.text.keywords import STOP_WORDS
 
     word = call.arguments.instead_of
-    if len(call.arguments.query) > 1 and fold(word) in STOP_WORDS:
-        return  # "how does grappling work" is a question, although "how" is close to "show"
     if not get_close_matches(word, COMMANDS, n=1, cutoff=CLOSE):
         return
-    texts = (f"{result.entity.name} {result.facts} {result.snippet}" for result in page.results)
+    if len(call.arguments.query) > 1:
+        from lorekeeper.text.keywords import STOP_WORDS
+
+        if fold(word) in STOP_WORDS:
+            return  # "how does grappling work" is a question, although "how" is close to "show"
+    texts = (f"{hit.name} {hit.facts} {hit.snippet}" for hit in found.hits)
     if not any(fold(word) in fold(text) for text in texts):
         searched = one_line(" ".join(call.arguments.query), MAX_SHOWN)
         raise FilterError(f"{unknown_name(word, list(COMMANDS), 'command')}; to search: lorekeeper search {searched}")
 
 
-def _query(call: Call) -> Query:
-    """The search that the arguments ask for."""
-    from lorekeeper.search.query import Query
-    from lorekeeper.server.tools import SEARCHED
-
-    return Query(
-        types=call.arguments.type or SEARCHED,
-        text=" ".join(call.arguments.query),
-        also=call.arguments.also,
-        filters=_filters(call.arguments.filter),
-        documents=call.arguments.document,
-        limit=_limit(call),
-        offset=call.arguments.offset,
-        mode=call.arguments.mode,
-        where=call.arguments.where,
-        order=call.arguments.order,
-        seed=call.arguments.seed,
-        edition=None if call.arguments.edition is None else parse_edition(call.arguments.edition),
-        explain=call.arguments.explain,
-    )
+def _question(call: Call) -> JsonObject:
+    """What the arguments ask for, by the attributes of a `Query`; no types for all that are searched by default."""
+    arguments = call.arguments
+    return {
+        "types": arguments.type,
+        "text": " ".join(arguments.query),
+        "also": arguments.also,
+        "filters": _filters(arguments.filter),
+        "documents": arguments.document,
+        "limit": _limit(call),
+        "offset": arguments.offset,
+        "mode": arguments.mode,
+        "where": arguments.where,
+        "order": arguments.order,
+        "seed": arguments.seed,
+        "edition": None if arguments.edition is None else parse_edition(arguments.edition),
+        "explain": arguments.explain,
+    }
 
 
 def _limit(call: Call) -> int:
@@ -140,54 +191,66 @@ def _limit(call: Call) -> int:
     return MOST_READ if call.json else MOST_SHOWN
 
 
-def _print(call: Call, page: ResultPage) -> None:
-    from lorekeeper.cli.explained import print_explanation
-    from lorekeeper.cli.render import print_page
+def _print(call: Call, found: Hits) -> None:
+    from lorekeeper.cli.hits import print_hits
 
-    print_page(page, explained=call.arguments.explain, whole=call.arguments.limit is not None)
-    if page.explanation:
-        print_explanation(page.explanation)
+    print_hits(found, explained=call.arguments.explain, whole=call.arguments.limit is not None)
 
 
 @commands.add(
     "show",
-    "show a whole entry: a stat block, a spell, a rule",
-    argument("entry", nargs="+", metavar="NAME_OR_URI", help="its name, or its uri as search results give it"),
+    "show a whole entry: a stat block, a spell, a note",
+    argument("entry", nargs="+", metavar="NAME_OR_URI", help="name of the entry, or its uri from search results"),
     TYPE,
     DOCUMENT,
-    argument("--markdown", action="store_true", help="print Markdown, not formatted for a terminal"),
+    argument("--markdown", action="store_true", help="print the Markdown source"),
     JSON,
     examples=("lorekeeper show adult red dragon", "lorekeeper show lore://spells/srd-2014/fireball --markdown"),
 )
 async def show(call: Call) -> int:
     """Show one entry; FAILED, with the nearest names, if there is none."""
     from lorekeeper.cli.page import print_entry
+
+    arguments = call.arguments
+    question = {"wanted": " ".join(arguments.entry), "types": arguments.type, "documents": arguments.document}
+    found = await call.answer(whole_entry, question)
+    say_note(found["note"])
+    call.show(found["content"], lambda: print_entry(found["page"], found["others"], markdown=arguments.markdown))
+    return DONE
+
+
+@answers
+async def whole_entry(library: Library, question: JsonObject) -> JsonObject:
+    """An entry by the arguments of `find`: its content and page, the uris of others of its name, and how that was understood."""
     from lorekeeper.server.answers import entity_answer
 
-    async with call.library() as library:
-        view = library.view()
-        entry = await entry_of(call, view, " ".join(call.arguments.entry))
-        answer = await entity_answer(view, entry.entity)
-    call.show(answer.structured, lambda: print_entry(answer, entry.others, markdown=call.arguments.markdown))
-    return DONE
+    view = library.view()
+    entry = await find(view, **question)
+    answer = await entity_answer(view, entry.entity)
+    return {"content": answer.structured, "page": answer.page, "others": entry.others, "note": entry.note}
 
 
 @commands.add(
     "documents",
-    "list the books: source, licence, number of entries",
+    "list the books with their licences and numbers of entries",
     JSON,
     examples=("lorekeeper documents",),
 )
 async def documents(call: Call) -> int:
     """List the documents."""
     from lorekeeper.cli.render import print_documents
+
+    found = await call.answer(all_documents, {})
+    call.show(found, lambda: print_documents(found["documents"]))
+    return DONE
+
+
+@answers
+async def all_documents(library: Library, _: JsonObject) -> JsonObject:
+    """The documents, as `list_documents` gives them."""
     from lorekeeper.server.answers import document_list
 
-    async with call.library() as library:
-        view = await refreshed(library)
-        documents = await document_list(view)
-    call.show({"documents": documents}, lambda: print_documents(documents))
-    return DONE
+    return {"documents": await document_list(await refreshed(library))}
 
 
 @commands.add("stats", "count the entries of the library", JSON, examples=("lorekeeper stats",))
@@ -226,6 +289,6 @@ def _filters(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, _, value = pair.partition("=")
         if not name or not value:
-            raise FilterError(f"--filter {shown(pair)} is not FIELD=VALUE, as in level_max=3")
+            raise FilterError(f"--filter {shown(pair)} is not FIELD=VALUE; write, for example, level_max=3")
         values.setdefault(name, []).append(value)
     return {name: several if len(several) > 1 else several[0] for name, several in values.items()}

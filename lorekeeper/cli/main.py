@@ -29,6 +29,7 @@ from lorekeeper.cli import (
     maintenance,
     people,
     serving,
+    sharing,
     topics,
     vaults,
 )
@@ -44,34 +45,28 @@ from lorekeeper.version import VERSION
 
 commands = Commands()
 
-TOPICS = (
-    serving.commands,
-    browser.commands,
-    clients.commands,
-    lookup.commands,
-    topics.commands,
-    at_table.commands,
-    intake.commands,
-    vaults.commands,
-    people.commands,
-    audit.commands,
-    audience.commands,
-    editions.commands,
-    maintenance.commands,
-    commands,
-    completion.commands,
-)
-"""All topics, in the order in which the help lists their commands."""
+GROUPS = {
+    "search and read": (lookup.commands, topics.commands),
+    "play": (at_table.commands,),
+    "add books and notes": (intake.commands, vaults.commands, editions.commands),
+    "connect apps and browsers": (serving.commands, browser.commands, clients.commands),
+    "let players ask": (people.commands, audience.commands, sharing.commands, audit.commands),
+    "maintain": (maintenance.commands, commands, completion.commands),
+}
+"""The topics by group, in the order in which the help lists their commands."""
 
 EPILOG = """examples:
   lorekeeper demo
   lorekeeper search "which spell saves us when we fall"
-  lorekeeper show "adult red dragon"
+  lorekeeper show adult red dragon
 
 Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor' lists them with their values.
 'lorekeeper help COMMAND' explains a command."""
 
 CONTINUES = " Progress is saved; run the same command again to continue."
+
+HELP_WORDS = 2
+"""Words of a request for help; more are a question, for example "help me out of a grapple"."""
 
 LASTING = ("serve", "open")
 """Commands that work until they are ended: what they log is shown as a log."""
@@ -86,7 +81,8 @@ _NEGATED = re.compile(r"-\w\w")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0 done, 1 failed, 2 usage error, 130 interrupted."""
     words = _attached(sys.argv[1:] if argv is None else argv)
-    if not words or words[0].startswith("-") or words[0] in COMMANDS:
+    is_command = bool(words) and words[0] in COMMANDS and not (words[0] == "help" and len(words) > HELP_WORDS)
+    if not words or words[0].startswith("-") or is_command:
         return _guarded(parser().parse_args(words))
     arguments = parser().parse_args(["search", *words])  # what begins with no command is searched for
     arguments.instead_of = words[0]
@@ -187,10 +183,16 @@ def parser() -> argparse.ArgumentParser:
 
 def declared() -> list[Command]:
     """All commands, in the order in which the help lists them."""
-    return [command for topic in TOPICS for command in topic.declared]
+    return [command for group in GROUPS.values() for topic in group for command in topic.declared]
 
 
 COMMANDS = tuple(command.name for command in declared())
+
+LONGEST = 4 + max(map(len, COMMANDS))
+"""Columns of the longest command, as the help indents it."""
+
+HEADINGS = {topics[0].declared[0].name: title for title, topics in GROUPS.items()}
+"""The heading of each group, by its first command."""
 
 
 def _epilog(command: Command) -> str:
@@ -200,7 +202,17 @@ def _epilog(command: Command) -> str:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Breaks lines between words only, also those that are shown as they are written."""
+    """Breaks lines between words only, also those that are shown as they are written, and lists commands in groups."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        self._action_max_length = max(self._action_max_length, LONGEST)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        listed = super()._format_action(action)
+        is_command = action.dest == action.metavar  # arguments have another placeholder
+        heading = HEADINGS.get(action.dest) if is_command else None
+        return f"\n  {heading}:\n{listed}" if heading else listed
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(" ".join(text.split()), width).split("\n")

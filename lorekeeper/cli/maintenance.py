@@ -15,7 +15,7 @@ commands = Commands()
 @commands.add(
     "doctor",
     "show the effective settings, and check the model and the library",
-    argument("--fix", action="store_true", help="first put right what can be put right without losing anything"),
+    argument("--fix", action="store_true", help="first fix what is safe to fix"),
     JSON,
     examples=("lorekeeper doctor", "lorekeeper doctor --fix"),
 )
@@ -35,8 +35,8 @@ async def doctor(call: Call) -> int:
 
 @commands.add(
     "backup",
-    "write the whole library to one archive, which any backend can restore",
-    argument("archive", metavar="FILE", help="the archive to write, as in library.zip"),
+    "write the whole library to one archive",
+    argument("archive", metavar="FILE", help="the archive to write, for example library.zip"),
     argument("--force", action="store_true", help="replace the archive if it exists"),
     JSON,
     examples=("lorekeeper backup library.zip",),
@@ -63,25 +63,31 @@ def _archive(call: Call) -> Path:
 
 @commands.add(
     "restore",
-    "restore a backup, replacing everything in the library",
+    "replace the library with a backup",
     argument("archive", metavar="FILE", help="an archive written by 'backup'"),
     JSON,
     examples=("lorekeeper restore library.zip",),
 )
 async def restore(call: Call) -> int:
     """Read an archive."""
-    from lorekeeper.cli.render import Bar, print_restore
+    from lorekeeper.cli.render import Bars, print_restore
     from lorekeeper.maintenance.backup import restore
 
-    with Bar("Restoring") as bar:
-        report = await restore(call.settings, Path(call.arguments.archive), bar.start, bar.advance)
+    with Bars() as bars:
+        bars.step("Checking the archive", 0, 0)
+        report = await restore(
+            call.settings,
+            Path(call.arguments.archive),
+            lambda total: bars.step("Restoring", total, 0),
+            lambda done: bars.step("Restoring", 0, done),
+        )
     call.show(report.as_dict(), lambda: print_restore(report))
     return DONE
 
 
 @commands.add(
     "migrate",
-    "import another library, SQLite or embedded Milvus, or the cache of an earlier LoreKeeper",
+    "import another library, or the cache of an earlier LoreKeeper",
     argument("source", metavar="FILE", help="an SQLite file, or the folder of an embedded Milvus library"),
     argument(
         "--map",
@@ -114,7 +120,7 @@ async def migrate(call: Call) -> int:
 
 @commands.add(
     "repair",
-    "check the library, and rebuild it from everything readable if it is damaged",
+    "check the library, and rebuild it if it is damaged",
     JSON,
     examples=("lorekeeper repair",),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, Paragraph
@@ -12,13 +12,10 @@ from rich.text import Text
 from lorekeeper.cli.render import broken, console, plain
 from lorekeeper.printable import lines
 
-if TYPE_CHECKING:
-    from lorekeeper.server.answers import Answer
 
-
-def print_entry(answer: Answer, others: Sequence[str], *, markdown: bool) -> None:
+def print_entry(page: str, others: Sequence[str], *, markdown: bool) -> None:
     """A whole entry, and the uris of others of its name; as Markdown source if wanted."""
-    print_markdown(lines(answer.page), markdown=markdown)
+    print_markdown(lines(page), markdown=markdown)
     if others and not markdown:
         console.print(f"\n[dim]Also: {plain(', '.join(others))}[/]")
 

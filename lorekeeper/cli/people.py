@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from lorekeeper.audience import ROLES
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.serving import PORT
 from lorekeeper.cli.terminal import say, show
 from lorekeeper.errors import ConfigError
-from lorekeeper.printable import shown
+from lorekeeper.printable import one_line, shown
+
+if TYPE_CHECKING:
+    from lorekeeper.people.person import Person
 
 commands = Commands()
 
 ACTIONS = {
-    "add": "add a person, and print the token, which is shown only now",
-    "list": "show who is at the table",
-    "remove": "remove a person, whose token opens nothing from now on",
-    "rotate": "print a new token; the old one opens nothing from now on",
+    "add": "add a person, and print the token once",
+    "list": "list the people with their roles",
+    "remove": "remove a person and revoke the token",
+    "rotate": "print a new token; the old one stops working",
 }
 
-GIVEN = """This is the token of {name}; it is shown only now, and kept only as a hash.
+GIVEN = """Token for {name}; it is shown only once, since only a hash of it is stored.
 Clients send it as 'Authorization: Bearer TOKEN' to 'lorekeeper serve --transport http'."""
 
-NOBODY_LEFT = """Nobody is at the table any more. A server that runs goes on refusing everybody who has no token; one that is
-started from now on, on this machine and without LOREKEEPER_HTTP_TOKEN, answers every user of it."""
+LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days:
+  {link}
+The browser must be able to reach the server: run 'lorekeeper serve --transport http --host 0.0.0.0'. --url names another one."""
 
-OPTIONS = {"role": ("add",), "character": ("add",), "expires": ("add", "rotate")}
+NOBODY_LEFT = """You removed the last person. A running server still requires tokens. A server that you start from now on answers
+every user of this machine, unless LOREKEEPER_HTTP_TOKEN is set."""
+
+OPTIONS = {"role": ("add",), "character": ("add",), "expires": ("add", "rotate"), "url": ("add", "rotate")}
 """The options, with the actions that they belong to."""
 
 
@@ -34,25 +44,28 @@ def _notes() -> str:
     width = max(map(len, ACTIONS))
     listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
     return (
-        f"actions:\n{listed}\n\nA person who logs in at LOREKEEPER_OAUTH_ISSUER, or at a proxy, has the name that is used "
-        "there, as a rule\nan e-mail address. --expires holds for tokens and logins alike; 'rotate' renews it."
+        f"actions:\n{listed}\n\nA person who logs in at LOREKEEPER_OAUTH_ISSUER or at a proxy needs the name of that login, "
+        "usually\nan e-mail address. --expires limits tokens and logins; 'rotate' renews both."
     )
 
 
 @commands.add(
     "people",
-    "say who is at the table, and give each a token for a server over HTTP: add, list, remove, rotate",
+    "manage the people who may ask a server, and their access tokens",
     argument("action", choices=list(ACTIONS), help=", ".join(ACTIONS)),
     argument("name", nargs="?", metavar="NAME", help="the person: a name, or an e-mail address"),
     argument(
-        "--role", choices=list(ROLES), help="dm sees everything; a player what is for players, and what is shared"
+        "--role", choices=list(ROLES), help="dm: sees everything; player: sees what is public or shared with them"
     ),
     argument("--expires", metavar="WHEN", help="for how long, or until when: 90d, 12w, 2027-01-31 (default: for good)"),
     argument(
         "--character",
         action="append",
         metavar="NAME",
-        help="a character of the player: what is shared with the character is shared with the player (may be repeated)",
+        help="a character of the player, who sees what is shared with that character (may be repeated)",
+    ),
+    argument(
+        "--url", metavar="URL", help="where people open the pages (default: port 8765 of this machine in its network)"
     ),
     JSON,
     examples=(
@@ -86,7 +99,7 @@ async def _add(call: Call) -> int:
     person, token = await asyncio.to_thread(
         table.add, arguments.name, arguments.role, arguments.character or (), expires
     )
-    return _show_token(call, person.name, person.as_dict(), token)
+    return await _show_token(call, person, token)
 
 
 async def _rotate(call: Call) -> int:
@@ -95,15 +108,32 @@ async def _rotate(call: Call) -> int:
 
     expires = expiry(call.arguments.expires) if call.arguments.expires else None
     person, token = await asyncio.to_thread(people_of(call.settings).rotate, call.arguments.name, expires)
-    return _show_token(call, person.name, person.as_dict(), token)
+    return await _show_token(call, person, token)
 
 
-def _show_token(call: Call, name: str, content: dict[str, object], token: str) -> int:
-    """The token alone on stdout, what there is to say of it on stderr."""
+async def _show_token(call: Call, person: Person, token: str) -> int:
+    """The token alone on stdout, what there is to say of it on stderr, with the link that signs in a browser."""
+    from lorekeeper.cli.running import network_address
+    from lorekeeper.composition import people_of
+    from lorekeeper.people.sessions import Sessions
+
+    key = await asyncio.to_thread(Sessions(people_of(call.settings)).link, person)
+    address = (call.arguments.url or f"http://{network_address()}:{PORT}").rstrip("/")
+    link = f"{address}/sign-in?key={key}"
     if not call.json:
-        say(GIVEN.format(name=shown(name)))
-    call.show(content | {"token": token}, lambda: print(token))
+        say(GIVEN.format(name=shown(person.name)))
+        say(LINKED.format(name=shown(person.name), link=one_line(link)))
+        if sys.stderr.isatty():
+            _print_code(link)
+    call.show(person.as_dict() | {"token": token, "link": link}, lambda: print(token))
     return DONE
+
+
+def _print_code(link: str) -> None:
+    """A link as a QR code, for the camera of a phone."""
+    import segno
+
+    segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
 
 
 async def _list(call: Call) -> int:
@@ -120,7 +150,7 @@ async def _remove(call: Call) -> int:
 
     table = people_of(call.settings)
     person = await asyncio.to_thread(table.remove, call.arguments.name)
-    call.show(person.as_dict(), lambda: show(f"{shown(person.name)} is no longer at the table."))
+    call.show(person.as_dict(), lambda: show(f"{shown(person.name)} was removed."))
     if not await asyncio.to_thread(table.everyone):
         say(NOBODY_LEFT)
     return DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -30,24 +30,22 @@ from rich.text import Text
 
 from lorekeeper.cli.terminal import columns, shortened
 from lorekeeper.dates import written
-from lorekeeper.editions import edition_label
 from lorekeeper.intake.reports import by_weight
 from lorekeeper.printable import counted, one_line, quantity, shown
-from lorekeeper.search.dossier.lines import Dossier, session_of
-from lorekeeper.search.query import MAX_LIMIT
-from lorekeeper.search.recent import Recent
-from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.system import private_file, private_folder
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Statistics
     from lorekeeper.intake.freshness import Freshness
     from lorekeeper.intake.reports import ImportReport
+    from lorekeeper.library import Library
     from lorekeeper.maintenance.backup import ArchiveReport
     from lorekeeper.maintenance.doctor import Findings
     from lorekeeper.maintenance.fixes import Fixes
     from lorekeeper.maintenance.migrate import MigrationReport
     from lorekeeper.maintenance.repair import RepairReport
+    from lorekeeper.search.dossier.lines import Dossier
+    from lorekeeper.search.recent import Recent
 
 SHOWN_FAILURES = 20
 
@@ -123,6 +121,16 @@ def plain(text: str) -> str:
     return escape(one_line(text))
 
 
+class _CountColumn(ProgressColumn):
+    """How much is done, and how fast, once the total is known: bytes where ``task.fields["sizes"]``, else items."""
+
+    def render(self, task: Task) -> Text:
+        if task.total is None:
+            return Text("")
+        columns = _BYTES if task.fields["sizes"] else _ITEMS
+        return Text(" ").join(column.render(task) for column in columns)
+
+
 class _RateColumn(ProgressColumn):
     """Items per second."""
 
@@ -130,20 +138,24 @@ class _RateColumn(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
+_BYTES = (DownloadColumn(), TransferSpeedColumn())
+_ITEMS = (MofNCompleteColumn(), _RateColumn())
+
+
 class Bars:
     """Progress bars with a rate and the time left, one per label, on stderr, and only on a terminal.
 
     Args:
-        sizes: whether they count bytes.
+        sizes: the label whose bar counts bytes; "" for none.
     """
 
-    def __init__(self, *, sizes: bool = False) -> None:
-        counts = (DownloadColumn(), TransferSpeedColumn()) if sizes else (MofNCompleteColumn(), _RateColumn())
+    def __init__(self, *, sizes: str = "") -> None:
+        self._sizes = sizes
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            *counts,
+            _CountColumn(),
             TimeRemainingColumn(),
             console=errors,
             transient=True,
@@ -154,9 +166,20 @@ class Bars:
     def step(self, label: str, more: int, done: int) -> None:
         """Add to the total, and to what is done."""
         if label not in self._tasks:
-            self._tasks[label] = self._progress.add_task(label, total=None)
+            self._tasks[label] = self._progress.add_task(label, total=None, sizes=label == self._sizes)
         task = self._progress.tasks[self._tasks[label]]
         self._progress.update(task.id, advance=done, total=(task.total or 0) + more if more else task.total)
+
+    def embedding(self, library: Library) -> None:
+        """Show in a bar of its own how many texts a library has embedded."""
+        library.embedding.watched = lambda more, done: self.step("Embedding", more, done)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the bars off the terminal while something else is printed or asked."""
+        self._progress.stop()
+        yield
+        self._progress.start()
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -169,10 +192,15 @@ class Bars:
 
 
 class Bar(Bars):
-    """One progress bar."""
+    """One progress bar.
+
+    Args:
+        label: stands before it.
+        sizes: whether it counts bytes.
+    """
 
     def __init__(self, label: str, *, sizes: bool = False) -> None:
-        super().__init__(sizes=sizes)
+        super().__init__(sizes=label if sizes else "")
         self._label = label
         self.step(label, 0, 0)
 
@@ -193,100 +221,44 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def print_page(page: ResultPage, *, explained: bool = False, whole: bool = False) -> None:
-    """Search results, two lines each; with scores, sources and uris where they are explained.
+def print_dossier(dossier: Dossier, *, whole: bool) -> None:
+    """A dossier: a heading for each part, its entries with what they say.
 
     Args:
-        page: the results.
-        explained: whether the search is explained.
-        whole: whether less sure results are shown below sure ones.
+        dossier: what was gathered.
+        whole: whether each quote is printed in full, with the uri of its entry; else a quote is one line.
     """
-    if not page.results:
-        from lorekeeper.server.answers import nothing_found
-
-        console.print(plain(nothing_found(page.note)))
-        return
-    if page.note:
-        console.print(f"[yellow]{plain(page.note)}[/]")
-    sure = [result for result in page.results if result.sure]
-    results = sure if sure and not (whole or explained) else page.results
-    for line in hit_lines(results, console.columns, explained=explained):
-        console.print(line)
-    _print_remainder(page, results)
-
-
-def _print_remainder(page: ResultPage, results: Sequence[Result]) -> None:
-    """How many results there are besides, and how to see them, and one of these."""
-    if len(results) < len(page.results):
-        remaining = f"{page.total - len(results):,} more, less sure: --limit {min(page.total, MAX_LIMIT)} shows them"
-    else:
-        following = "" if page.next_offset is None else f"; next: --offset {page.next_offset}"
-        remaining = f"{len(results)} of {quantity(page.total, 'result')}{following}"
-    console.print(f"[dim]{remaining}[/]")
-    console.print(f"[dim]Read one: lorekeeper show {plain(results[0].entity.uri)}[/]")
-
-
-def hit_lines(results: Sequence[Result], width: int, *, explained: bool = False) -> Iterator[Text]:
-    """Results as lines of that width: name, facts and source, below them the snippet; nothing is cut within a word."""
-    is_sure = True
-    for result in results:
-        if is_sure and not result.sure:
-            yield Text("Less sure:", "yellow")
-        is_sure = result.sure
-        yield from _headline(result, width)
-        if result.others:
-            yield Text(f"  {shortened(one_line(result.others), width - 2)}", "green")
-        if result.snippet:
-            yield Text(f"  {shortened(one_line(result.snippet), width - 2)}")
-        if result.wording:
-            yield Text(f"  found by: {one_line(result.wording)}", "dim")
-        if explained:
-            score = "" if result.score is None else f"{result.score:.2f}  "
-            yield Text(f"  {score}{one_line(result.entity.uri)}", "dim")
-
-
-def _headline(result: Result, width: int) -> Iterator[Text]:
-    """Name, as many facts as there is room for, and at the right the source; this below, if the name is too long."""
-    label = edition_label(result.edition)
-    source = one_line(result.document_name if label in result.document_name else f"{result.document_name} [{label}]")
-    head = Text(one_line(result.entity.name), "bold")
-    if result.variants:
-        head.append(f" also as {one_line(', '.join(result.variants))}", "dim not bold")
-    below = cell_len(head.plain) + cell_len(source) + 2 > width
-    room = width - cell_len(head.plain) - 2 - (0 if below else cell_len(source) + 2)
-    facts = one_line(result.facts).split(" · ")
-    while facts and cell_len(" · ".join(facts)) > room:
-        facts.pop()
-    head.append(f"  {' · '.join(facts)}" if facts else "", "green not bold")
-    if below:
-        yield head
-        yield Text(f"  {source}", "cyan")
-    else:
-        gap = 2 if width == MOST_COLUMNS else width - cell_len(head.plain) - cell_len(source)
-        yield head + Text(" " * gap) + Text(source, "cyan")
-
-
-def print_dossier(dossier: Dossier) -> None:
-    """A dossier: a heading for each part, its entries with what they say."""
     from lorekeeper.server.topics import label, where
 
     if dossier.note:
         console.print(f"[yellow]{plain(dossier.note)}[/]")
     for part in dossier.parts:
-        console.print(f"\n[bold]{plain(part.title)}[/]")
+        console.print(f"{chr(10) if whole else ''}[bold]{plain(part.title)}[/]")
         before = ""
         for line in part.lines:
             if line.entity.uri != before:
-                console.print(f"[green]{plain(label(line))}[/]  [dim]{plain(line.entity.uri)}[/]")
+                uri = f"  [dim]{plain(line.entity.uri)}[/]" if whole else ""
+                console.print(f"[green]{plain(label(line))}[/]{uri}")
                 before = line.entity.uri
             if line.quote.sentences:
-                console.print_indented(f"[cyan]{plain(where(line.quote))}[/]{plain(line.quote.text)}", 3)
+                place, quoted = one_line(where(line.quote)), one_line(line.quote.text)
+                if not whole:
+                    quoted = shortened(quoted, max(console.columns - 3 - cell_len(place), LEAST_QUOTED))
+                console.print_indented(f"[cyan]{plain(place)}[/]{plain(quoted)}", 3)
         if part.left_out:
             console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]")
+    if dossier.main and not whole:
+        console.print(f"[dim]Read it: lorekeeper show {plain(dossier.main.uri)}[/]")
+
+
+LEAST_QUOTED = 40
+"""Characters of a quote that are shown at least."""
 
 
 def print_recent(notes: Sequence[Recent]) -> None:
     """Notes by date; those whose date is that of a session say so."""
+    from lorekeeper.search.dossier.lines import session_of
+
     if not notes:
         console.print("No notes with a date.")
         return
@@ -349,7 +321,7 @@ def print_problems(report: ImportReport, *, failed: bool = True, whole: Path | N
             with suppress(OSError):
                 private_folder(whole.parent)
                 private_file(whole).write_text("\n".join(map(one_line, lines)) + "\n", "utf-8")
-                where = f"all of them are in {plain(str(whole))}"
+                where = f"all are in {plain(str(whole))}"
         errors.print(f"... and {len(lines) - SHOWN_PROBLEMS + 1:,} more lines; {where}")
 
 
@@ -382,13 +354,14 @@ def print_backup(report: ArchiveReport) -> None:
     if report.left_out:
         console.print(f"Left out: {counted(report.left_out)}, which only the program that declares them can read.")
     if report.counts.get("notes"):
-        console.print(
-            "Notes are in it as the library has them; the files of the vaults, and which vaults there are, are not."
-        )
+        console.print("Indexed notes are included. The files of the vaults and the list of vaults are not.")
 
 
 def print_restore(report: ArchiveReport) -> None:
     """What a restore changed."""
+    if not (report.stored or report.removed):
+        console.print(f"Nothing to change: the library has all {quantity(report.unchanged, 'entry')} of the archive.")
+        return
     console.print(
         f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, "
         f"{quantity(report.embedded, 'text')} embedded, in {report.seconds:.1f} s"
@@ -397,7 +370,7 @@ def print_restore(report: ArchiveReport) -> None:
         console.print(f"The library's previous content is in {plain(report.before)}.")
     if report.counts.get("notes"):
         console.print(
-            "Notes are in it too: 'lorekeeper vault list' shows from which folders they are kept in step here."
+            "The backup included notes; 'lorekeeper vault list' shows the folders that they are updated from."
         )
 
 
@@ -415,13 +388,13 @@ def print_repair(report: RepairReport) -> None:
         console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
         return
     console.print(
-        f"Kept: {counted(report.kept)}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s"
+        f"Saved: {counted(report.kept)}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s"
     )
     console.print(
         f"The damaged library was moved to {plain(report.aside)}; delete it when you are sure that nothing is missing."
     )
     if report.left:
-        console.print(f"Still there, and not in the library: {counted(report.left)}, which another program declares.")
+        console.print(f"Not moved: {counted(report.left)}, which another program declares.")
 
 
 def print_statistics(statistics: Statistics, fresh: Freshness) -> None:

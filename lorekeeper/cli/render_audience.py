@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.render import console, plain
+from lorekeeper.cli.terminal import shortened
+from lorekeeper.notes.suspicious import NAMED
 from lorekeeper.printable import quantity
 
 if TYPE_CHECKING:
     from lorekeeper.views.explained import Shares
+    from lorekeeper.views.sharing import Preview
+
+SHOWN, MOST_NAMES = 100, 12
+
+LISTED = (
+    "This looks like secrets, and nothing keeps it: '--fix' keeps all of it for the game master, without a change in the vault; "
+    "a mark in the note keeps a part."
+)
+KEPT = "All of this is hidden from players now: 'lorekeeper shared' lists it."
 
 WHO = {DM: "the game master", PLAYERS: "everybody"}
 
@@ -21,7 +34,7 @@ def print_shares(shares: Sequence[Shares]) -> None:
         counts = each.counts
         people = f" ({', '.join(sorted(each.names))})" if each.names else ""
         said = [
-            f"{counts['everybody']:,} for everybody",
+            f"{counts['everybody']:,} for everyone",
             f"{counts['part']:,} shared in part" if counts["part"] else "",
             f"{counts['named']:,} for people by name{plain(people)}" if counts["named"] else "",
             f"{counts['dm']:,} for the game master only" if counts["dm"] else "",
@@ -36,7 +49,7 @@ def print_counts(counts: Mapping[str, int]) -> None:
     for key, number in counts.items():
         console.print(f"[bold]{plain(key)}[/]  {quantity(number, 'entry')}")
     if not counts:
-        console.print("Nothing can be seen.")
+        console.print("There is nothing to see.")
 
 
 def print_explained(told: Mapping[str, Any]) -> None:
@@ -47,6 +60,37 @@ def print_explained(told: Mapping[str, Any]) -> None:
         console.print(f"  [bold]{plain(section['heading'] or '(beginning)')}[/]: {_who(section)}")
     for what, values in told.get("players_see", {}).items():
         console.print(f"  {what} that players see: {plain(', '.join(values)) or 'none'}")
+
+
+def print_preview(preview: Preview, what: str, people: str, *, fixed: bool) -> None:
+    """What players would see of something, and what of that looks like a secret."""
+    names = Counter(each.word for each in preview.suspicions if each.place == NAMED)
+    held = f"; closed by marks: {quantity(len(preview.held), 'note')}" if preview.held else ""
+    console.print(f"[bold]{plain(what)}[/]  seen by {plain(people)}: {quantity(len(preview.notes), 'note')}{held}")
+    if preview.unread:
+        console.print(f"  [yellow]not shared, since unreadable: {plain(', '.join(preview.unread))}[/]")
+    for path, rows in groupby(preview.secrets, key=lambda each: each.note):
+        console.print(f"  {plain(path)}")
+        for each in rows:
+            console.print(
+                f"    [yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.word)})[/]"
+            )
+    if names:
+        listed = ", ".join(f"{name} ({number})" for name, number in names.most_common(MOST_NAMES))
+        more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+        console.print(
+            f"  [yellow]names of notes that a mark keeps secret[/], with the lines that have them: {plain(listed + more)}"
+        )
+    if preview.secrets:
+        console.print(KEPT if fixed else LISTED)
+
+
+def print_marks(rows: Sequence[Mapping[str, str]]) -> None:
+    """The declared marks: language, who may see it, where it counts, and an example or words."""
+    for audience, group in groupby(rows, key=lambda row: row["audience"]):
+        console.print(f"[bold]for {WHO[audience]}[/]")
+        for row in group:
+            console.print(f"  {row['language']:2}  [dim]{plain(row['places'])}[/]  {plain(row['what'])}")
 
 
 def _who(told: Mapping[str, Any]) -> str:

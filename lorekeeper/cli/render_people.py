@@ -16,7 +16,7 @@ ROLES = {"dm": "game master", "player": "player"}
 def print_people(people: Sequence[Person]) -> None:
     """Who is at the table: names, roles, characters and times."""
     if not people:
-        console.print("Nobody is at the table yet: 'lorekeeper people add NAME --role player' adds somebody.")
+        console.print("No people yet. Add one: lorekeeper people add NAME --role player")
         return
     table = Table(box=None, pad_edge=False)
     for title in ("name", "role", "characters", "added", "expires", "new token"):

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 SHOWN_FINDINGS = 100
 
-NEXT = "'lorekeeper vault add PATH --key {0}' keeps them in step with it, 'lorekeeper vault remove {0}' removes them"
+STATES = {"in step": "up to date"}
+"""What people read for states that programs know by another word."""
+
+NEXT = "'lorekeeper vault add PATH --key {0}' keeps them up to date, 'lorekeeper vault remove {0}' removes them"
 """What to do with notes whose folder is not known, by the key of their vault."""
 
 
@@ -31,7 +34,7 @@ def print_vaults(statuses: Sequence[Status]) -> None:
             console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}")
             continue
         read = f"; {notes}, read {_minute(summary.synced)}" if summary.synced else ""
-        console.print(f"  {status.state}{read}")
+        console.print(f"  {STATES.get(status.state, status.state)}{read}")
         for problem in summary.problems[:3]:
             console.print(f"  [yellow]{plain(problem)}[/]")
         if len(summary.problems) > 3:
@@ -50,18 +53,26 @@ def print_vault_report(report: VaultReport) -> None:
     counts = report.as_dict()
     console.print(
         f"{quantity(report.notes, 'note')}, {quantity(counts['sections'], 'section')}, "
-        f"{quantity(counts['links_resolved'], 'link')} ({counts['links_dangling']:,} more dangle), "
+        f"{quantity(counts['links_resolved'] + counts['links_dangling'], 'link')} ({counts['links_dangling']:,} broken), "
         f"{quantity(report.tags, 'tag')}, {quantity(counts['aliases'], 'alias')}, "
         f"{quantity(counts['creatures'], 'creature')}, {quantity(counts['tables'], 'table')} to roll on",
     )
-    console.print(
-        f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, {report.renamed:,} renamed, "
-        f"{quantity(report.embedded, 'text')} embedded, {len(report.failed):,} failed, in {report.seconds:.1f} s",
-    )
+    if report.stored or report.removed or report.renamed or report.failed:
+        console.print(
+            f"{report.stored:,} stored, {report.unchanged:,} unchanged, {report.removed:,} removed, "
+            f"{report.renamed:,} renamed, {quantity(report.embedded, 'text')} embedded, {len(report.failed):,} failed, "
+            f"in {report.seconds:.1f} s",
+        )
+    else:
+        console.print("All notes are up to date already.")
     if report.passed:
         passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
-        console.print(f"[dim]passed over: {plain(passed)}[/]")
+        console.print(f"[dim]Skipped: {plain(passed)}[/]")
     print_problems(report)
+
+
+TITLES = {"dangling": "broken links"}
+"""What people read for kinds of findings that programs know by another word."""
 
 
 def print_vault_findings(findings: Sequence[Finding], notes: int) -> None:
@@ -70,7 +81,7 @@ def print_vault_findings(findings: Sequence[Finding], notes: int) -> None:
 
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         found = list(group)
-        console.print(f"[bold]{kind}[/] ({len(found):,}): {KINDS[kind]}")
+        console.print(f"[bold]{TITLES.get(kind, kind)}[/] ({len(found):,}): {KINDS[kind]}")
         for finding in found[:SHOWN_FINDINGS]:
             place = " > ".join(filter(None, [f"{finding.vault}/{finding.path}", finding.section]))
             near = f"  [dim]{plain('; '.join(finding.near))}[/]" if finding.near else ""

@@ -24,6 +24,9 @@ To try it here, run 'lorekeeper search QUERY' in another terminal. Press Ctrl-C 
 """Printed first: reading the program and opening the library take seconds on a slow machine."""
 
 
+PORT = 8765
+
+
 def _port(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:6]) <= 65535:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {shown(text)}")
@@ -32,14 +35,14 @@ def _port(text: str) -> int:
 
 HTTP = (
     argument("--host", default="127.0.0.1", help="address to listen on with http (default: 127.0.0.1)"),
-    argument("--port", type=_port, default=8765, help="port to listen on with http (default: 8765)"),
+    argument("--port", type=_port, default=PORT, help=f"port to listen on with http (default: {PORT})"),
 )
 """Where a server over HTTP is."""
 
 
 @commands.add(
     "serve",
-    "serve the library to MCP clients",
+    "serve the library to chat apps and other MCP clients",
     argument("--transport", choices=["stdio", "http"], default="stdio", help="how clients connect (default: stdio)"),
     *HTTP,
     argument(
@@ -58,11 +61,12 @@ async def serve(call: Call) -> int:
     if call.arguments.transport == "stdio" and sys.stdin.isatty():
         say(NO_CLIENT)
     with collector_paused():
+        from lorekeeper.cli.asking import answering
         from lorekeeper.composition import people_of
         from lorekeeper.server.mcp import serve_http, serve_stdio
 
         library = call.library()
-    async with library:
+    async with library, answering(library, call.settings):
         if call.arguments.transport == "stdio":
             await serve_stdio(library, call.settings.audit_log)
         else:

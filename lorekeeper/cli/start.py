@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 State = Literal["none", "empty", "starter", "books", "damaged"]
 
-ASK = ('search "we are falling off a cliff"', "ask it anything, in your own words")
-SYNC = ("sync open5e", "bring the open books: both SRDs and many more")
-IMPORT = ("import PATH", "bring your own books")
-VAULT = ("vault add FOLDER", "bring your own notes, as in an Obsidian vault")
-INSTALL = ("install", "see the chat programs that it can be added to")
+ASK = ("search falling off a cliff", "ask it anything, in your own words")
+SYNC = ("sync open5e", "add the open books, such as both SRDs")
+IMPORT = ("import PATH", "add your books and homebrew")
+VAULT = ("vault add FOLDER", "add your notes, such as an Obsidian vault")
+INSTALL = ("install", "connect a chat app")
 
 STEPS: Mapping[State, Sequence[tuple[str, str]]] = {
-    "none": (("demo", "see what it answers, from a small library of the demo's own"), ASK, SYNC, IMPORT, VAULT),
+    "none": (("demo", "see what it answers to some questions"), ASK, SYNC, IMPORT, VAULT),
     "empty": (ASK, SYNC, IMPORT, VAULT),
     "starter": (SYNC, IMPORT, VAULT, ASK, INSTALL),
     "books": (
         ASK,
-        ('show "adult red dragon"', "read a whole entry"),
+        ("show adult red dragon", "read a whole entry"),
         ("documents", "see which books there are"),
         SYNC,
         INSTALL,
     ),
     "damaged": (
         ("doctor", "see what is wrong"),
-        ("doctor --fix", "put right what can be without risk"),
-        ("repair", "build the library again from all that can be read"),
-        ("restore FILE", "or go back to a backup"),
+        ("doctor --fix", "fix what is safe to fix"),
+        ("repair", "rebuild the library from everything that is readable"),
+        ("restore FILE", "or restore a backup"),
     ),
 }
 """What to run next and what for, by state; at most five, so that all of it stays under ten lines."""
@@ -61,7 +61,7 @@ def next_steps(seen: LibraryStatus, *, offline: bool) -> list[str]:
         (f"lorekeeper {run}", what) for run, what in STEPS[state] if not (offline and run.startswith(NEEDS_NETWORK))
     ]
     width = max(len(run) for run, _ in steps)
-    shared = [f"Process {seen.process} has it open and serves it to other commands, so all work meanwhile."]
+    shared = [f"Process {seen.process} has the library open and shares it with other commands."]
     return [
         f"LoreKeeper {VERSION}. {one_line(_described(state, seen))}",
         *(shared if seen.process else []),
@@ -84,7 +84,7 @@ def state_of(seen: LibraryStatus) -> State:
 def _described(state: State, seen: LibraryStatus) -> str:
     entries = sum(seen.documents.values())
     return {
-        "none": f"There is no library yet; the first command that needs one makes it in {seen.location}.",
+        "none": f"There is no library yet. The first command that needs one creates it in {seen.location}.",
         "empty": f"The library in {seen.location} is empty.",
         "starter": f"The library in {seen.location} has the starter compendium, {quantity(entries, 'entry')}, and no books yet.",
         "books": f"The library in {seen.location} has {quantity(entries, 'entry')}; documents: {len(seen.documents):,}.",

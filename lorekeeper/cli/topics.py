@@ -9,13 +9,16 @@ from lorekeeper.errors import LoreKeeperError
 
 commands = Commands()
 
+MOST_SHOWN, MOST_READ = 3, 10
+"""Lines of a part where no number is given: for people, and with ``--json``."""
+
 
 @commands.add(
     "topic",
-    "gather what the library has on a person, place or theme",
+    "gather everything about a person, place or theme",
     argument("topic", nargs="+", metavar="WORDS", help="a name, a theme in a few words, or a uri"),
     TYPE,
-    argument("--limit", type=int, default=10, metavar="N", help="lines of each part, 1 to 50 (default: 10)"),
+    argument("--limit", type=int, metavar="N", help="lines of each part, 1 to 50 (default: 3, with --json 10)"),
     JSON,
     examples=(
         "lorekeeper topic Nine-Fingers Keene",
@@ -30,15 +33,18 @@ async def topic(call: Call) -> int:
     async with call.library() as library:
         with suppress(LoreKeeperError):  # what is missing is reported when it is needed
             await library.open()
-        dossier = await library.view().topic(" ".join(call.arguments.topic), call.arguments.type, call.arguments.limit)
-    call.show(dossier.content(), lambda: print_dossier(dossier))
+        limit = call.arguments.limit
+        if limit is None:
+            limit = MOST_READ if call.json else MOST_SHOWN
+        dossier = await library.view().topic(" ".join(call.arguments.topic), call.arguments.type, limit)
+    call.show(dossier.content(), lambda: print_dossier(dossier, whole=call.arguments.limit is not None))
     return DONE
 
 
 @commands.add(
     "recent",
-    "list the newest notes: by the date of their session, else by when they were changed",
-    argument("--since", metavar="DATE", help="only from that date on: 2026-11-20, or 24h, 7d, 2w ago"),
+    "list the newest notes, by session or by change",
+    argument("--since", metavar="DATE", help="only since this date, 2026-11-20, or for this long: 24h, 7d, 2w"),
     argument("--limit", type=int, default=10, metavar="N", help="number of notes, 1 to 50 (default: 10)"),
     JSON,
     examples=("lorekeeper recent", "lorekeeper recent --since 7d --limit 20"),

@@ -13,15 +13,15 @@ from lorekeeper.printable import quantity, shown
 commands = Commands()
 
 ACTIONS = {
-    "add": "read a folder of notes, and keep the library in step with it",
-    "list": "show the vaults, and how they stand",
-    "remove": "take a vault out of the library; its folder is left alone",
-    "sync": "bring the library in step now, and compare all it has with the files",
-    "check": "list dangling links, ambiguous names, templates, and what cannot be read",
+    "add": "add a folder of notes; LoreKeeper keeps up with its changes",
+    "list": "list the vaults and their status",
+    "remove": "remove a vault from the library; its folder stays as it is",
+    "sync": "read the vault again now, and check every file",
+    "check": "list broken links, ambiguous names, templates and unreadable files",
 }
 
 ADDED = """
-The vault '{key}' stays in step by itself: a question sees what was saved before it.
+The vault '{key}' stays up to date by itself: every search sees what you saved before it.
   lorekeeper search "what did the party promise" --document {key}
   lorekeeper vault check {key}"""
 
@@ -30,20 +30,23 @@ def _notes() -> str:
     width = max(map(len, ACTIONS))
     listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
     return (
-        f"actions:\n{listed}\n\nNothing is ever written into a vault. What is not to be read stands in its file "
-        ".lorekeeperignore, as in .gitignore."
+        f"actions:\n{listed}\n\nNothing is ever written into a vault. List files to skip in its file "
+        ".lorekeeperignore, in the syntax of .gitignore."
     )
 
 
 @commands.add(
     "vault",
-    "search your own Markdown notes, as in an Obsidian vault: add, list, remove, sync, check",
+    "manage folders of Markdown notes, such as an Obsidian vault",
     argument("action", choices=list(ACTIONS), help=", ".join(ACTIONS)),
     argument("what", nargs="?", metavar="PATH_OR_KEY", help="the folder to add; else the key of a vault"),
     argument("--key", metavar="KEY", help="key for the new vault (default: from the folder's name)"),
     argument("--name", metavar="NAME", help="title of the new vault (default: the folder's name)"),
     argument(
-        "--exclude", action="append", metavar="PATTERN", help="do not read this, as in .gitignore (may be repeated)"
+        "--exclude",
+        action="append",
+        metavar="PATTERN",
+        help="files to skip, in the syntax of .gitignore (may be repeated)",
     ),
     JSON,
     examples=("lorekeeper vault add ~/Campaign --exclude Drafts/", "lorekeeper vault check"),
@@ -90,7 +93,7 @@ async def _remove(call: Call) -> int:
     call.show(
         {"key": key, "removed": number},
         lambda: show(
-            f"{shown(key)} is out of the library, with {quantity(number, 'entry')}; its folder was left alone."
+            f"{shown(key)} was removed from the library, with {quantity(number, 'entry')}; its folder was left alone."
         ),
     )
     return DONE
@@ -106,6 +109,7 @@ async def _synced(call: Call, keys: list[str]) -> int:
 
     async with call.library() as library:
         with Bar("Reading notes") as bar:
+            bar.embedding(library)
             report = await library.vaults.sync(keys, bar.start, bar.advance)
     if call.json:
         print_problems(report, failed=False)

@@ -50,7 +50,7 @@ class EmbeddingProvider(Protocol):
     """A loaded model. Blocking; the service calls it in a thread, one call at a time.
 
     Attributes:
-        name: the provider's name, as in ``LOREKEEPER_EMBEDDING_PROVIDER``.
+        name: the provider's name such as ``LOREKEEPER_EMBEDDING_PROVIDER``.
         fingerprint: identifies the space of the passages' vectors; only vectors of equal fingerprints may be compared.
         dimension: length of its vectors.
         prefixes: what it puts before texts itself.
@@ -77,7 +77,7 @@ class EmbeddingProvider(Protocol):
 class StoredProvider:
     """A vector space without its model: all that is known of it are vectors that were computed before.
 
-    With such a provider, an `EmbeddingService` embeds those texts alone whose vectors are in its cache.
+    With such a provider, an `EmbeddingService` embeds only texts whose vectors are in its cache.
     """
 
     name = "stored"

@@ -75,7 +75,7 @@ def _refuse_pickles(files: ModelFiles) -> None:
     for pickle in files.path.glob("**/pytorch_model.bin"):
         if not pickle.with_name(WEIGHTS).is_file():
             raise EmbeddingError(
-                f"{pickle} has no {WEIGHTS} beside it, and weights in pickles are not loaded; save the model again with "
+                f"{pickle} has no {WEIGHTS} in its folder, and weights in pickles are not loaded. Save the model again with "
                 "safetensors, or set LOREKEEPER_EMBEDDING_MODEL to another one"
             )
 

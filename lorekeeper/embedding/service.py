@@ -68,7 +68,7 @@ class EmbeddingService:
     Args:
         model: the name of a model, or the path of its folder; by default that of LOREKEEPER_EMBEDDING_MODEL. Or a provider, or
             a function that makes one, which is called in the service's thread, once unless it fails.
-        cache: vectors computed before; None to compute all. Vectors of queries are not kept there.
+        cache: vectors computed before; None to compute all. Vectors of queries are not stored there.
         retry_seconds: how long a failure to load the provider is repeated before the next attempt.
         notice_seconds: after how long a wait for the model is logged as a warning.
     """
@@ -94,6 +94,9 @@ class EmbeddingService:
         """The batch of each query, and its row there."""
         self.computed = 0
         """Texts embedded so far, without those whose vectors were cached."""
+
+        self.watched: Callable[[int, int], None] | None = None
+        """Called with the number of further texts to compute, and of further ones that are done."""
 
         self._pending: set[Future[Any]] = set()
 
@@ -172,7 +175,7 @@ class EmbeddingService:
     async def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Vectors:
         """Vectors of passages, shape (len(texts), dimension), float32, of length 1, in the order of the texts.
 
-        Equal texts are embedded once, and those with cached vectors not at all. ``progress`` is called with the number of
+        Equal texts are embedded once. Texts with cached vectors are not embedded again. ``progress`` is called with the number of
         further texts that are done.
 
         Raises:
@@ -185,6 +188,8 @@ class EmbeddingService:
         if vectors and progress:
             progress(len(vectors))
         missing = sorted(set(texts) - vectors.keys(), key=len)
+        if self.watched and missing:
+            self.watched(len(missing), 0)
         for start in range(0, len(missing), SLICE):
             part = missing[start : start + SLICE]
             computed = await self._run(self._embed_slice, part)
@@ -193,12 +198,14 @@ class EmbeddingService:
                 await self._run(self._cache.put, provider.fingerprint, part, computed)
             if progress:
                 progress(len(part))
+            if self.watched:
+                self.watched(0, len(part))
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def file_under(self, texts: Mapping[str, str]) -> None:
         """Cache vectors of texts that mean what others mean: by new text, the one whose cached vector it gets.
 
-        What has a vector of its own keeps it, and what is not cached stays so.
+        A text that has a vector already is unchanged; a text whose source is not cached gets none.
 
         Raises:
             EmbeddingError: the model cannot be loaded.

@@ -37,6 +37,7 @@ MAX_NAME = 1000
 
 _COUNT_BEFORE = re.compile(r"(\d{1,9})\s*[x×*]?\s+(.+)|(\d{1,9})\s*[x×*]\s*(.+)", re.DOTALL)
 _COUNT_BEHIND = re.compile(r"(.+?)\s+[x×*]\s*(\d{1,9})", re.DOTALL)
+_ARTICLE = re.compile(r"\A\s*an?\s+(?=\S)", re.IGNORECASE)
 
 FORMS = 'give the levels of its characters, as in 3,3,4, or 4x5 or "four level 5" (four of level 5)'
 """How a party is written."""
@@ -45,6 +46,13 @@ NUMBERS = {
     word: number
     for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
 }
+
+_NUMBER = rf"\d|(?:an?|{'|'.join(NUMBERS)})\s"
+_BETWEEN = re.compile(
+    rf"(?<=[x×*]\d)\s*[,;+&]\s*|(?<=[x×*]\d\d)\s*[,;+&]\s*|\s*(?:[,;+&\n]|\band\b)\s*(?:\band\s+)?(?={_NUMBER})",
+    re.IGNORECASE,
+)
+"""Between monsters with their numbers: names may have a comma too, as in "Archon, Ursan"."""
 
 _WORDS = re.compile(r"(?<![a-z])-?\d+(?:\.\d+)?|[x×*](?![a-z])|[^\W\d_]+|[^\w\s,;-]|\d+")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b-?")
@@ -132,6 +140,15 @@ def parse_difficulty(difficulty: str | None, rules: str | None, usual: str) -> D
     )
 
 
+def parse_monsters(texts: Sequence[str]) -> list[tuple[int, str]]:
+    """Numbers and names of monsters, which a text may have several of: "goblin x3, 2 wolves and an ogre".
+
+    Raises:
+        FilterError: as for `parse_monster`.
+    """
+    return [parse_monster(part) for text in texts for part in _BETWEEN.split(text[: MAX_NAME * 2])]
+
+
 def parse_monster(text: str) -> tuple[int, str]:
     """Number and name of monsters: "3 goblins", "3x goblin", "goblin x3", "three goblins", or one "goblin".
 
@@ -144,7 +161,7 @@ def parse_monster(text: str) -> tuple[int, str]:
     if others and first.casefold() in NUMBERS:
         text = f"{NUMBERS[first.casefold()]} {others[0]}"
     before, behind = _COUNT_BEFORE.fullmatch(text.strip()), _COUNT_BEHIND.fullmatch(text.strip())
-    count, name = "1", text.strip()
+    count, name = "1", _ARTICLE.sub("", text).strip()
     if before:
         count, name = before[1] or before[3], before[2] or before[4]
     elif behind:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
-from lorekeeper.encounters.asked import parse_monster, singulars
+from lorekeeper.encounters.asked import parse_monster, parse_monsters, singulars
 from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
 from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
 from lorekeeper.encounters.shelf import CREATURES, Shelf, Wanted
@@ -26,6 +27,8 @@ from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
+
+_LISTED = re.compile(r"\s*[,;]\s*|\s+and\s+")
 
 MAX_KINDS = 50
 """Most kinds of monsters."""
@@ -48,6 +51,7 @@ class Plan:
         encounters: the one that was given, or proposals.
         notes: what the reader should know.
         seed: repeats the proposals, None if monsters were given.
+        characters: the party, if it is the characters of the library.
     """
 
     levels: tuple[int, ...]
@@ -56,6 +60,7 @@ class Plan:
     encounters: list[Encounter]
     notes: list[str] = field(default_factory=list)
     seed: int | None = None
+    characters: Sequence[Entity] = ()
 
     @property
     def limits(self) -> dict[str, int]:
@@ -104,11 +109,12 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
         FilterError: a number or a uri is wrong, or there are too many kinds.
         NotFoundError: there is no such creature; the message has the nearest names.
     """
-    if len(monsters) > MAX_KINDS:
-        raise FilterError(f"at most {MAX_KINDS} kinds of monsters, not {len(monsters)}; give a number with each name")
+    asked = parse_monsters(monsters)
+    if len(asked) > MAX_KINDS:
+        raise FilterError(f"at most {MAX_KINDS} kinds of monsters, not {len(asked)}; give a number with each name")
     notes: list[str] = []
     found: dict[str, Monster] = {}
-    for count, name in map(parse_monster, monsters):
+    for count, name in [each for kind in asked for each in await _kinds(view, *kind)]:
         entity, note = await _creature(view, name, rules)
         before = found[entity.uri].count if entity.uri in found else 0
         found[entity.uri] = Monster(entity, before + count)
@@ -128,6 +134,16 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
     return Plan(levels, rules, None, [Encounter("", tuple(given), "", rating)], list(dict.fromkeys(notes)))
 
 
+async def _kinds(view: View, count: int, name: str) -> list[tuple[int, str]]:
+    """The kinds of monsters in a text: several between commas, unless a creature has that name, as "Archon, Ursan"."""
+    first, *others = [part for part in _LISTED.split(name) if part.strip()] or [name]
+    names = [name, *singulars(name)]
+    if not others or any([await view.cache.count_entities(CREATURES, name=each) for each in names]):
+        return [(count, name)]
+    number, bare = parse_monster(first)
+    return [(count * number, bare), *map(parse_monster, others)]
+
+
 async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | None]:
     """The creature of a name, also of several or misspelt, of the edition of the rules if there is one; and a note."""
 
@@ -143,7 +159,9 @@ async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | No
                 break
             continue
         if found.entity.type != CREATURES:
-            raise FilterError(f"{shown(name)} is no creature, but of {found.entity.type}; take uris of creatures")
+            raise FilterError(
+                f"{shown(name)} is not a creature, but one of the {found.entity.type}; take uris of creatures"
+            )
         return found.entity, found.note
     if any(is_closed(fold(each)) for each in names):
         closed = CLOSED.format("It")

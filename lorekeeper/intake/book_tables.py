@@ -10,16 +10,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lorekeeper.cache.protocol import BATCH, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
-from lorekeeper.intake.files import Batch
-from lorekeeper.intake.formats.text_file import Found
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.book_tables import TYPE, Key, book_tables, entry_of
 from lorekeeper.normalize.build import DIGEST_LENGTH
 from lorekeeper.normalize.table_parts import KIND
+
+if TYPE_CHECKING:
+    from lorekeeper.intake.files import Batch
+    from lorekeeper.intake.formats.text_file import Found
 
 MOST_WAITING = 4 * BATCH
 """Most tables of an import that wait until they are stored; those of one batch come on top."""

@@ -124,7 +124,7 @@ class Freshness:
         if self.next_attempt is not None:
             times = "once" if self.failures == 1 else f"{self.failures} times in a row"
             return f"reading them failed {times}: {self.problem}. 'lorekeeper serve' tries again {moment(self.next_attempt)}"
-        return "'lorekeeper serve' brings them up to date while nobody asks"
+        return "'lorekeeper serve' refreshes them while it is idle"
 
 
 def freshness(source: Source, *, offline: bool) -> Freshness:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.formats.text_file import Embedded
 from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport
+
+Agree = Callable[[Sequence[Entity]], Awaitable[bool]]
+"""Is given all that was read before anything is stored, and says whether it may be."""
 
 
 class FileImport:
@@ -46,6 +49,7 @@ class FileImport:
         audience: ListedAudience | None,
         start: Progress | None,
         progress: Progress | None,
+        agree: Agree | None = None,
     ) -> None:
         """Import files and folders; see `Library.import_paths`, also for what is raised."""
         remembered = await self._recall()
@@ -54,7 +58,14 @@ class FileImport:
         reader = await asyncio.to_thread(Reader, list(paths), document, self._report, remembered, audiences, known)
         if start:
             start(reader.size)
-        await self._take_in(reader, progress)
+        async with aclosing(reader.batches()) as batches:
+            if agree is None:
+                await self._take_in(batches, progress)
+            else:
+                read = [batch async for batch in batches]
+                if not await agree([found.entity for batch in read for found in batch.entries]):
+                    return
+                await self._take_in(_each(read), progress)
         if not self._dry_run:
             await asyncio.to_thread(remembered.save)
 
@@ -83,19 +94,23 @@ class FileImport:
                     self._reasons.add(reason)
                     self._report.warnings.append(ImportFileError(entry.where, reason))
 
-    async def _take_in(self, reader: Reader, progress: Progress | None) -> None:
-        """Store what a reader reads, as far as the library does not have it."""
-        async with aclosing(reader.batches()) as batches:
-            async for batch in batches:
-                await self._pending.add(batch)
-                if not self._dry_run:
-                    await self._take_vectors(batch)
-                due = self._pending.due()
-                if not self._dry_run:
-                    await store_in_batches(self._cache, due)
-                await self._tables.add(batch)
-                if progress:
-                    progress(batch.size)
+    async def _take_in(self, batches: AsyncIterable[Batch], progress: Progress | None) -> None:
+        """Store what was read, as far as the library does not have it."""
+        async for batch in batches:
+            await self._pending.add(batch)
+            if not self._dry_run:
+                await self._take_vectors(batch)
+            due = self._pending.due()
+            if not self._dry_run:
+                await store_in_batches(self._cache, due)
+            await self._tables.add(batch)
+            if progress:
+                progress(batch.size)
         if not self._dry_run:
             await store_in_batches(self._cache, self._pending.due(everything=True))
         await self._tables.store()
+
+
+async def _each(batches: Sequence[Batch]) -> AsyncGenerator[Batch]:
+    for batch in batches:
+        yield batch

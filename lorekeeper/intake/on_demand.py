@@ -98,7 +98,7 @@ class _Fetched:
             return NO_FURTHER
         verb = "is" if self.renamed == 1 else "are"
         renamed = (
-            f" {self.renamed} of them {verb} stored beside your own entries of the same key." if self.renamed else ""
+            f" {self.renamed} of them {verb} stored next to your own entries of the same key." if self.renamed else ""
         )
         late = "" if self.complete else "; there was no time to fetch all that match"
         return f"Fetched {quantity(self.stored, 'entry')} from Open5e for this lookup{late}.{renamed}"

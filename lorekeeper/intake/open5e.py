@@ -254,7 +254,7 @@ class Open5eClient(AsyncClosing):
                 raise self._unavailable(f"ended its answer for {path} early; try again later") from error
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise self._unavailable(
-                    f"cannot be reached ({type(error).__name__}); check your connection and "
+                    "cannot be reached; check your connection and "
                     "LOREKEEPER_OPEN5E_BASE_URL, then run the same command again"
                 ) from error
             finally:

@@ -97,6 +97,15 @@ class ImportReport(Report):
         failed = [{"where": failure.where, "why": failure.reason} for group in groups for failure in group]
         return super().as_dict() | {"failed": failed}
 
+    def left_out(self) -> list[str]:
+        """What was not understood, and what was left out with the reason, a line each: of the import of one text."""
+        problems = [summary(group) for group in grouped([*self.failed, *self.warnings])]
+        lines = []
+        for problem in problems:
+            place = problem.where.partition(": ")[2]
+            lines.append(problem.reason if place in ("", "text") else f"{place}: {problem.reason}")
+        return lines + [f"left out: {name.partition(': ')[2] or 'an entry without lore'}" for name in self.skipped]
+
 
 def _plain(value: object) -> Any:
     """A value of a report for JSON."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, note_entity
@@ -35,7 +36,9 @@ def shipped_notes() -> dict[str, list[Entity]]:
     entities = [note_entity(note, KEY, NAME, MODIFIED, lambda target: by_name.get(fold(target))) for note in notes]
     creatures = [creature for note in notes for creature in creatures_of(note, KEY, NAME, lambda _: None).entities]
     tables = [table for note in notes for table in note_tables(note, KEY, NAME).entities]
-    return {"documents": [_document()], "notes": entities, "creatures": creatures, "rules": tables}
+    characters = [each for note in notes for each in characters_of(note, KEY, NAME)[0]]
+    found = {"notes": entities, "creatures": creatures, "rules": tables, "characters": characters}
+    return {"documents": [_document()], **{name: made for name, made in found.items() if made}}
 
 
 def _document() -> Entity:

@@ -102,7 +102,7 @@ class ListSync:
             hashes.pop(_identity(uri), None)
             self.state.of(endpoint.name).seen.discard(uri)
         for uri, renamed in outcome.clashes:
-            reason = f"the library has its own entry {uri}, which is kept; this one is stored as {renamed}"
+            reason = f"the library has its own entry {uri}, which stays; this one is stored as {renamed}"
             self.report.warnings.append(ImportFileError(list_path(endpoint), reason))
         outcome.tables.add_to(self.report)
         stored, unchanged = len(outcome.stored), len(outcome.unchanged)
@@ -125,7 +125,7 @@ class ListSync:
         within = {u for u in before if documents is None or parse_uri(u)[1] in documents}
         obsolete = [_identity(u) for u in sorted(within - progress.found - elsewhere)]
         if obsolete and not count:
-            reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier are kept"
+            reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier stay"
             self.report.failed.append(ImportFileError(list_path(endpoint), reason))
             return
         removable = [e.identity for e in await self._cache.load(endpoint.type, obsolete) if _is_from_source(e)]

@@ -150,7 +150,7 @@ async def _library(library: Library) -> Check:
     details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
     store = library.cache.store
     others = await asyncio.to_thread(store.undeclared) if store else {}
-    untouched = f"; besides, {counted(others)} of another program, which are not examined" if others else ""
+    untouched = f"; also {counted(others)} of another program, which are not examined" if others else ""
     total = sum(statistics.counts.values())
     return Check(
         "library",

@@ -46,10 +46,10 @@ class TableMapping:
         pairs = [[part.strip() for part in pair.split("=", 1)] for pair in tail.split(",") if pair.strip()]
         if not (table and sign and entity_type) or not all(len(pair) == 2 and all(pair) for pair in pairs):
             raise ConfigError(
-                f"{shown(text)} is not a mapping; write TABLE=TYPE or TABLE=TYPE:KEY=COLUMN,..., as in {EXAMPLE}"
+                f"{shown(text)} is not a mapping; write TABLE=TYPE or TABLE=TYPE:KEY=COLUMN,..., for example {EXAMPLE}"
             )
         if entity_type not in COLLECTIONS:
-            raise ConfigError(f"{shown(entity_type)} is no type of entry; known: {', '.join(COLLECTIONS)}")
+            raise ConfigError(f"{shown(entity_type)} is not a type of entry; known: {', '.join(COLLECTIONS)}")
         return cls(table, entity_type, dict(pairs))
 
     def require_columns(self, present: Iterable[str]) -> None:

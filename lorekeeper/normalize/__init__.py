@@ -11,7 +11,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import foreign, open5e, own, statblocks
+from lorekeeper.normalize import beyond, characters, foreign, note_characters, open5e, own, statblocks
 from lorekeeper.normalize.build import Origin
 
 
@@ -40,9 +40,18 @@ def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str 
     if isinstance(obj, Mapping) and own.recognises(obj):
         with _reasons():
             return [own.entity(obj, document)]
+    if isinstance(obj, Mapping) and beyond.recognises(obj):
+        with _reasons():
+            return [beyond.character_entity(obj, document)]
     if isinstance(obj, Mapping) and statblocks.recognises(obj):
         with _reasons():
-            return [statblocks.creature(obj, Origin(statblocks.SOURCE, document or own.DEFAULT_DOCUMENT))[0]]
+            if note_characters.is_players(obj):
+                origin = Origin(
+                    statblocks.SOURCE, document or characters.DOCUMENT, None if document else characters.DOCUMENT_NAME
+                )
+                return [characters.entity(note_characters.of_values(obj), origin)]
+            origin = Origin(statblocks.SOURCE, document or own.DEFAULT_DOCUMENT)
+            return [statblocks.creature(obj, origin)[0]]
     return normalize_open5e(obj, hint=hint, document=document)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
-from lorekeeper.normalize import UnknownShapeError, fivetools, normalize
+from lorekeeper.normalize import UnknownShapeError, characters, fivetools, normalize
 from lorekeeper.normalize.book_tables import entry_of
 from lorekeeper.normalize.foundry import fields as foundry
 from lorekeeper.normalize.notes import SOURCE as VAULT
@@ -36,6 +36,8 @@ def fields_again(entity: Entity) -> Mapping[str, Value]:
 
 def _derived(entity: Entity) -> Mapping[str, Value]:
     """The filter values that an object gives."""
+    if entity.type == "characters":
+        return characters.fields_of(characters.completed(entity.data))
     if entity.source_api not in ("orcbrew", fivetools.SOURCE, foundry.SOURCE):
         with contextlib.suppress(UnknownShapeError):
             for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):

@@ -97,6 +97,11 @@ _RARITY = re.compile(r"\b(very rare|rare|uncommon|common|legendary|artifact)\b",
 _NO_CLASS = re.compile(r"school\b|ritual caster\b|touch spells\b", re.IGNORECASE)
 """What some files list among classes without being one."""
 
+_CLASSES = frozenset(
+    "artificer barbarian bard cleric druid fighter monk paladin ranger rogue sorcerer warlock wizard".split()
+)
+"""Classes of the books: what stands in parentheses behind their names is a subclass, or another version of the class."""
+
 _FOLLOWED = re.compile(r"\s*[(\[].*")
 _EDITION = re.compile(r"\s*(?:\[(?:(5\.5e?|2024)|5\.?0?e?|2014)\]|\(Legacy\))", re.IGNORECASE)
 
@@ -276,10 +281,21 @@ def _school(code: str) -> str | None:
     return SCHOOLS.get(code.upper()) or (code.lower() if len(code) > 2 else None)
 
 
-def _classes(listed: list[str]) -> list[str]:
-    """The classes that a spell is for, each once, without what follows their names."""
-    names = dict.fromkeys(_FOLLOWED.sub("", name) for name in listed)
-    return [name for name in names if not _NO_CLASS.match(name)]
+def _classes(listed: list[str]) -> dict[str, Any]:
+    """The classes on whose lists a spell is, and what else has it: ``Fighter (Eldritch Knight)`` is none of fighters.
+
+    What follows the name of any other class says whose class it is.
+    """
+    classes: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for written in listed:
+        name = _EDITION.sub("", written)
+        base = _FOLLOWED.sub("", name)
+        if base != name and base.lower() in _CLASSES:
+            others[name] = None
+        elif not _NO_CLASS.match(base):
+            classes[base] = None
+    return {"classes": list(classes), "archetype": ", ".join(others)}
 
 
 _SPELL_LINES = ("time", "range", "components", "duration")
@@ -293,13 +309,14 @@ def _spell(element: Element, origin: Origin) -> Iterator[Read]:
         return
     text, book = _described(element)
     level, school = number(_text(element, "level")), _school(_text(element, "school") or "")
+    is_whole = school is not None and _text(element, "time") is not None  # files leave the level of cantrips out
     values: dict[str, Any] = {
         "name": name,
-        "level": int(level) if level is not None else None,
+        "level": int(level or 0) if level is not None or is_whole else None,
         "school": school,
         "ritual": _is_yes(_text(element, "ritual")),
         **{tag: _text(element, tag) or "" for tag in _SPELL_LINES},
-        "classes": _classes(_listed(_text(element, "classes"))),
+        **_classes(_listed(_text(element, "classes"))),
         "text": text,
         "book": book,
     }
@@ -310,7 +327,7 @@ def _chosen(element: Element, origin: Origin) -> Read:
     """An invocation, a maneuver, a metamagic option, ...: an optional feature, with the lines that a spell would have."""
     text, book = _described(element)
     lines = {tag: _text(element, tag) for tag in _SPELL_LINES}
-    data = {"name": Name.of(element).text, **lines, "classes": _classes(_listed(_text(element, "classes")))}
+    data = {"name": Name.of(element).text, **lines, **_classes(_listed(_text(element, "classes")))}
     return _made("rules", "optional-feature", {**data, "desc": text, "book": book}, origin, {})
 
 

@@ -60,11 +60,6 @@ FORMATS = (
         "monsters.hitdice monsters.ability_scores",
         f"import the source that it was made from, or {_AS_TEXT}",
     ),
-    _format(
-        "a character of D&D Beyond",
-        "data.readonlyUrl",
-        "characters are no lore; write what matters in a note of a vault",
-    ),
     _format("a monster of D&D Beyond", "averageHitPoints challengeRatingId", f"open its page, and {_AS_TEXT}"),
     _format("a monster of D&D Beyond", "data.averageHitPoints", f"open its page, and {_AS_TEXT}"),
     _format("Tetra-cube's stat block generator", "name armorName shieldBonus", f"export it as Markdown, or {_AS_TEXT}"),

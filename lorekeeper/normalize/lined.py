@@ -28,7 +28,10 @@ def entity(entry: Printed, origin: Origin) -> tuple[Entity, list[str]]:
 
 
 def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
-    """A spell: ``level``, ``school``, ``ritual``, ``classes``; lines ``time``, ``range``, ``components``, ``duration``; ``text``.
+    """A spell.
+
+    Values: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``; lines ``time``, ``range``, ``components``,
+    ``duration``; ``text``.
 
     Raises:
         FilterError: it cannot be stored; the message says why.
@@ -51,6 +54,7 @@ def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
         "concentration": "concentration" in duration.casefold() if duration else None,
         "dnd_class": ", ".join(classes),
         "classes": classes,
+        "archetype": values.get("archetype"),
         "desc": text,
         "higher_level": higher,
         "book": values.get("book"),

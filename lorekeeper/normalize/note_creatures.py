@@ -15,6 +15,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import lined
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.creatures import creature_fields, features_of
+from lorekeeper.normalize.note_characters import is_players
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
@@ -91,6 +92,8 @@ def creatures_of(note: Note, document: str, document_name: str, base: Find) -> C
     result = Creatures()
     numbers: Counter[tuple[str, Audience | None]] = Counter()
     for stat_block in note.stat_blocks:
+        if is_players(stat_block.values):
+            continue
         wanted = _base_name(stat_block)
         name = _name(note, stat_block, wanted)
         numbers[name, stat_block.audience] += 1

@@ -27,7 +27,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored, unknown_name
-from lorekeeper.normalize import equipment, spells
+from lorekeeper.normalize import characters, equipment, spells
 from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.normalize.creatures import own_values
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
@@ -61,13 +61,20 @@ def entity(obj: Mapping[str, Any], document: str | None) -> Entity:
         raise FilterError("; ".join(reasons))
     return build(
         name,
-        {key: value for key, value in obj.items() if key not in _APART},
+        {key: value for key, value in (values if name == "characters" else obj).items() if key not in _APART},
         Origin(SOURCE, document or obj.get("document") or DEFAULT_DOCUMENT, obj.get("document_name")),
         name=obj["name"],
         kind=kind,
         slug=obj.get("slug"),
-        fields={**values, AUDIENCE: _audiences(obj.get(AUDIENCE))},
+        fields={**values, AUDIENCE: _audiences(obj.get(AUDIENCE)) or _default_audience(name, values)},
     )
+
+
+def _default_audience(collection: str, values: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Who may see an entry that says nothing of it: everybody, but of a character its player alone."""
+    if collection != "characters" or values.get(AUDIENCE) is not None:
+        return None
+    return characters.audience_of(values, str(values["name"]))
 
 
 def _audiences(written: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -88,6 +95,8 @@ def _values(collection: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     if collection == "creatures":
         return own_values(obj)
+    if collection == "characters":
+        return characters.completed(obj)
     if collection not in _READERS:
         return obj
     derived, restated = (read(obj) for read in _READERS[collection])

@@ -10,7 +10,9 @@ from markdown_it.token import Token
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
+from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.facts import cells, is_delimiter
+from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.secrets import (
     TAG,
@@ -34,6 +36,10 @@ _BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:]{1,30})[\])](?![(\[:])[
 _INLINE_HTML = re.compile(
     r"</?(?:b|strong|i|em|u|mark|span|font|small|big|p|sup|sub)(?:\s[^<>]{0,200})?>", re.IGNORECASE
 )
+
+
+KEPT = "kept by the game master"
+"""What keeps a line that has no mark of its own."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,8 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
                 i = split.end
                 continue
             mark, end = tables.row(i)
+        if _is_kept(left, i, own):
+            mark, end = Mark(KEPT, DM), (_end_of_heading if _is_head(left, i) else _end_of_key)(left, i)
         if mark is UNMARKED and left[i].strip() and not _inner(left[i]).lstrip().startswith("|"):
             mark, end = _line_mark(left, i, own)
         if mark.audience == DM:
@@ -111,6 +119,14 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
             left[i:end] = [">" if number in boxes else "" for number in range(i, end)]
         i = end
     return left, cuts
+
+
+def _is_kept(lines: Sequence[str], i: int, own: OwnMarks) -> bool:
+    """Whether the game master keeps a line that is no heading of Markdown, by its words as readers see them."""
+    if not own.shares.texts or is_heading(lines, i):
+        return False
+    text = lines[i][_lead(lines[i]) :]
+    return not own.shares.texts.isdisjoint((comparable(text), comparable(read_inline(text).text)))
 
 
 def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
@@ -235,13 +251,18 @@ def _end_of_heading(lines: Sequence[str], first: int) -> int:
     return end
 
 
+def is_heading(lines: Sequence[str], i: int) -> bool:
+    """Whether a line is a heading of Markdown, also where it is quoted."""
+    following = lines[i + 1] if i + 1 < len(lines) else ""
+    underlined = _UNDERLINE.fullmatch(following) and not _UNDERLINE.fullmatch(lines[i])
+    return bool(_HEADING.match(_inner(lines[i])) or underlined)
+
+
 def _is_head(lines: Sequence[str], i: int) -> bool:
     """Whether a line is a heading, or stands as one: all of it in bold."""
-    line = lines[i]
-    following = lines[i + 1] if i + 1 < len(lines) else ""
-    if _HEADING.match(_inner(line)) or (_UNDERLINE.fullmatch(following) and not _UNDERLINE.fullmatch(line)):
+    if is_heading(lines, i):
         return True
-    text = _inner(line).strip()
+    text = _inner(lines[i]).strip()
     return bool(re.fullmatch(r"(\*\*|__)(?=\S)[^*_\n]{1,80}\1:?|(\*\*|__)[^*_\n]{1,80}:\2", text))
 
 

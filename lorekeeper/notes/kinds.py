@@ -9,7 +9,7 @@ from datetime import date
 from lorekeeper.folding import fold
 from lorekeeper.notes.properties import Properties
 
-NOTE, SESSION = "note", "session"
+NOTE, SESSION, PREP = "note", "session", "prep"
 
 KINDS: dict[str, tuple[str, ...]] = {
     "npc": (
@@ -61,7 +61,67 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 """Our kinds, and the folded words for them in the singular."""
 
-_BY_WORD = {word: kind for kind, words in KINDS.items() for word in words}
+OTHER_WORDS: dict[str, str] = {
+    "npc": (
+        "nsc|nichtspielercharakter|person|personen|pnj|personnage|personnages|personaje|personajes|persona|"
+        "persone|png|personaggio|personaggi|personagem|personagens|pessoa|pessoas|mensen|personage|"
+        "bohater niezalezny|postac|postacie|osoba|osoby"
+    ),
+    "character": (
+        "spielercharakter|sc|personnage joueur|personaje jugador|personaggio giocante|personagem jogador|"
+        "spelerpersonage|bohater gracza|held|helden"
+    ),
+    "location": (
+        "ort|orte|schauplatz|stadt|dorf|region|lieu|lieux|endroit|ville|lugar|lugares|ciudad|pueblo|"
+        "luogo|luoghi|citta|local|locais|cidade|plaats|plaatsen|locatie|locaties|stad|dorp|miejsce|"
+        "miejsca|lokacja|lokacje|miasto"
+    ),
+    "faction": (
+        "fraktion|fraktionen|organisation|gilde|gilden|faccion|facciones|fazione|fazioni|faccao|faccoes|"
+        "factie|facties|frakcja|frakcje|gildia"
+    ),
+    "item": (
+        "gegenstand|gegenstande|objet|objets|objeto|objetos|oggetto|oggetti|iten|itens|voorwerp|voorwerpen|"
+        "przedmiot|przedmioty"
+    ),
+    "session": (
+        "sitzung|sitzungen|spielabend|spielabende|spielsitzung|seance|seances|sesion|sesiones|sessione|"
+        "sessioni|sessao|sessoes|sessie|sessies|sesja|sesje|journal de campagne|diario de campana|"
+        "diario di campagna"
+    ),
+    "quest": (
+        "auftrag|auftrage|abenteuer|quete|quetes|mision|misiones|missione|missioni|missao|missoes|opdracht|"
+        "opdrachten|avontuur|zadanie|zadania|misja|misje|przygoda"
+    ),
+    "deity": (
+        "gottheit|gottheiten|gotter|divinite|divinites|dieu|dieux|deidad|deidades|dioses|divinita|dei|"
+        "divindade|divindades|deuses|godheid|goden|bostwo|bostwa|bogowie"
+    ),
+    "event": (
+        "ereignis|ereignisse|evenement|evenements|evento|eventos|eventi|gebeurtenis|gebeurtenissen|wydarzenie|"
+        "wydarzenia"
+    ),
+    "creature": (
+        "monster|kreatur|kreaturen|creatures|criatura|criaturas|creatura|creature|mostro|mostri|wezen|"
+        "wezens|potwor|potwory|stworzenie"
+    ),
+    "prep": (
+        "prep|session prep|session preparation|preparation|planning|session plan|session planning|session plans|"
+        "dm prep|gm prep|draft|drafts|vorbereitung|planung|entwurf|entwurfe|brouillon|brouillons|preparacion|"
+        "borrador|borradores|preparazione|bozza|bozze|preparacao|planejamento|rascunho|rascunhos|"
+        "voorbereiding|przygotowanie|przygotowania|szkic|szkice|plan sesji"
+    ),
+}
+"""Folded words of German, French, Spanish, Italian, Portuguese, Dutch and Polish, and of plans, which are a kind of their own."""
+
+_BY_WORD = {word: kind for kind, words in OTHER_WORDS.items() for word in words.split("|")} | {
+    word: kind for kind, words in KINDS.items() for word in words
+}
+
+_PLANS = re.compile(rf"\b(?:{OTHER_WORDS['prep']})\b")
+
+SUBKIND_KEYS = ("subtype", "sub type", "subkind", "subcategory", "sub category")
+"""Keys that say more of a kind whose word we do not know."""
 
 KIND_KEYS = ("type", "kind", "category", "note type", "notetype", "entity type", "fileclass")
 
@@ -81,7 +141,11 @@ _DATE_KEYS = (
     "date",
 )
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
-_SESSION = re.compile(r"\bsession (?:no |nr |number )?0*([0-9]{1,4})\b")
+_SESSION = re.compile(
+    r"\b(?:session|sitzung|spielabend|seance|sesion|sessione|sessao|sessie|sesja) (?:no |nr |number )?0*([0-9]{1,4})\b"
+)
+_LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
+"""The number that sorts a file of a folder of sessions; one of a date is none."""
 _SHORT_SESSION = re.compile(r"^(?:s|ep|episode|game|chapter|part) ?0*([0-9]{1,4})\b")
 _NUMBER = re.compile(r"\b0*([0-9]{1,4})\b")
 _FIRST_YEAR, _LAST_YEAR = 1970, 2100
@@ -106,16 +170,25 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     """The kind of a note: the first of front matter, tags, folders and names that says one, else "note"."""
     *folders, file = path.split("/")
     stem = file.rpartition(".")[0]
-    if written := properties.text(*KIND_KEYS):
-        return known(written) or known(written.partition("/")[0]) or fold(written) or NOTE
+    written = properties.text(*KIND_KEYS)
+    if kind := known(written) or known(written.partition("/")[0]) or known(properties.text(*SUBKIND_KEYS)):
+        return _played_or_planned(kind, folders, stem)
     if is_listing(path):
-        return NOTE
-    tagged = (known(tag.partition("/")[0]) for tag in tags)
+        return fold(written) or NOTE
+    tagged = (known(part) for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]))
     if kind := next(filter(None, tagged), ""):
-        return kind
+        return _played_or_planned(kind, folders, stem)
     foldered = (of_folder(folder) for folder in reversed(folders))
     kind = next(filter(None, foldered), "")
-    return kind or (SESSION if session_number(stem) is not None or session_number(title) is not None else NOTE)
+    is_session = session_number(stem) is not None or session_number(title) is not None
+    return _played_or_planned(kind or fold(written) or (SESSION if is_session else NOTE), folders, stem)
+
+
+def _played_or_planned(kind: str, folders: list[str], stem: str) -> str:
+    """The kind of what is a session by some word, and a plan for one by its names."""
+    if kind != SESSION:
+        return kind
+    return PREP if any(_PLANS.search(fold(name)) for name in (*folders, stem)) else SESSION
 
 
 def is_listing(path: str) -> bool:
@@ -160,8 +233,12 @@ def session_of(properties: Properties, kind: str, path: str, title: str) -> int 
     if (text := properties.text("number", "no", "nr")) and (number := _NUMBER.fullmatch(text)):
         return int(number[1])
     *folders, file = path.split("/")
-    places = (file.rpartition(".")[0], title, *reversed(folders))
-    return next((found for place in places if (found := session_number(place)) is not None), None)
+    stem = file.rpartition(".")[0]
+    places = (stem, title, *reversed(folders))
+    if (found := next((found for place in places if (found := session_number(place)) is not None), None)) is not None:
+        return found
+    leading = _LEADING.match(stem) if folders and of_folder(folders[-1]) == SESSION and not date_in(stem) else None
+    return int(leading[1]) if leading else None
 
 
 def session_number(name: str) -> int | None:

@@ -18,11 +18,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lorekeeper.notes.comparing import comparable
+from lorekeeper.notes.shares import Shares
 from lorekeeper.printable import shown
 
 KEYS = ("dm", "players", "none")
 
-RULES = 3
+RULES = 4
 """Raised whenever the built-in rules let a note say something else of who may see it: every vault is read again then, and players
 see nothing of it before. Libraries without a number were written before 1."""
 
@@ -39,9 +40,11 @@ class OwnMarks:
 
     Attributes:
         texts: which list a folded text is in: "dm", "players" or "none".
+        shares: what the game master has decided on the vault that is read, beside them.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
+    shares: Shares = field(default_factory=Shares)
 
     @property
     def rules(self) -> str:
@@ -51,12 +54,12 @@ class OwnMarks:
     @property
     def digest(self) -> str:
         """Changes whenever something else is marked; "" without any."""
-        content = json.dumps(sorted(self.texts.items()))
-        return hashlib.blake2b(content.encode("utf-8"), digest_size=8).hexdigest() if self.texts else ""
+        said = [*sorted(self.texts.items()), *sorted(self.shares.texts)]
+        return hashlib.blake2b(json.dumps(said).encode("utf-8"), digest_size=8).hexdigest() if said else ""
 
     def whole(self, folded: str) -> str:
         """The list that has a folded text; "" for none."""
-        return self.texts.get(folded, "")
+        return "dm" if folded in self.shares.texts else self.texts.get(folded, "")
 
     def is_secret_within(self, folded: str) -> bool:
         """Whether a folded text has one of the list ``dm`` within it, in whole words."""

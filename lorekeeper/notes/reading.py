@@ -18,7 +18,7 @@ from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
 from lorekeeper.notes.note import Link, Note, Section, StatBlock
 from lorekeeper.notes.printed import CREATURE
 from lorekeeper.notes.properties import Properties, joined, texts
-from lorekeeper.notes.secrets import Mark, heading_mark, narrowest, path_mark, tag_mark
+from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, narrowest, path_mark, tag_mark
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.statblocks import base_of, in_front_matter
 
@@ -170,7 +170,10 @@ def _note_mark(path: str, properties: Properties, body: Body) -> Mark:
     fields = ((fact.key, fact.value) for fact in body.facts)
     tags = [tag for text in properties.texts(*TAG_KEYS) for tag in _split_tags(text)]
     marks = (property_mark(properties, own), path_mark(path, own), heading_mark(body.title, own))
-    return narrowest((*marks, tag_mark((*tags, *body.lone_tags), own), field_mark(fields, own)))
+    said = narrowest((*marks, tag_mark((*tags, *body.lone_tags), own), field_mark(fields, own)))
+    decided = Mark(*own.shares.decided(path, _tags(properties, body.tags)))
+    # sharing opens what has no mark, and closes nothing: a note for everybody stays so if a person is given its folder
+    return narrowest((said, decided)) if decided.audience == DM or said is UNMARKED else said
 
 
 def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:

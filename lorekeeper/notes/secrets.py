@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.notes import vocabulary
 from lorekeeper.notes.comparing import comparable, visible_text
+from lorekeeper.notes.languages import LANGUAGES
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 
 _PATTERNS: dict[str, tuple[tuple[re.Pattern[str], Audience], ...]] = {
-    place: tuple(
-        (re.compile(each.pattern), each.audience) for each in vocabulary.SAYINGS if place in each.places.split()
+    place: (
+        *((re.compile(phrase), DM) for where, phrase in vocabulary.PHRASES if where == place),
+        *((re.compile(each.pattern), each.audience) for each in vocabulary.SAYINGS if place in each.places.split()),
     )
     for place in (vocabulary.HEADING, vocabulary.NAME, vocabulary.KEY)
 }
@@ -29,6 +31,7 @@ def _among(place: str) -> dict[str, Audience]:
 
 
 _WORDS = {place: _among(place) for place in ("callout", "aside", "value", "tag", "line")}
+_WORDS["fence"] = _WORDS["line"] | _among("fence")
 
 _BRIEF = re.compile(r"(.*?)[\s_-]+brief(?:ing)?$", re.IGNORECASE)
 _NOBODY = frozenset(
@@ -277,3 +280,27 @@ def people_or_all(found: list[str], own: OwnMarks = BUILT_IN) -> Audience:
     """ "dm", "players", or the people of a list, whatever they are called; the narrower if it has words and people."""
     said = readers(found, own)
     return (*said.people, *said.others) or said.audience
+
+
+def declared() -> list[dict[str, str]]:
+    """All built-in marks: ``language``, ``audience``, ``places`` and ``what``, words or the example of a phrase."""
+    rows = [
+        {"language": row.language or "*", "audience": row.audience, "places": row.places, "what": row.words}
+        for row in vocabulary.WORDS
+    ]
+    for each in LANGUAGES:
+        parts = each._asdict()
+        said = "; ".join(f"{name.rstrip('_')}: {_plain(parts[name])}" for name in parts if name != "code")
+        rows.append({"language": each.code, "audience": DM, "places": "heading name key", "what": said})
+    for saying in vocabulary.SAYINGS:
+        places = saying.places
+        rows.append(
+            {"language": saying.language, "audience": saying.audience, "places": places, "what": saying.example}
+        )
+    return sorted(rows, key=lambda row: (row["audience"], row["language"]))
+
+
+def _plain(pattern: object) -> str:
+    """A pattern of `languages` for people."""
+    text = " ... ".join(pattern) if isinstance(pattern, tuple) else str(pattern)
+    return text.replace("(?:", "(").replace("|", ", ").replace("\\w", "").replace("\\", "")

@@ -203,7 +203,7 @@ def _without_admonitions(lines: Sequence[str], own: OwnMarks) -> list[str]:
     for token in blocks(lines) if any("ad-" in line or _WORD_FENCE.search(line) for line in lines) else ():
         word = language(token).strip("{.}") if token.type == "fence" else ""
         is_admonition = word.startswith(ADMONITION) and not token.level
-        if is_admonition or (word and word_audience(word, "line", own) == DM):
+        if is_admonition or (word and word_audience(word, "fence", own) == DM):
             start, end = span(token)
             first = result[start]
             before = re.sub(r"[^>]", " ", re.split(r"[`~]", first, maxsplit=1)[0])

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from lorekeeper.audience import DM, PLAYERS
+from lorekeeper.notes.languages import LANGUAGES, heading_phrases, name_phrases
 
 HEADING, NAME, KEY = "heading", "name", "key"
 """Where a saying counts: in headings, titles of callouts, keys of facts and heads of columns; in names of files and
 folders; only in keys and heads of columns."""
 
-CALLOUT, ASIDE, VALUE, TAG, LINE = "callout", "aside", "value", "tag", "line"
-"""Where a word counts by itself: of a callout, fence or comment; in brackets; as a value of front matter; as a tag; and where it
-begins a line, as in "DM: she lies"."""
+CALLOUT, ASIDE, VALUE, TAG, LINE, FENCE = "callout", "aside", "value", "tag", "line", "fence"
+"""Where a word counts by itself: of a callout or comment; in brackets; as a value of front matter; as a tag; and where it
+begins a line, as in "DM: she lies", or a code block; a code block alone."""
 
 
 class Saying(NamedTuple):
@@ -486,7 +487,13 @@ SAYINGS: tuple[Saying, ...] = (
         "Handouts",
     ),
 )
-"""What a text says, the first that fits: what keeps something secret comes before what opens it."""
+"""What a text says beside the phrases of `LANGUAGES`, the first that fits: what keeps something comes before what opens it."""
+
+PHRASES: tuple[tuple[str, str], ...] = (
+    *((HEADING, phrase) for row in LANGUAGES for phrase in heading_phrases(row)),
+    *((NAME, phrase) for row in LANGUAGES for phrase in name_phrases(row)),
+)
+"""Where a phrase counts that keeps something for the game master, and the phrase; each comes before all of `SAYINGS`."""
 
 _ALL = f"{CALLOUT} {ASIDE} {VALUE} {TAG} {LINE}"
 _MOST = f"{CALLOUT} {ASIDE} {VALUE}"
@@ -508,6 +515,7 @@ WORDS: tuple[Words, ...] = (
         "dm info, gm info, eyes only, secret note, secret notes, secret only, keeper only, spoiler, spoilers",
     ),
     Words("en", DM, LINE, "secretly"),
+    Words("", DM, f"{CALLOUT} {FENCE}", "encounter, encounter table"),
     Words("de", DM, LINE, "heimlich, insgeheim"),
     Words("en", DM, f"{_MOST} {LINE}", "dungeon master, game master, gamemaster, confidential, unrevealed"),
     Words("en", DM, _MOST, "keeper, private, hidden, storyteller"),
@@ -521,6 +529,12 @@ WORDS: tuple[Words, ...] = (
         "geheimnisse",
     ),
     Words("de", DM, f"{_MOST} {LINE}", "spielleiter, spielleitung"),
+    Words("es", DM, f"{CALLOUT} {ASIDE} {LINE}", "dj, director de juego"),
+    Words("es", DM, f"{CALLOUT} {ASIDE}", "master"),
+    Words("nl", DM, _ALL, "geheimen, alleen dm, alleen voor de dm, dm notities, notities dm"),
+    Words("nl", DM, f"{_MOST} {LINE}", "spelleider"),
+    Words("pl", DM, _ALL, "mg, tylko mg, tylko dla mg, dla mg, notatki mg, sekret, sekrety, tajemnica, tajemnice"),
+    Words("pl", DM, f"{_MOST} {LINE}", "mistrz gry, mistrza gry"),
     Words("de", DM, _ALL, "sl"),
     Words("fr", DM, _ALL, "mj seulement, notes mj, notes du mj, secret mj"),
     Words("fr", DM, _MOST + " " + LINE, "mj"),

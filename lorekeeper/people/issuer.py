@@ -62,7 +62,7 @@ class Issuer:
         claims = await asyncio.to_thread(self._claims, token, key, algorithm)
         logins = list(_logins(claims, trust_email=self._trust_email))
         if not logins:
-            raise TokenError("a token that names nobody: it has neither sub nor a verified email")
+            raise TokenError("a token that names no person: it has neither sub nor a verified email")
         return logins
 
     def _claims(self, token: str, key: Key, algorithm: str) -> Mapping[str, object]:

@@ -113,7 +113,9 @@ def checked_name(name: str, what: str = "person") -> str:
             f"{shown(name)} cannot be the name of a {what}: a name has letters or digits, and at most {MAX_NAME} characters"
         )
     if folded in RESERVED:
-        raise PeopleError(f"{shown(name)} cannot be the name of a {what}: notes say with that word who may see them")
+        raise PeopleError(
+            f"{shown(name)} cannot be the name of a {what}: notes use it to mark who may see them. Choose another"
+        )
     return name
 
 

@@ -19,7 +19,7 @@ from lorekeeper.people.rows import Rows
 from lorekeeper.people.tokens import digest, equal, new_token
 from lorekeeper.printable import shown
 
-REMEDY = "put back a copy of it, or delete it and add everybody again with 'lorekeeper people add'"
+REMEDY = "restore a copy of it, or delete it and add all people again with 'lorekeeper people add'"
 
 
 class People:
@@ -66,9 +66,9 @@ class People:
         logins = list(logins)
         found = [person for login in logins for person in self.everyone() if person.logs_in_as(login)]
         if not found:
-            raise StrangerError(f"a login of {shown(logins[0] if logins else '')}, who is not at the table")
+            raise StrangerError(f"a login of {shown(logins[0] if logins else '')}, who was not added")
         if found[0].expired:
-            raise StrangerError(f"a login of {shown(found[0].name)}, whose time has expired")
+            raise StrangerError(f"a login of {shown(found[0].name)}, whose access has expired")
         return found[0]
 
     def add(
@@ -128,14 +128,14 @@ def _refuse_taken(person: Person, people: Sequence[Person]) -> None:
     key = fold(person.name)
     if key in names:
         raise PeopleError(
-            f"{shown(names[key].name)} is at the table already: 'lorekeeper people rotate' gives a new token, "
-            "'lorekeeper people remove' makes room"
+            f"{shown(names[key].name)} was added already: 'lorekeeper people rotate' gives a new token, "
+            "'lorekeeper people remove' removes the person"
         )
     if key in played:
         raise PeopleError(f"{shown(person.name)} is a character of {shown(played[key].name)}; choose another name")
     for character in person.characters:
         if fold(character) in names:
-            raise PeopleError(f"{shown(character)} is a person at the table, and cannot be a character of another")
+            raise PeopleError(f"{shown(character)} is a person, and cannot be a character of another")
 
 
 def _named(name: str, people: Sequence[Person]) -> Person:
@@ -143,6 +143,6 @@ def _named(name: str, people: Sequence[Person]) -> Person:
     found = next((person for person in people if fold(person.name) == fold(name)), None)
     if found is None:
         names = [person.name for person in people]
-        known = unknown_name(name, names, "person") if names else "there is nobody at the table yet"
+        known = unknown_name(name, names, "person") if names else "there are no people yet"
         raise NotFoundError(f"{known}; 'lorekeeper people list' shows all")
     return found

@@ -25,7 +25,10 @@ SECONDS = 30 * 86_400
 """Longest session."""
 
 LINK_SECONDS = 300
-"""How long a link can be used."""
+"""How long a link for the game master can be used."""
+
+INVITATION_SECONDS = 7 * 86_400
+"""How long a link can be used that was made for a person at the table."""
 
 MOST = 20
 """Most sessions of a person, or of the game master of the settings, and most links; the oldest one makes room."""
@@ -33,7 +36,7 @@ MOST = 20
 SUFFIX = ".sessions"
 """How the name of the file ends, behind that of the file of the people."""
 
-REMEDY = "delete it, and everybody signs in again"
+REMEDY = "delete it, and all people sign in again"
 
 Kind = Literal["session", "link"]
 
@@ -46,7 +49,7 @@ class Session:
         kind: which of the two.
         key: the digest of the key.
         person: name of the person; None for the game master of the settings.
-        proof: that the key was given for the credential; "" for a link, which is given by who can write the file.
+        proof: that the key was given for the credential; "" for a link of the game master.
         began: when it was made.
         ends: when it can be used no more.
     """
@@ -111,15 +114,21 @@ class Sessions:
         with self._edited() as rows:
             return self._begin(person, rows)
 
-    def link(self) -> str:
-        """The key of a new link for the game master. Who can write the file could add a game master just as well.
+    def link(self, person: Person | None = None) -> str:
+        """The key of a new link, for the game master or for a person, whose earlier ones end.
+
+        Who can write the file could add a game master just as well.
 
         Raises:
             CacheError: the file cannot be read or written.
         """
         key, now = new_token(), int(time.time())
+        name, seconds = (person.name, INVITATION_SECONDS) if person else (None, LINK_SECONDS)
+        proof = self._proof(key.encode(), person) if person else ""
         with self._edited() as rows:
-            _add(Session("link", digest(key.encode()), None, "", now, now + LINK_SECONDS), rows)
+            if person:
+                rows[:] = [row for row in rows if (row.kind, row.person) != ("link", name)]
+            _add(Session("link", digest(key.encode()), name, proof, now, now + seconds), rows)
         return key
 
     def redeem(self, key: bytes) -> Opened:
@@ -131,8 +140,12 @@ class Sessions:
         """
         _named(key, "link", self._rows.all())  # what is wrong changes nothing
         with self._edited() as rows:
-            rows.remove(_named(key, "link", rows))
-            return self._begin(None, rows)
+            link = _named(key, "link", rows)
+            person = self._person(link)
+            if person and not equal(link.proof, self._proof(key, person)):
+                raise TokenError("a link whose person has a new token")
+            rows.remove(link)
+            return self._begin(person, rows)
 
     def end(self, key: bytes) -> None:
         """End the session, or the link, that has a key, if there is one.
@@ -160,7 +173,7 @@ class Sessions:
             return None
         person = next((each for each in self._people.everyone() if each.name == session.person), None)
         if person is None or person.expired:
-            raise TokenError(f"a session of {shown(session.person)}, who is not at the table any more")
+            raise TokenError(f"a session of {shown(session.person)}, who was removed")
         return person
 
     def _begin(self, person: Person | None, rows: list[Session]) -> Opened:

@@ -109,6 +109,23 @@ def level_table(found: Sequence[Object]) -> list[str]:
     return table(rows)
 
 
+def table_values(data: Object, level: int) -> dict[str, str]:
+    """What the table of a class says for a level, by column, but for the proficiency bonus and spell slots."""
+    columns = [mapping(each) for key in ("features", "traits") for each in listed(data.get(key))]
+    named = {feature_name(each): _column(each).get(level, "") for each in columns if _column(each)}
+    return {
+        name: value
+        for name, value in named.items()
+        if value not in ("", "—", "-") and "proficiency bonus" not in name.casefold() and not _SPELL_LEVEL.match(name)
+    }
+
+
+def feature_names(data: Object) -> list[str]:
+    """The names of the features of a class or subclass that have a text."""
+    found = [mapping(each) for key in ("features", "traits") for each in listed(data.get(key))]
+    return [feature_name(each) for each in found if feature_name(each) and feature_text(each)]
+
+
 def _column_place(column: Object) -> tuple[bool, str]:
     """Spell slots come last."""
     name = words(column.get("name"))

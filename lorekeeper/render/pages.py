@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lorekeeper.entities import Entity
+from lorekeeper.render.character import UNKNOWN, Rules, character
 from lorekeeper.render.creature import creature
 from lorekeeper.render.item import item
 from lorekeeper.render.note import UNRELATED, Related, note
@@ -50,7 +51,7 @@ _HEAD = ("#", "*", "- **", "|")
 def lacks_text(entity: Entity) -> bool:
     """Whether the source of an entry has no text for it, though entries of its kind have one. Stat blocks need none."""
     if (
-        entity.type in ("creatures", "notes", "documents")
+        entity.type in ("creatures", "characters", "notes", "documents")
         or entity.kind in WITHOUT_TEXT
         or not all(is_empty(text) for _, text in written(entity))
     ):
@@ -59,7 +60,12 @@ def lacks_text(entity: Entity) -> bool:
 
 
 def markdown(
-    entity: Entity, *, subclasses: Sequence[str] = (), related: Related = UNRELATED, whole: bool = False
+    entity: Entity,
+    *,
+    subclasses: Sequence[str] = (),
+    related: Related = UNRELATED,
+    rules: Rules = UNKNOWN,
+    whole: bool = False,
 ) -> str:
     """An entry as Markdown, as its book would print it.
 
@@ -67,6 +73,7 @@ def markdown(
         entity: of any kind and source.
         subclasses: names of those of a class, which its own object may not know.
         related: what a note is linked with.
+        rules: what the library has of the names on the sheet of a character.
         whole: all of a long note, of which a page has the beginning.
 
     Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
@@ -75,7 +82,12 @@ def markdown(
     source = Source(repaired(entity))
     own = BY_KIND if entity.type == "character_options" else {}
     renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
-    blocks = note(entity, source, related, whole=whole) if entity.type == "notes" else renderer(entity, source)
+    if entity.type == "notes":
+        blocks = note(entity, source, related, whole=whole)
+    elif entity.type == "characters":
+        blocks = character(source, rules)
+    else:
+        blocks = renderer(entity, source)
     page = assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
     bare = all(line.startswith(_HEAD) for line in page.split("\n") if line)
     return f"{page}\n\n*{NO_TEXT}*" if bare and lacks_text(entity) else page

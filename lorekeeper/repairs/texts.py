@@ -31,6 +31,25 @@ def _two_rows(match: re.Match[str]) -> str:
     return f"{bar}{first}{dash}{last}{between}{one}{end}\n{bar}{least}{dash}{most}{between}{other}{end}"
 
 
+_ONE_LINE = re.compile(r"(?m)(?:^|[ \t]+)(\|[^\n]*?\|)[ \t]+(\|(?:[ \t]*:?-{3,}:?[ \t]*\|)+)[ \t]+(\|[^\n]*\|)[ \t]*")
+
+
+def _in_lines(text: str) -> str:
+    """A Markdown table that is run together in one line, "| d10 | Behavior | |---|---| | 1 | It runs. |", in lines."""
+    return _ONE_LINE.sub(_table_lines, text) if "---" in text else text
+
+
+def _table_lines(match: re.Match[str]) -> str:
+    head, delimiter, body = match.groups()
+    columns = delimiter.count("|") - 1
+    cells = [cell.strip() for cell in body.split("|")[1:-1]]
+    rows = [cells[place : place + columns] for place in range(0, len(cells), columns + 1)]
+    between = cells[columns :: columns + 1]
+    if head.count("|") != columns + 1 or any(between) or len(rows[-1]) != columns:
+        return match[0]
+    return "\n\n" + "\n".join([head, delimiter, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n\n"
+
+
 @dataclass(frozen=True)
 class Rule:
     """A fault of some books, and how it is put right.
@@ -108,6 +127,7 @@ RULES: Sequence[Rule] = (
         _replacing(r"\b(two|good|fog|higher|self|foot)- (handed|aligned|shrouded|than|destructive|radius)\b", r"\1-\2"),
     ),
     Rule("two rows of a table in one", None, ("|",), _separated),
+    Rule("a table in one line", None, ("--|", "-- |"), _in_lines),
     Rule("misprinted words", BOOKS, ("",), corrected),
 )
 """Every rule, in the order in which they are applied."""

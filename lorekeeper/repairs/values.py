@@ -13,6 +13,9 @@ Object = Mapping[str, Any]
 WITHOUT_ALIGNMENTS = frozenset({"a5e-mm", "bfrd"})
 """Documents whose stat blocks have no alignment. Open5e calls all of their creatures chaotic evil."""
 
+ABILITIES = 6
+"""How many saving throws there are."""
+
 EVERYWHERE = 20
 """More environments than any creature has."""
 
@@ -41,7 +44,14 @@ def repaired_values(entity_type: str, data: Object) -> Object:
     """An object with its known faults repaired; what cannot be repaired is None. Other types are returned as they are."""
     if entity_type != "creatures":
         return data
-    changes = {**_alignment(data), **_size(data), **_environments(data), **_numbers(data), **_actions(data)}
+    changes = {
+        **_alignment(data),
+        **_size(data),
+        **_environments(data),
+        **_bonuses(data),
+        **_numbers(data),
+        **_actions(data),
+    }
     changed = {key: value for key, value in changes.items() if data.get(key) != value}
     return {**data, **changed} if changed else data
 
@@ -70,6 +80,18 @@ def _size(data: Object) -> dict[str, Any]:
     system = _key(document.get("gamesystem")) if isinstance(document, Mapping) else ""
     small = _key(data.get("size")) == "small" and system == "5e-2024"
     return {"size": MEDIUM_OR_SMALL} if small and _MEDIUM_DICE.match(str(data.get("hit_dice") or "")) else {}
+
+
+def _bonuses(data: Object) -> dict[str, Any]:
+    """No saving throws or skills where all are listed as 0 beside ability scores that are not, as of the horses of 2014."""
+    scores = data.get("ability_scores")
+    usual = isinstance(scores, Mapping) and all(score in (10, 11) for score in scores.values())
+    listed = {key: data.get(key) for key in ("saving_throws", "skill_bonuses")}
+    return {
+        key: None
+        for key, bonuses in listed.items()
+        if isinstance(bonuses, Mapping) and len(bonuses) >= ABILITIES and not any(bonuses.values()) and not usual
+    }
 
 
 def _environments(data: Object) -> dict[str, Any]:

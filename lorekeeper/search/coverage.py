@@ -74,15 +74,19 @@ async def topic_of(
     if retrieved.names or filtered or retrieved.count < LARGE_LIBRARY:
         return None
     closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
+    best_words = max((ranked.score for ranked in retrieved.keyword.values()), default=0.0)
+    phrase = max(retrieved.phrases.values(), default=None)
+    evidence = None if phrase is None else phrase + closest / 2 + best_words / 50
     if closest >= OFF_TOPIC[0][0]:
-        return Topic(closest)
+        return Topic(closest, evidence=evidence)
     words = content_words(fold(text))
     known = retrieved.occurring.intersection(words)
     if NOTES in types:
         names = {part for word in text.split() if word[:1].isupper() for part in fold(word).split()}
         known |= await _misspelt(cache, [word for word in words if word in names - known])
     share = len(known) / len(words) if words else 0.0
-    return Topic(closest, share, any(closest < similarity and share <= most for similarity, most in OFF_TOPIC))
+    off = any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
+    return Topic(closest, share, off, evidence)
 
 
 async def unknown_words(cache: SearchCache, types: Sequence[str], text: str, retrieved: Retrieved) -> str | None:
@@ -102,7 +106,9 @@ async def unknown_words(cache: SearchCache, types: Sequence[str], text: str, ret
         if unknown:
             return f"No entry has the word {' or '.join(repr(one_line(word, MAX_SHOWN)) for word in unknown)}."
     apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN and not unknown
-    apart = apart and not any(ranked.complete for ranked in retrieved.keyword.values())
+    if apart:  # the query may have further words, which are too short to be missed
+        ranked = await all_of(cache.rank_keyword(each, " ".join(words), 1) for each in types)
+        apart = not any(first.complete for hits in ranked for first in hits)
     return f"No entry has {_listed(words)} together; these are the nearest in meaning." if apart else None
 
 

@@ -42,8 +42,8 @@ async def editions_first(
 
 async def with_editions(
     documents: DocumentRegistry, wanted: Sequence[str], page: ResultPage, *, asked: bool
-) -> ResultPage:
-    """A page whose results say their editions; its note says what the wanted edition lacks, and what follows it.
+) -> tuple[ResultPage, list[str]]:
+    """A page whose results say their editions, and notes: what the wanted edition lacks, and what follows it.
 
     Args:
         documents: of the library.
@@ -55,7 +55,7 @@ async def with_editions(
     edition = next((name for name in wanted if name in LABELS), None)
     lack = await _lack(documents, edition, results[:LEADING]) if edition else None
     own = _of_editions(wanted, results, page.total, ranked=page.mode != "structured") if asked and edition else None
-    return replace(page, results=results, note=" ".join(filter(None, [page.note, own, lack])) or None)
+    return replace(page, results=results), [note for note in (own, lack) if note]
 
 
 def _of_editions(wanted: Sequence[str], results: Sequence[Result], total: int, *, ranked: bool) -> str | None:

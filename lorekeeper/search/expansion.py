@@ -1,4 +1,4 @@
-"""Query expansion: abbreviations, spellings, players' words and names of a query, written out for both retrievers.
+"""Query expansion: abbreviations, spellings, other names and related words of a query, written out for both retrievers.
 
 A word is expanded only if it stands alone; the query itself is always kept.
 """
@@ -13,7 +13,7 @@ from lorekeeper.folding import fold
 from lorekeeper.text.aliases import aliases_anywhere
 from lorekeeper.text.keywords import KeywordQuery, content_words
 from lorekeeper.text.thesaurus import related_words
-from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS, SYNONYMS
+from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS
 
 
 def expanded_text(query: str) -> str:
@@ -29,8 +29,7 @@ def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:
 
 def _expanded_keywords(query: str) -> KeywordQuery:
     folded = _padded(query)
-    synonyms = [SYNONYMS[word] for word in folded.split() if word in SYNONYMS]
-    others = " ".join([*_respelt(folded), *synonyms])
+    others = " ".join(_respelt(folded))
     full = {word: share for word, share in _shares(folded).items() if word not in others.split()}
     asked = KeywordQuery.of(query, " ".join([*full, others]), full)
     return replace(asked, related=tuple(word for word in related_words(asked.words) if word not in asked.alternatives))

@@ -94,8 +94,8 @@ class Explainer:
         self._cache = cache
         self._values = values
 
-    async def explained(self, page: ResultPage, entity_type: str, filters: Filters, scopes: Scopes) -> ResultPage:
-        """A page with a note about its filters, if there is something to say.
+    async def explained(self, page: ResultPage, entity_type: str, filters: Filters, scopes: Scopes) -> list[str]:
+        """What is to be said of the filters of a page.
 
         Args:
             page: the page, of entries of one type.
@@ -107,11 +107,8 @@ class Explainer:
         scope = scopes[entity_type]
         if page.total:
             closed = [await self._closed_part(entity_type, part) for part in parts if page.approximate]
-            notes = [*filter(None, closed), *await self._left_out(entity_type, parts, scope)]
-        else:
-            notes = await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
-        note = " ".join(filter(None, [page.note, *notes])) or None
-        return replace(page, note=note) if note != page.note else page
+            return [*filter(None, closed), *await self._left_out(entity_type, parts, scope)]
+        return await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
 
     async def impossible(self, entity_type: str, filters: Filters) -> list[str]:
         """Which filters ask for values that no entry of the type has in any document, and which ones there are."""
@@ -184,7 +181,8 @@ class Explainer:
             listed = " or ".join(f"{each.label} ({each.tool})" for each in named)
             return f" Entries of another kind have it in theirs: {listed}."
         is_in_texts = any(each.complete for each in ranked)
-        return " Texts have it: semantic_query searches them." if is_in_texts else ""
+        what = "it" if len(wanted.split()) == 1 else "its words"
+        return f" Texts have {what}: semantic_query searches them." if is_in_texts else ""
 
     async def _closed_part(self, entity_type: str, part: Part) -> str:
         """The same of the name that a filter asks for, if it asks for one."""
@@ -388,4 +386,26 @@ def _explained(result: Result, places: Mapping[Retriever, Mapping[Key, tuple[int
     for retriever, found in places.items():
         rank, score = min((found[key] for key in keys if key in found), default=(None, None))
         sides[retriever] = Side(rank, score, parts.get(retriever, 0.0) / total if total else 0.0)
-    return Explained(entity.uri, entity.name, result.score, result.wording, sides)
+    return Explained(entity.uri, entity.name, result.score, result.wording, sides, _why(result, sides))
+
+
+def _why(result: Result, sides: Mapping[Retriever, Side]) -> str:
+    """Why a result was found, in one plain line."""
+    meaning, words, name = (sides[retriever] for retriever in ("semantic", "keyword", "name"))
+    reasons = []
+    if name.rank is not None and name.score is not None:
+        reasons.append(
+            "its name is the query's" if name.score == 1 else f"its name is like the query's ({name.score:.0%})"
+        )
+    if meaning.rank is not None:
+        where = f" in '{one_line(result.path, 40)}'" if result.path else ""
+        reasons.append(f"{ordinal(meaning.rank)} by meaning{where}")
+    if words.rank is not None:
+        reasons.append(f"{ordinal(words.rank)} by keywords")
+    return f"{', '.join(reasons)}{'' if result.sure else '; less sure than the first'}"
+
+
+def ordinal(number: int) -> str:
+    """A number as a rank: "2nd"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -17,6 +17,7 @@ from functools import partial
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.folding import fold
+from lorekeeper.search.mentioned import named_notes
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
@@ -38,6 +39,18 @@ this share 0.710 and 0.631, of 0.25 0.703 and 0.632, of 0.1 0.582 beside all boo
 
 SHORTEST = 4
 """Letters of a word that says something."""
+
+
+async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
+    """What the retrievers found, with what `fed_back` and `named_notes` add to the scores of notes by keywords."""
+    if not found.keyword:
+        return found
+    fed = await fed_back(cache, found, wordings)
+    named = await named_notes(cache, found, wordings)
+    scores = {key: ranked.score for key, ranked in found.keyword.items() if key[0] == NOTES}
+    best = max((scores.get(key, 0.0) + fed.get(key, 0.0) for key in scores | fed), default=0.0)
+    further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}
+    return found.with_further({key: score for key, score in further.items() if score})
 
 
 async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:

@@ -31,9 +31,6 @@ FUSED_BY_SCORE = 60
 WEIGHTS: Mapping[Retriever, float] = {"semantic": 0.4, "keyword": 0.6}
 """Shares of the two retrievers, tuned on one half of the graded queries and checked on the other."""
 
-LEXICAL_WEIGHTS: Mapping[Retriever, float] = {"semantic": 0.2, "keyword": 0.8}
-"""The same for a lexical query, which asks for its exact words."""
-
 NAME_WEIGHT, EXACT_NAME = 4.0, 1.0
 """A query that is a name, even misspelled, outweighs both retrievers; a correct name outweighs misspelled ones."""
 
@@ -189,7 +186,7 @@ def _with_phrases(
     near = min_max(sorted(((key, phrases[key]) for key in keys if key in phrases), key=itemgetter(1), reverse=True))
     meant = heads["semantic"]
     if not (near and meant):
-        return dict(meant), shelf._replace(phrases=0.0)
+        return dict(meant), shelf
     share = shelf.phrases / shelf.shares["semantic"]
     found = ((key, meant.get(key, 0.0)) for key in keys if key in meant or key in near)
     return {key: (1 - share) * score + share * near.get(key, score) for key, score in found}, shelf

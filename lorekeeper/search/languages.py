@@ -54,6 +54,8 @@ FOREIGN_NOTES = "No note is close to this query; ask in the language of the note
 
 FOREIGN_UNSURE = "None of these notes is surely meant; ask in the language of the notes, or by a note's name."
 
+FOREIGN_NAMED = "It is only sure that {} is meant; for the rest, ask in the language of the notes."
+
 
 _ENGLISH = STOP_WORDS - {"im"}
 """Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
@@ -107,19 +109,21 @@ def foreign_note(types: Sequence[str]) -> str:
     return FOREIGN_NOTES if set(types) == {NOTES} else FOREIGN
 
 
-def in_language(page: ResultPage, language: str, types: Sequence[str]) -> ResultPage:
-    """A page that answers a question in another language, with a note, and sure only of what the question names.
+def in_language(page: ResultPage, language: str, types: Sequence[str]) -> tuple[ResultPage, list[str]]:
+    """A page that answers a question in another language, sure only of what the question names, and notes on it.
 
     A page with notes in that language keeps its order: they may answer the question. That the books do not is still said.
     """
     if _answered_by_notes(language, page.results):
-        return page if set(types) == {NOTES} else replace(page, note=" ".join(filter(None, [FOREIGN_BOOKS, page.note])))
+        return page, [] if set(types) == {NOTES} else [FOREIGN_BOOKS]
     results = [result if result.match == "name" else replace(result, sure=False) for result in page.results]
     named = list(dict.fromkeys(result.entity.name for result in results if result.match == "name"))[:MAX_NAMED]
-    names = f"It names {', '.join(one_line(name, MAX_SHOWN) for name in named)}." if named else ""
-    said = FOREIGN_UNSURE if set(types) == {NOTES} else FOREIGN
-    note = " ".join(filter(None, [said, names, page.note]))
-    return replace(page, results=results, note=note)
+    names = ", ".join(one_line(name, MAX_SHOWN) for name in named)
+    if set(types) == {NOTES}:
+        said = FOREIGN_NAMED.format(names) if named else FOREIGN_UNSURE
+    else:
+        said = f"{FOREIGN} It names {names}." if named else FOREIGN
+    return replace(page, results=results), [said]
 
 
 def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:

@@ -14,7 +14,7 @@ from lorekeeper.cache.protocol import ALIASES_BETWEEN, SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.search.shelves import BOOKS, NOTES
+from lorekeeper.search.shelves import BOOKS, CAMPAIGN
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.matching import possible
@@ -47,17 +47,17 @@ _WITHIN = re.compile(r"(?<=[\w,;]\s)[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
 
 
 async def named_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
-    """What each note in the heads that the wordings name gains by keywords, as a share of the best score of a note."""
+    """What each note or character in the heads that the wordings name gains by keywords, as a share of the best score of a note."""
     capitals = {
         word for wording in wordings for each in _WITHIN.findall(wording) if each[0].isupper() for word in _words(each)
     }
-    known = KnownNames.of(await cache.names(NOTES) if capitals else ())
+    known = KnownNames.of([name for each in CAMPAIGN for name in await cache.names(each)] if capitals else ())
     rare = {word for word in capitals if 0 < len(known.with_words([word])) <= FEW}
     asked = [stems(fold(wording)) for wording in wordings]
     beginnings = {own[:BEGINNING] for words in asked for own in words}
     named: dict[Key, float] = {}
     for key in found.heads:
-        written = (found.keyword.get(key) or found.all_ranked[key]).name if key[0] == NOTES else ""
+        written = (found.keyword.get(key) or found.all_ranked[key]).name if key[0] in CAMPAIGN else ""
         if not possible(beginnings, written):
             continue  # few names have anything of a question, and to take them apart takes a hundred times as long
         if any(_says(words, name, capitals) for name in _names(written) for words in asked):
@@ -79,7 +79,7 @@ def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     if not best:
         return found
     subjects, beginnings = {OPTIONS: without_progress(whole)}, {own[:BEGINNING] for own in whole}
-    named = [key for key in found.heads if key[0] != NOTES and possible(beginnings, found.all_ranked[key].name)]
+    named = [key for key in found.heads if key[0] not in CAMPAIGN and possible(beginnings, found.all_ranked[key].name)]
     shares = {key: _share(found.all_ranked[key].name, subjects.get(key[0], whole), whole) for key in named}
     return found.with_further({key: best * share for key, share in shares.items() if share})
 

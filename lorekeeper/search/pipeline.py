@@ -1,11 +1,15 @@
-"""The search pipeline: from a query to a page of results, by filters, meaning, keywords and names."""
+"""A search: one object that goes through a list of stages, from the query to a page of results.
+
+Tools, REST, the page and the command line all ask here. A stage reads what those before it have found, and may add to the notes,
+which the page gives in that order. `Query.explain` lists the stages and what each of them changed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lorekeeper.cache.protocol import SearchCache
@@ -14,16 +18,18 @@ from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
-from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.absent import NEAREST, Absent, absent
 from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.coverage import occurring, topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import editions_first, with_editions
-from lorekeeper.search.expansion import expanded_keywords
+from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
+from lorekeeper.search.explanation import Stage, Topic
 from lorekeeper.search.features import with_features
+from lorekeeper.search.feedback import with_raised_notes
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
@@ -32,16 +38,15 @@ from lorekeeper.search.mentioned import with_named
 from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.query import MAX_PHRASED, Query, check
-from lorekeeper.search.raised import with_raised_notes
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
-from lorekeeper.search.stated_edition import with_stated_edition
+from lorekeeper.search.stated_edition import stated_edition
 from lorekeeper.search.unfinished import completed
 from lorekeeper.search.values import ValueRegistry
-from lorekeeper.search.wordings import by_meaning, described
+from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import lengths
 from lorekeeper.text.names import canonical_name
 
@@ -57,7 +62,89 @@ The head is always the same, so that pages join without overlap or gap."""
 
 STATED = "Read from the query: where='{}'. Say it in other words to search by meaning alone."
 
+HARDLY_CLOSE = "Nothing in the library is close for sure; these are the nearest."
+
 NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
+
+CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
+
+SURE_FEW = 3
+"""Most sure hits of a ranking whose order is sure."""
+
+UNAVAILABLE = "Semantic search is unavailable, so only keywords and filters were used: {}"
+
+
+@dataclass
+class Search:
+    """One search on its way.
+
+    Attributes:
+        query: what is asked for, as it was read so far.
+        asked: the same with its filters resolved, before anything was read from the text.
+        drawn: whether the seed of its random order was drawn for it.
+        wordings: the texts that are searched for; none for a list by filters alone.
+        whole: whether all entries under the filters are wanted, however far from the text.
+        like: the entry that others are to be like; None for none.
+        scopes: the documents that are searched, by type.
+        texts: what is searched for by meaning.
+        found: what the retrievers found.
+        missing: what is named that the library does not have.
+        topic: whether the text is about the library at all; None if that was not tested.
+        language: the language of the text, None for English.
+        hits: the ranking, best first.
+        page: the page, as soon as there is one.
+        read: what was read from the text, for a note that stays whatever is found.
+        notes: what the reader should know, in order.
+        stages: what each stage changed.
+    """
+
+    query: Query
+    asked: Query
+    drawn: bool = False
+    wordings: Sequence[str] = ()
+    whole: bool = False
+    like: Entity | None = None
+    scopes: Scopes = field(default_factory=dict)
+    texts: Sequence[str] = ()
+    found: Retrieved = field(default_factory=Retrieved)
+    missing: Absent | None = None
+    topic: Topic | None = None
+    language: str | None = None
+    hits: list[FusedHit[Key]] = field(default_factory=list)
+    page: ResultPage | None = None
+    read: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether entries are listed by filters alone."""
+        return self.query.text is None and self.query.similar_to is None
+
+    @property
+    def mode(self) -> Mode:
+        """The retrievers that were used."""
+        if self.query.mode == "keyword" or self.found.unavailable:
+            return "keyword"
+        return "semantic" if self.query.mode == "semantic" else "hybrid"
+
+    @property
+    def text(self) -> str:
+        """The wordings as one text."""
+        return " ".join(self.wordings)
+
+    @property
+    def is_off_topic(self) -> bool:
+        """Whether the library has nothing close to the text, so that the page is empty."""
+        return self.topic is not None and (self.topic.empty or (self.topic.off and self.language is not None))
+
+    def note(self, *notes: str | None) -> None:
+        """Add notes for the reader."""
+        self.notes += filter(None, notes)
+
+
+Run = Callable[[Search], Awaitable[str | None]]
+"""What a stage does; returns what it changed in a few words, None for nothing."""
 
 
 class Searcher:
@@ -76,6 +163,22 @@ class Searcher:
         self.values = ValueRegistry(cache)
         self.explainer = Explainer(cache, self.values)
         self._pages = PageCache(cache, enabled=reranker is None)
+        self._listed: Sequence[Run] = (self._list, self._say_editions, self._say_filters)
+        self._ranked: Sequence[Run] = (
+            self._word,
+            self._filter_names,
+            self._read_conditions,
+            self._retrieve,
+            self._raise,
+            self._compare_phrases,
+            self._cover,
+            self._fuse,
+            self._keep_relevant,
+            self._order,
+            self._show,
+            self._say_editions,
+            self._say_filters,
+        )
 
     @property
     def cache(self) -> SearchCache:
@@ -91,211 +194,67 @@ class Searcher:
             CacheError: the library cannot be read.
         """
         check(query)
-        return await with_stated_edition(query, lambda asked: self._pages.page(asked, self._search))
+        return await self._pages.page(query, self._search)
 
     async def _search(self, query: Query) -> ResultPage:
+        search = Search(query, query)
+        await self._run(search, (self._read_edition, self._resolve))
+        await self._run(search, self._listed if search.is_listed else self._ranked)
+        page = search.page or ResultPage([], 0, search.mode)
+        page = replace(page, note=" ".join([*search.read, *search.notes]) or None)
+        if page.explanation:
+            page = replace(page, explanation=replace(page.explanation, stages=tuple(search.stages)))
+        return page
+
+    async def _run(self, search: Search, stages: Sequence[Run]) -> None:
+        for stage in stages:
+            changed = await stage(search)
+            if changed and search.query.explain:
+                search.stages.append(Stage(stage.__name__.strip("_").replace("_", " "), changed))
+
+    # --- reading the query -------------------------------------------------------------------------------------------
+
+    async def _read_edition(self, search: Search) -> str | None:
+        """The edition that the text names at an end, without these words."""
+        search.query, said = stated_edition(search.query)
+        search.read += [said] if said else []
+        return said
+
+    async def _resolve(self, search: Search) -> str | None:
+        """The filters with ``where``, the types that have them, and the seed of a random order."""
+        query = search.query
         if query.edition is not None:
             await self.documents.require_edition(query.edition)
         seed = query.seed if query.seed is not None else drawn_seed(query.order)
-        drawn, query = seed != query.seed, replace(query.resolved(), seed=seed)
-        asked = query.edition is not None and query.counted
-        page = await with_editions(self.documents, self._edition(query), await self._page(query), asked=asked)
-        if query.filters and not query.offset:
-            scopes = await self.documents.scopes(query.types, query.documents)
-            page = await with_filters(page, self.explainer, query, scopes)
-            if len(query.types) == 1:
-                page = await self.explainer.explained(page, query.types[0], query.filters, scopes)
-        drew = REPEAT.format(seed) if drawn and page.results else None
-        nothing = await why_nothing(self.documents, query, page)
-        notes = [nothing] if nothing else [page.note, order_hint(query, page), drew]
-        return replace(page, note=" ".join(filter(None, notes)) or None)
+        search.query = search.asked = replace(query.resolved(), seed=seed)
+        search.drawn = seed != query.seed
+        search.scopes = await self.documents.scopes(search.query.types, query.documents)
+        left_out = [name for name in query.types if name not in search.query.types]
+        return f"only {', '.join(search.query.types)} have these filters" if left_out else None
 
-    def _edition(self, query: Query) -> Sequence[str]:
-        """The editions and documents that come first: those of the query, else the library's own, unless it names documents."""
-        own = self.documents.edition if query.documents is None else ()
-        return own if query.edition is None else query.edition
-
-    async def _page(self, query: Query) -> ResultPage:
-        if query.similar_to is not None:
-            return await self._similar(query, query.similar_to.strip())
-        if query.text is None:
-            return await self._structured(query)
-        if query.text.strip().startswith("lore://"):
-            return await self._similar(replace(query, text=None), query.text.strip())
+    async def _word(self, search: Search) -> str | None:
+        """What is searched for: wordings, the texts of an entry that others are to be like, or a word that is being typed."""
+        query = search.query
+        text = (query.text or "").strip()
+        uri = (query.similar_to or (text if text.startswith("lore://") else "")).strip()
+        search.wordings = query.wordings
+        if uri:
+            search.like = await self._entry(uri)
+            others = [] if query.similar_to is None else query.wordings
+            search.query = replace(query, mode="semantic", text=None if query.similar_to is None else query.text)
+            search.wordings = [*others, *described(search.like)]
+            search.note(f"Entries like {search.like.name} ({search.like.document_name or search.like.document}).")
+            return f"{quantity(len(search.wordings), 'text')} of {search.like.name}"
         if query.phrases:
-            return await self._ranked(replace(query, mode="keyword"), query.wordings, whole=True)
-        if query.unfinished:
-            return await self._ranked(query, [await completed(self._cache, query.types, query.text), *query.also])
-        return await self._stated(query) or await self._ranked(query, query.wordings)
+            search.query, search.whole = replace(query, mode="keyword"), True
+            return "keywords alone: the query has phrases"
+        if query.unfinished and query.text:
+            whole = await completed(self._cache, query.types, query.text)
+            search.wordings = list(dict.fromkeys([whole, *query.also]))
+            return f"completed to '{whole}'" if whole != query.text else None
+        return None
 
-    # --- kinds of search ---------------------------------------------------------------------------------------------
-
-    async def _structured(self, query: Query) -> ResultPage:
-        """The entries under the filters, type after type; variants of one thing share a place (`grouping.places`)."""
-        scopes = await self.documents.scopes(query.types, query.documents)
-        named = await by_name.understand(self._cache, query.types, query.filters, scopes)
-        total, rows = await self._rows(query, named.lookups, scopes)
-        shown, used = places(rows, query.limit)
-        titles = await self.documents.titles()
-        match: Retriever | None = "name" if query.filters.get("name") else None
-        asked = Asked(fields=query.filtered_fields)
-        results = [
-            unranked_result(place.entity, titles, match, asked, place.variants, length)
-            for place, length in zip(shown, lengths(len(shown)), strict=True)
-        ]
-        following = query.following(used, total)
-        return ResultPage(results, total, "structured", following, named.note, approximate=named.approximate)
-
-    async def _rows(
-        self, query: Query, lookups: Sequence[tuple[str, by_name.Filters]], scopes: Scopes
-    ) -> tuple[int, list[Entity]]:
-        """The number of entries under the filters, and those from the offset on that may be on the page."""
-        orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
-        preferred = await self._preferred(query)
-        entities: list[Entity] = []
-        total, skip = 0, query.offset
-        for entity_type, filters in lookups:
-            scope = scopes[entity_type]
-            count = await self._cache.count_entities(entity_type, scope, **filters)
-            missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
-            if missing > 0 and skip < count:
-                entities += await self._cache.get_entities(
-                    entity_type,
-                    scope,
-                    limit=missing,
-                    offset=skip,
-                    order=orders[entity_type],
-                    prefer=preferred,
-                    **filters,
-                )
-            skip = max(skip - count, 0)
-            total += count
-        return total, entities
-
-    async def _stated(self, query: Query) -> ResultPage | None:
-        """The entries that meet what the text states about them; None if it states nothing, or none does.
-
-        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters.
-        """
-        text = "" if query.also else query.text or ""
-        entity_type = type_asked_for(query.types, text) if text and query.mode == "auto" else None
-        tests = stated_conditions(entity_type, text) if entity_type else ""
-        if not entity_type or not tests:
-            return None
-        query = replace(query, types=[entity_type])
-        where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
-        page = await self._ranked(replace(query, filters={**query.filters, WHERE: where}), [text], whole=True)
-        note = " ".join(filter(None, [STATED.format(tests), page.note]))
-        return replace(page, note=note) if page.total else None
-
-    async def _ranked(
-        self, query: Query, wordings: Sequence[str], *, like: Entity | None = None, whole: bool = False
-    ) -> ResultPage:
-        """The entries nearest to a query under the filters: those that are relevant, or all if only meaning counts.
-
-        If its wordings are the texts of an entry, its duplicates and itself are left out.
-        """
-        scopes = await self.documents.scopes(query.types, query.documents)
-        filters, note = await by_name.narrowed(self._cache, query.types, query.filters, scopes)
-        query = replace(query, filters=filters)
-        texts = await by_meaning(self._cache, query.types, wordings)
-        retrieved = await self._retrieve(query, wordings, texts, scopes)
-        if not like:
-            retrieved = await retrieved.compared(self._cache, texts)
-        text, filtered = " ".join(wordings), bool(query.filters)
-        hybrid = _mode(query, retrieved) == "hybrid"
-        topic = await topic_of(self._cache, query.types, text, retrieved, filtered=filtered) if hybrid else None
-        missing = await self._missing(query, wordings, retrieved)
-        language = None
-        if hybrid and not (like or missing):
-            language = language_of(text, retrieved.occurring, retrieved.count)
-        if missing and (missing.game or (topic and topic.off)):
-            page = ResultPage([], 0, _mode(query, retrieved), note=missing.note)
-        elif topic and topic.off:
-            page = ResultPage([], 0, "hybrid", note=NOTHING_CLOSE if language is None else foreign_note(query.types))
-        else:
-            page = await self._relevant(
-                query, wordings, retrieved, note, missing, like=like, whole=whole, is_english=language is None
-            )
-            page = page if language is None else in_language(page, language, query.types)
-        if not query.explain:
-            return page
-        return replace(page, explanation=explanation_of(page, wordings, retrieved, topic))
-
-    async def _relevant(
-        self,
-        query: Query,
-        wordings: Sequence[str],
-        retrieved: Retrieved,
-        note: str | None,
-        missing: Absent | None,
-        *,
-        like: Entity | None,
-        whole: bool,
-        is_english: bool,
-    ) -> ResultPage:
-        """The page of those hits that answer the query; ``note`` comes before what else its note says."""
-        mode = _mode(query, retrieved)
-        hits = await self._hits(query, retrieved, like, whole=whole)
-        hits, unused = await self._reranked(query, "; ".join(wordings), retrieved, hits)
-        if query.mode == "auto" and not (query.order or like):
-            hits = await editions_first(self.documents, self._edition(query), hits)
-        counted = not (like or query.order) and (whole or mode == "semantic")
-        total = max(retrieved.count, len(hits)) if counted else len(hits)
-        shown = hits[query.offset : query.offset + query.limit]
-        is_plain = is_english and bool(shown) and query.mode == "auto" and len(wordings) == 1 and not (like or missing)
-        results = await self._results(query, shown, retrieved, [] if like else wordings)
-        unknown = await unknown_words(self._cache, query.types, wordings[0], retrieved) if is_plain else None
-        absent_note = missing.note if missing else None
-        notes = [note, unused, absent_note, NEAREST if absent_note and results else None, unknown]
-        if retrieved.unavailable:
-            notes.append(
-                f"Semantic search is unavailable, so only keywords and filters were used: {retrieved.unavailable}"
-            )
-        following = query.following(len(shown), total)
-        said = " ".join(filter(None, notes)) or None
-        return ResultPage(results, total, mode, following, said, found=tuple(hit.key for hit in hits))
-
-    async def _orders(self, query: Query) -> dict[str, Order] | None:
-        """The order that a query asks for, by type; None for that of the search itself."""
-        newest = await self.documents.newest_first() if query.order else []
-        return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
-
-    async def _hits(
-        self, query: Query, retrieved: Retrieved, like: Entity | None, *, whole: bool
-    ) -> list[FusedHit[Key]]:
-        """The fused ranking: its relevant hits, or all of it if only meaning counts."""
-        preferred = await self._preferred(query)
-        if query.mode == "semantic" and like is None:
-            return await self._sorted(query, fused(retrieved, preferred, {}, tail=True))
-        labels = await family_labels(retrieved.heads, self._cache.load)
-        few = whole or retrieved.count <= FEW
-        ranking = fused(retrieved, preferred, labels, query.wordings, tail=few)
-        left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
-        if like:
-            own = like.type, canonical_name(like.name)
-            same = {k for k, ranked in retrieved.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
-            left_out |= {(like.type, like.identity)} if like.type in ALONE else same
-        others = [hit for hit in ranking if hit.key not in left_out]
-        return await self._sorted(
-            query, relevant(others, retrieved.is_close, everything=few, reworded=retrieved.reworded)
-        )
-
-    async def _reranked(
-        self, query: Query, text: str, retrieved: Retrieved, hits: list[FusedHit[Key]]
-    ) -> tuple[list[FusedHit[Key]], str | None]:
-        """Hits in the reranker's order, if there is one and nothing else decides the order; and a note if it failed."""
-        if self._reranker is None or query.mode != "auto" or query.order:
-            return hits, None
-        return await self._reranker.reordered(text, hits, retrieved.all_ranked, self._of_hits)
-
-    async def _sorted(self, query: Query, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
-        """Hits in the order that a query asks for, if it asks for one: then only the most relevant ones."""
-        orders = await self._orders(query)
-        return sorted_hits(hits[:SORTED], await self._of_hits(hits[:SORTED]), orders) if orders else hits
-
-    async def _similar(self, query: Query, uri: str) -> ResultPage:
-        """The entries nearest in meaning to another, and to the query's words if it has any, without that one itself."""
+    async def _entry(self, uri: str) -> Entity:
         try:
             entity_type, document, slug = parse_uri(uri)
         except ValueError as error:
@@ -303,38 +262,56 @@ class Searcher:
         entity = await self._cache.get_entity(entity_type, document, slug)
         if entity is None:
             raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
-        page = await self._ranked(replace(query, mode="semantic"), [*query.wordings, *described(entity)], like=entity)
-        return replace(page, note=f"Entries like {entity.name} ({entity.document_name or entity.document}).")
+        return entity
 
-    async def _preferred(self, query: Query) -> list[str]:
-        """Keys of documents in the order in which they are preferred: without an edition, that of the query's documents."""
-        order = await self.documents.order(query.edition)
-        asked_for = (query.documents or ()) if query.edition is None else ()
-        return list(dict.fromkeys([*asked_for, *order]))
+    async def _filter_names(self, search: Search) -> str | None:
+        """The filter ``name`` as the names of the library that it means."""
+        query = search.query
+        filters, said = await by_name.narrowed(self._cache, query.types, query.filters, search.scopes)
+        search.query = replace(query, filters=filters)
+        search.note(said)
+        return said
+
+    async def _read_conditions(self, search: Search) -> str | None:
+        """What the text states about the entries, as a filter, if any entry meets it.
+
+        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters.
+        """
+        query = search.query
+        plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished or search.like)
+        entity_type = type_asked_for(query.types, query.text or "") if plain else None
+        tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
+        if not entity_type or not tests:
+            return None
+        where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
+        narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
+        if not await self._count(narrowed, search.scopes):
+            return None
+        search.query, search.whole = narrowed, True
+        search.notes.insert(0, STATED.format(tests))
+        return f"where='{tests}'"
 
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
-    async def _retrieve(self, query: Query, wordings: Sequence[str], texts: Sequence[str], scopes: Scopes) -> Retrieved:
-        """All retrievers of the mode, concurrently; ``texts`` are what is searched for by meaning, as `by_meaning` gives them."""
-        depth = next(d for d in DEPTHS if d >= query.offset + query.limit or d == DEPTHS[-1])
-        semantic = asyncio.ensure_future(self._semantic(query, texts, scopes, depth))
+    async def _retrieve(self, search: Search) -> str:
+        """The rankings by meaning, keywords and names, concurrently."""
+        query, wordings, scopes = search.query, search.wordings, search.scopes
+        search.texts = [expanded_text(wording) for wording in wordings]
+        end = query.offset + max(query.limit, query.unsure_limit or 0)
+        depth = next(d for d in DEPTHS if d >= end or d == DEPTHS[-1])
+        semantic = asyncio.ensure_future(self._semantic(query, search.texts, scopes, depth))
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
         count = asyncio.ensure_future(self._count(query, scopes))
-        text = "" if query.mode == "semantic" else " ".join(wordings)
+        text = "" if query.mode == "semantic" else search.text
         known = asyncio.ensure_future(occurring(self._cache, query.types, text))
         await finished(semantic, keyword, names, count, known)
         ranking, unavailable = semantic.result()
         found = ranking, keyword.result(), names.result(), count.result()
         asked = asked_type(query.types if query.mode == "auto" else (), wordings)
-        retrieved = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result())
-        retrieved = with_named(with_features(retrieved, wordings), wordings) if query.mode == "auto" else retrieved
-        if query.phrases:
-            return retrieved.with_phrases(query.phrases)
-        if NOTES not in scopes:
-            return retrieved
-        with timed("keyword"):
-            return await with_raised_notes(self._cache, retrieved, wordings)
+        search.found = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result())
+        preferred = f"; {asked.name} preferred" if asked else ""
+        return f"{len(ranking)} by meaning, {len(found[1])} by keywords, {len(found[2])} by name{preferred}"
 
     async def _semantic(
         self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int
@@ -382,27 +359,182 @@ class Searcher:
             return await self.documents.count(scopes)
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
-    async def _missing(self, query: Query, wordings: Sequence[str], retrieved: Retrieved) -> Absent | None:
+    async def _raise(self, search: Search) -> str | None:
+        """Entries that the text names, or a section of which it is the name; notes in the words of the nearest ones."""
+        query, found = search.query, search.found
+        before = found.keyword
+        if query.mode == "auto":
+            found = with_named(with_features(found, search.wordings), search.wordings)
+        if query.phrases:
+            found = found.with_phrases(query.phrases)
+        elif NOTES in query.types:
+            with timed("keyword"):
+                found = await with_raised_notes(self._cache, found, search.wordings)
+        raised = [hit.name for key, hit in found.keyword.items() if key not in before or hit.score > before[key].score]
+        search.found = found
+        return f"higher by keywords: {one_line(', '.join(raised[:5]), 200)}" if raised else None
+
+    async def _compare_phrases(self, search: Search) -> str | None:
+        """The nearest of the phrases that people say for an entry."""
+        if search.like:
+            return None
+        search.found = await search.found.compared(self._cache, search.texts)
+        return f"{quantity(len(search.found.phrases), 'entry')} with phrases" if search.found.phrases else None
+
+    async def _cover(self, search: Search) -> str | None:
+        """Whether the library can answer at all: what is named, the topic, the language."""
+        query, found = search.query, search.found
+        hybrid = search.mode == "hybrid"
+        if hybrid:
+            search.topic = await topic_of(self._cache, query.types, search.text, found, filtered=bool(query.filters))
+        search.missing = await self._missing(search)
+        if hybrid and not (search.like or search.missing):
+            search.language = language_of(search.text, found.occurring, found.count)
+        if search.missing and (search.missing.game or search.is_off_topic):
+            search.page = ResultPage([], 0, search.mode)
+            search.notes = [search.missing.note]
+            return search.missing.note
+        if search.is_off_topic:
+            search.page = ResultPage([], 0, "hybrid")
+            search.notes = [NOTHING_CLOSE if search.language is None else foreign_note(query.types)]
+            return "nothing is close"
+        return search.language and f"the text is in {search.language}"
+
+    async def _missing(self, search: Search) -> Absent | None:
         """What a query names that the library does not have."""
+        if search.query.mode != "auto":
+            return None
+        found = search.found
+        names = [ranked.name for ranked in found.all_ranked.values()]
+        names += (await self.documents.titles()).values()
+        absences = (absent(wording, names, found.occurring) for wording in search.wordings)
+        return next((missing for missing in absences if missing), None)
+
+    # --- ranking -----------------------------------------------------------------------------------------------------
+
+    async def _fuse(self, search: Search) -> str | None:
+        """One ranking of the three, duplicates and variants in one place."""
+        if search.page:
+            return None
+        query, found = search.query, search.found
+        preferred = await self._preferred(query)
+        if query.mode == "semantic" and search.like is None:
+            search.hits = fused(found, preferred, {}, tail=True)
+            return "by meaning alone"
+        labels = await family_labels(found.heads, self._cache.load)
+        ranking = fused(found, preferred, labels, query.wordings, tail=self._few(search))
+        left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
+        if like := search.like:
+            own = like.type, canonical_name(like.name)
+            same = {k for k, ranked in found.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
+            left_out |= {(like.type, like.identity)} if like.type in ALONE else same
+        search.hits = [hit for hit in ranking if hit.key not in left_out]
+        return f"{quantity(len(ranking), 'entry')} in one ranking"
+
+    async def _keep_relevant(self, search: Search) -> str | None:
+        """The hits that answer, surely or less so."""
+        if search.page or (search.query.mode == "semantic" and search.like is None):
+            return None
+        found, ranked = search.found, len(search.hits)
+        search.hits = relevant(search.hits, found.is_close, everything=self._few(search), reworded=found.reworded)
+        if search.topic and search.topic.doubtful:
+            search.hits = [hit._replace(sure=hit.retriever == "name") for hit in search.hits]
+        sure = sum(hit.sure for hit in search.hits)
+        return f"{len(search.hits)} of {ranked} kept, {sure} of them sure"
+
+    def _few(self, search: Search) -> bool:
+        """Whether nothing is left out: a list so short is wanted whole."""
+        return search.whole or search.found.count <= FEW
+
+    async def _order(self, search: Search) -> str | None:
+        """The order that is asked for, that of a reranker, or that of the editions."""
+        if search.page:
+            return None
+        query = search.query
+        if orders := await self._orders(query):
+            head = search.hits[:SORTED]
+            search.hits = sorted_hits(head, await self._entities(head), orders)
+            return f"order={query.order}"
         if query.mode != "auto":
             return None
-        names = [ranked.name for ranked in retrieved.all_ranked.values()]
-        names += (await self.documents.titles()).values()
-        return next((missing for wording in wordings if (missing := absent(wording, names, retrieved.occurring))), None)
+        before = [hit.key for hit in search.hits]
+        if self._reranker:
+            text, ranked = "; ".join(search.wordings), search.found.all_ranked
+            search.hits, unused = await self._reranker.reordered(text, search.hits, ranked, self._entities)
+            search.note(unused)
+        if not search.like:
+            search.hits = await editions_first(self.documents, self._edition(query), search.hits)
+        return "the reranker or the edition changed it" if [hit.key for hit in search.hits] != before else None
 
-    async def _results(
-        self, query: Query, hits: Sequence[FusedHit[Key]], retrieved: Retrieved, wordings: Sequence[str]
-    ) -> list[Result]:
+    async def _orders(self, query: Query) -> dict[str, Order] | None:
+        """The order that a query asks for, by type; None for that of the search itself."""
+        newest = await self.documents.newest_first() if query.order else []
+        return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
+
+    def _edition(self, query: Query) -> Sequence[str]:
+        """The editions and documents that come first: those of the query, else the library's own, unless it names documents."""
+        own = self.documents.edition if query.documents is None else ()
+        return own if query.edition is None else query.edition
+
+    async def _preferred(self, query: Query) -> list[str]:
+        """Keys of documents in the order in which they are preferred: without an edition, that of the query's documents."""
+        order = await self.documents.order(query.edition)
+        asked_for = (query.documents or ()) if query.edition is None else ()
+        return list(dict.fromkeys([*asked_for, *order]))
+
+    # --- results -----------------------------------------------------------------------------------------------------
+
+    async def _show(self, search: Search) -> str | None:
+        """The page: the hits with their entries, and what is to be said of them."""
+        query, found = search.query, search.found
+        if search.page is None:
+            search.page = await self._ranked_page(search)
+        if search.language is not None and not search.is_off_topic:
+            search.page, said = in_language(search.page, search.language, query.types)
+            search.notes = [*said, *search.notes]
+        if query.explain:
+            explanation = explanation_of(search.page, search.wordings, found, search.topic)
+            search.page = replace(search.page, explanation=explanation)
+        return None
+
+    async def _ranked_page(self, search: Search) -> ResultPage:
+        query, found, missing = search.query, search.found, search.missing
+        counted = not (search.like or query.order) and (search.whole or search.mode == "semantic")
+        total = max(found.count, len(search.hits)) if counted else len(search.hits)
+        limit = query.limit
+        if query.unsure_limit and self._is_unsure(search):
+            limit = query.unsure_limit
+            search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
+        shown = search.hits[query.offset : query.offset + limit]
+        results = await self._results(search, shown)
+        plain = shown and query.mode == "auto" and len(search.wordings) == 1
+        if missing:
+            search.note(missing.note, NEAREST if results else None)
+        elif shown and search.language is None and not search.like:
+            unknown = await unknown_words(self._cache, query.types, search.wordings[0], found) if plain else None
+            search.note(unknown or (HARDLY_CLOSE if search.topic and search.topic.doubtful else None))
+        search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
+        following = query.following(len(shown), total)
+        return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
+
+    def _is_unsure(self, search: Search) -> bool:
+        """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
+        if search.query.mode != "auto" or search.query.order or search.whole:
+            return False
+        return sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
+
+    async def _results(self, search: Search, hits: Sequence[FusedHit[Key]]) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
-        titles, entities = await self.documents.titles(), await self._of_hits(hits)
-        variants = await self._entities([key for hit in hits for key in hit.duplicates if key[0] in GROUPED])
-        asked = Asked(wordings, query.filtered_fields)
+        titles, entities = await self.documents.titles(), await self._entities(hits)
+        alike = [FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates if key[0] in GROUPED]
+        variants = await self._entities(alike)
+        asked = Asked([] if search.like else search.wordings, search.query.filtered_fields)
         return [
             ranked_result(
                 entities[hit.key],
                 hit,
                 titles,
-                retrieved.all_ranked,
+                search.found.all_ranked,
                 asked,
                 length,
                 [variants[key] for key in hit.duplicates if key in variants],
@@ -411,13 +543,10 @@ class Searcher:
             if hit.key in entities
         ]
 
-    async def _of_hits(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
+    async def _entities(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
         """The entities of hits, as far as they still exist."""
-        return await self._entities([hit.key for hit in hits])
-
-    async def _entities(self, keys: Sequence[Key]) -> dict[Key, Entity]:
-        """The entities of some keys, as far as they still exist."""
         entities: dict[Key, Entity] = {}
+        keys = [hit.key for hit in hits]
         for entity_type in dict.fromkeys(key[0] for key in keys):
             with timed("load"):
                 loaded = await self._cache.load(
@@ -426,8 +555,72 @@ class Searcher:
             entities |= {(entity_type, entity.identity): entity for entity in loaded}
         return entities
 
+    async def _list(self, search: Search) -> str | None:
+        """The entries under the filters, type after type; variants of one thing share a place (`grouping.places`)."""
+        query, scopes = search.query, search.scopes
+        named = await by_name.understand(self._cache, query.types, query.filters, scopes)
+        total, rows = await self._rows(query, named.lookups, scopes)
+        shown, used = places(rows, query.limit)
+        titles = await self.documents.titles()
+        asked = Asked(fields=query.filtered_fields)
+        match: Retriever | None = "name" if query.filters.get("name") else None
+        results = [
+            unranked_result(place.entity, titles, match, asked, place.variants, length)
+            for place, length in zip(shown, lengths(len(shown)), strict=True)
+        ]
+        following = query.following(used, total)
+        search.note(named.note)
+        search.page = ResultPage(results, total, "structured", following, approximate=named.approximate)
+        return None
 
-def _mode(query: Query, retrieved: Retrieved) -> Mode:
-    if query.mode == "keyword" or retrieved.unavailable:
-        return "keyword"
-    return "semantic" if query.mode == "semantic" else "hybrid"
+    async def _rows(
+        self, query: Query, lookups: Sequence[tuple[str, by_name.Filters]], scopes: Scopes
+    ) -> tuple[int, list[Entity]]:
+        """The number of entries under the filters, and those from the offset on that may be on the page."""
+        orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
+        preferred = await self._preferred(query)
+        entities: list[Entity] = []
+        total, skip = 0, query.offset
+        for entity_type, filters in lookups:
+            scope = scopes[entity_type]
+            count = await self._cache.count_entities(entity_type, scope, **filters)
+            missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
+            if missing > 0 and skip < count:
+                entities += await self._cache.get_entities(
+                    entity_type,
+                    scope,
+                    limit=missing,
+                    offset=skip,
+                    order=orders[entity_type],
+                    prefer=preferred,
+                    **filters,
+                )
+            skip = max(skip - count, 0)
+            total += count
+        return total, entities
+
+    async def _say_editions(self, search: Search) -> str | None:
+        """Of which edition each result is, and what the wanted one lacks."""
+        query, page = search.asked, search.page
+        if page is None:
+            return None
+        asked = query.edition is not None and query.counted
+        search.page, said = await with_editions(self.documents, self._edition(query), page, asked=asked)
+        search.note(*said)
+        return " ".join(said) or None
+
+    async def _say_filters(self, search: Search) -> str | None:
+        """Which filter left the page empty, and how to go on."""
+        query, page = search.asked, search.page
+        if page is None:
+            return None
+        if query.filters and not query.offset:
+            page = search.page = await with_filters(page, self.explainer, query, search.scopes)
+            if len(query.types) == 1:
+                search.note(*await self.explainer.explained(page, query.types[0], query.filters, search.scopes))
+        if nothing := await why_nothing(self.documents, query, page):
+            search.notes = [nothing]
+        else:
+            search.note(order_hint(query, page))
+            search.note(REPEAT.format(query.seed) if search.drawn and page.results else None)
+        return None

@@ -8,8 +8,17 @@ from typing import Literal
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import WHERE, collection_of, parse_filters, require_unicode
-from lorekeeper.search.types import types_with
+from lorekeeper.filters import (
+    WHERE,
+    collection_of,
+    known_filters,
+    named_field,
+    parse_filters,
+    require_unicode,
+    unknown_name,
+    where_text,
+)
+from lorekeeper.where import parse_where
 
 MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
@@ -31,6 +40,8 @@ class Query:
         filters: as `filters.parse_filters` reads them.
         documents: keys of the only documents to search; None for all.
         limit: results a page, 1 to 50.
+        unsure_limit: results a page where the order of a ranked search is unsure; None for as many as elsewhere. The note then
+            says how to ask better.
         offset: results to skip.
         mode: "auto" fuses all retrievers; "semantic" and "keyword" force one.
         where: further filters, in the grammar of `lorekeeper.where`.
@@ -64,6 +75,7 @@ class Query:
     phrases: Sequence[str] = ()
     unfinished: bool = False
     counted: bool = True
+    unsure_limit: int | None = None
 
     @property
     def wordings(self) -> list[str]:
@@ -121,3 +133,33 @@ def _check_text(text: str) -> None:
         raise FilterError(
             f"the query has {len(text):,} characters, at most {MAX_QUERY_CHARS:,} are allowed; ask in a sentence or two"
         )
+
+
+def types_with(types: Sequence[str], filters: Mapping[str, object]) -> list[str]:
+    """The types, of several, that have the fields of all filters; all of them if there is only one.
+
+    Raises:
+        FilterError: no type has all fields; the message says which type has which.
+    """
+    if len(types) < 2:
+        return list(types)
+    keys = [key for key, value in filters.items() if key != WHERE and value is not None]
+    tests = parse_where(where_text(filters[WHERE])) if filters.get(WHERE) is not None else []
+    having = {key: [t for t in COLLECTIONS if key in known_filters(COLLECTIONS[t])] for key in keys}
+    having |= {test.field: [t for t in COLLECTIONS if named_field(COLLECTIONS[t], test.field)] for test in tests}
+    knowing = [t for t in types if all(t in having[name] for name in having)]
+    if not knowing:
+        raise FilterError(_nobody_knows(types, having))
+    return knowing
+
+
+def _nobody_knows(types: Sequence[str], having: Mapping[str, Sequence[str]]) -> str:
+    """Why no type of those searched has all fields."""
+    for name, owners in having.items():
+        if not owners:
+            known = {field: None for t in types for field in COLLECTIONS[t].filters}
+            return unknown_name(name, list(known), "filter")
+        if not set(owners) & set(types):
+            return f"{name} is a filter of {' and '.join(owners)}: search these types alone, with types={list(owners)}"
+    owned = "; ".join(f"{name} is a filter of {' and '.join(owners)}" for name, owners in having.items())
+    return f"no type has all of these filters: {owned}. Search them one by one"

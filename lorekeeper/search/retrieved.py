@@ -22,15 +22,8 @@ from lorekeeper.text.names import canonical_name
 
 logger = logging.getLogger(__name__)
 
-LEXICAL_HITS = 3
-"""A query is lexical if one of this many best keyword hits has all its content words."""
-
-AGREEMENT = 0.3
-"""How far the score of an entry with phrases, by its best passage, is drawn to that of its second one.
-
-An entry both text and phrases of which are near answers more surely than one of them says. nDCG@10 of a query in one wording
-0.832 instead of 0.827, in several 0.912 instead of 0.909; 0.2 to 0.5 are alike, on both halves of the graded queries. Entries
-without phrases lose by it (0.623 instead of 0.631 if none has any): two near texts say no more than one."""
+COMPLETE_HITS = 3
+"""How many of the best keyword hits are looked at for one with all words of a query."""
 
 PHRASE_IN_NAME = 0.9
 """Similarity of an entry to a phrase that its name has: it outweighs all texts."""
@@ -57,11 +50,11 @@ class Retrieved:
         occurring: the content words of the wordings that an entry of one of the types has.
     """
 
-    semantic: Ranking
-    keyword: Ranking
-    names: Ranking
-    count: int
-    unavailable: str | None
+    semantic: Ranking = field(default_factory=dict)
+    keyword: Ranking = field(default_factory=dict)
+    names: Ranking = field(default_factory=dict)
+    count: int = 0
+    unavailable: str | None = None
     reworded: bool = False
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
@@ -78,7 +71,7 @@ class Retrieved:
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
         worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return shelves(nearest, worded, lexical=self.is_lexical, phrases=phrases if self.phrases else 0.0)
+        return shelves(nearest, worded, phrases)
 
     @property
     def nearest_shelf(self) -> Shelf:
@@ -96,12 +89,6 @@ class Retrieved:
         """Whether an entry is close to the query in meaning, or has all its words."""
         meant, worded = self.semantic.get(key), self.keyword.get(key)
         return bool((meant and meant.score >= CLOSE) or (worded and worded.complete))
-
-    @property
-    def is_lexical(self) -> bool:
-        """Whether the query asks books for its very words: it has one wording, and one of their best hits has all its words."""
-        books = [ranked for key, ranked in self.keyword.items() if shelf_name(key[0]) == BOOKS]
-        return not self.reworded and any(ranked.complete for ranked in books[:LEXICAL_HITS])
 
     async def compared(self, cache: SearchCache, texts: Sequence[str]) -> Retrieved:
         """Compared with the query also in the shipped phrases of each entry of the heads.
@@ -124,24 +111,6 @@ class Retrieved:
             return self
         found = {key: near[name] for key, name in names.items() if name in near}
         return replace(self, phrases=found)
-
-    @property
-    def meant(self) -> list[tuple[Key, float]]:
-        """The scores by meaning, best first; those of entries with phrases are drawn to their second passages', by `AGREEMENT`.
-
-        A second passage that is farther than the whole head counts as its last entry: so the scores do not depend on how deep
-        the ranking is.
-        """
-        scores = dict(_scores(self.semantic))
-        heads = first(self.semantic, FUSED_BY_SCORE)
-        books = {key: ranked for key, ranked in heads.items() if shelf_name(key[0]) == BOOKS}
-        floor = min((ranked.score for ranked in books.values()), default=0.0)
-        for key, ranked in books.items():
-            second = floor if ranked.second is None else max(ranked.second, floor)
-            scores[key] += AGREEMENT * (second - ranked.score) if key in self.phrases else 0.0
-        return sorted(
-            scores.items(), key=lambda item: -item[1]
-        )  # stable: what was in the head stays before what was not
 
     def best_by_words(self, shelf: str) -> float:
         """The best score by keywords of a shelf's entries; 0 without any."""
@@ -170,7 +139,7 @@ class Retrieved:
     @property
     def has_all_words(self) -> bool:
         """Whether one of the best keyword hits has all words of the query."""
-        return any(ranked.complete for ranked in list(self.keyword.values())[:LEXICAL_HITS])
+        return any(ranked.complete for ranked in list(self.keyword.values())[:COMPLETE_HITS])
 
 
 def fused(
@@ -193,7 +162,7 @@ def fused(
         return -asked_words(ranked[key].name, wordings), places.get(key[1][0], len(places))
 
     return fuse(
-        retrieved.meant,
+        _scores(retrieved.semantic),
         _scores(retrieved.keyword),
         _scores(retrieved.names),
         group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),

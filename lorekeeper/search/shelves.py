@@ -13,9 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lorekeeper.search.fusion import LEXICAL_WEIGHTS, WEIGHTS, Shelf
+from lorekeeper.search.fusion import WEIGHTS, Shelf
 
 BOOKS, NOTES = "books", "notes"
+
+CAMPAIGN = ("notes", "characters")
+"""The types of what is the user's own: names in questions are mostly of these."""
 
 K = TypeVar("K", bound=tuple[str, Any])
 
@@ -48,14 +51,12 @@ LEAST = 0.1
 
 def shelf_name(entity_type: str) -> str:
     """The shelf on which entries of a type stand."""
-    return NOTES if entity_type == "notes" else BOOKS
+    return NOTES if entity_type in CAMPAIGN else BOOKS
 
 
 def shelves(
     nearest: Iterable[tuple[str, float]],
     worded: Iterable[tuple[str, float]],
-    *,
-    lexical: bool,
     phrases: float = 0.0,
 ) -> Mapping[str, Shelf]:
     """The shelves by name, with what they weigh for a query.
@@ -63,12 +64,11 @@ def shelves(
     Args:
         nearest: type and cosine similarity of the entries nearest to it, best first.
         worded: type and BM25 score of those that have its words, best first.
-        lexical: whether it asks books for its very words.
         phrases: what the nearest phrase of each entry weighs among books.
     """
     notes = math.exp(STEEPNESS * _ahead(_by_shelf(nearest), _by_shelf(worded)))
     return {
-        BOOKS: Shelf(BOOKS, LEXICAL_WEIGHTS if lexical else WEIGHTS, max(min(1.0, 1 / notes), LEAST), phrases),
+        BOOKS: Shelf(BOOKS, WEIGHTS, max(min(1.0, 1 / notes), LEAST), phrases),
         NOTES: Shelf(NOTES, WEIGHTS, max(min(1.0, notes), LEAST)),
     }
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from lorekeeper.editions import edition_label, parse_edition
 from lorekeeper.search.query import Query
-from lorekeeper.search.results import ResultPage
 from lorekeeper.search.shelves import NOTES
 
 STATED = "Read from the query: edition='{}'."
@@ -23,24 +21,21 @@ _OF_CAMPAIGN = re.compile(r"\b(?:we|our|us|session|happened|campaign|party)\b", 
 """Words of a question about what happened."""
 
 
-async def with_stated_edition(query: Query, search: Callable[[Query], Awaitable[ResultPage]]) -> ResultPage:
-    """The page of a search in the edition that its text names at an end, without these words; its note says so.
+def stated_edition(query: Query) -> tuple[Query, str | None]:
+    """A search in the edition that its text names at an end, without these words, and a note; as it is if it names none.
 
     A year may also be one of the campaign: then what happened is asked for, and a question about that keeps its words.
 
     Args:
         query: the search; one of notes alone, one that has an edition, or is no plain question, is left as it is.
-        search: makes the page.
     """
     found = _found(query)
     text = query.text or ""
     if found is None or (_OF_CAMPAIGN.search(text) and not found["rules"]):
-        return await search(query)
+        return query, None
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
     edition = parse_edition(found["edition"])
-    page = await search(replace(query, text=rest, edition=edition))
-    said = STATED.format(edition_label(edition[0]))
-    return replace(page, note=" ".join(filter(None, [said, page.note])))
+    return replace(query, text=rest, edition=edition), STATED.format(edition_label(edition[0]))
 
 
 def _found(query: Query) -> re.Match[str] | None:

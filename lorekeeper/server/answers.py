@@ -24,6 +24,7 @@ from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.search.variants import label_of
 from lorekeeper.server.linked import related_of
 from lorekeeper.server.parts import LONG, Part, outline, part
+from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.twins import without_text
 from lorekeeper.text.evidence import FULL
 from lorekeeper.text.excerpts import snippet
@@ -50,7 +51,10 @@ MIN_SNIPPET = 60
 """Characters that a snippet keeps."""
 
 MAX_PART = 80_000
-"""Most characters of an entry's page in one answer; a note's are `MAX_PAGE_CHARS`."""
+"""Most characters of an entry's page in one answer, but for those of `MAX_CHARS`."""
+
+MAX_CHARS = {"notes": MAX_PAGE_CHARS, "characters": 3_300}
+"""The same for types with pages of their own; a sheet with what stands around it has some 900 tokens."""
 
 LESS_SURE = "Less sure:"
 
@@ -258,10 +262,11 @@ async def entity_answer(
     record = await view.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
     named, related = await subclasses(view, entity), await related_of(view, entity)
-    most = MAX_PAGE_CHARS if entity.type == "notes" else MAX_PART
-    page = whole = markdown(entity, subclasses=named, related=related, whole=True)
+    rules = await rules_of(view, entity)
+    most = MAX_CHARS.get(entity.type, MAX_PART)
+    page = whole = markdown(entity, subclasses=named, related=related, rules=rules, whole=True)
     if len(whole) > most:
-        page = markdown(entity, subclasses=named, related=related)
+        page = markdown(entity, subclasses=named, related=related, rules=rules)
     given = part(whole, section, offset, most)
     is_part = section is not None or offset > 0
     content: JsonObject = {

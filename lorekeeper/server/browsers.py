@@ -30,7 +30,7 @@ MAX_NEXT = 2000
 _OWN_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
 """A path and a query: no other host, no backslash, which browsers take for a slash, nothing that is not printable."""
 
-FOREIGN = "This request comes from a page of another site, or from a program that does not say where it comes from."
+FOREIGN = "This request comes from another site, or from a program that does not state its origin."
 
 AGAIN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>LoreKeeper</title>'
 """A page that leads to another one."""

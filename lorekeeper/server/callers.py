@@ -127,7 +127,7 @@ class Callers:
         if named is None and session:
             return await self._by_session(session)
         if named is None:
-            raise NoCredentialsError(f"no token{', and no header of the proxy that names somebody' if proxied else ''}")
+            raise NoCredentialsError(f"no token{', and no header of the proxy that names a person' if proxied else ''}")
         return named
 
     async def _by_session(self, key: str) -> Caller:
@@ -155,7 +155,7 @@ class Callers:
             return await self._by_login(await self._issuer.logins(assertions[0]), "issuer")
         named = [values for row in IDENTITIES if (values := _values(headers, row))]
         if len(named) > 1 or any(len(values) > 1 for row in named for values in row):
-            raise TokenError("headers of several proxies, each of which names somebody")
+            raise TokenError("headers of several proxies, and each names a person")
         if not named:
             return None
         return await self._by_login([values[0] for values in named[0]], "proxy")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
+from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
 from lorekeeper.encounters.shelf import Wanted
@@ -63,7 +64,8 @@ async def planned(view: View, arguments: Arguments) -> Plan:
         NotFoundError: there is no monster of a name; the message has the nearest ones.
     """
     party, monsters = arguments["party"], arguments.get("monsters")
-    levels = parse_party(party if isinstance(party, list) else [party])
+    characters = await at_the_table(view) if is_the_table(party) else []
+    levels = levels_of(characters) if characters else parse_party(party if isinstance(party, list) else [party])
     asked_rules = arguments.get("rules")
     usual = await rules_of(view, asked_rules)
     difficulty = parse_difficulty(arguments.get("difficulty"), asked_rules, usual)
@@ -73,7 +75,7 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     if monsters is not None:
         if not monsters:
             raise FilterError("monsters is empty; leave it out to be proposed some, or list them as in '3 goblin'")
-        return _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note)
+        return _of(characters, _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note))
     asked = arguments.get("semantic_query", [])
     wanted = Wanted(
         {target: arguments[name] for name, target in FILTERS.items() if name in arguments},
@@ -82,7 +84,11 @@ async def planned(view: View, arguments: Arguments) -> Plan:
         arguments.get("documents"),
     )
     made = await propose(view, levels, difficulty.rules, difficulty.name, wanted, arguments.get("seed"))
-    return _noted(made, difficulty.note)
+    return _of(characters, _noted(made, difficulty.note))
+
+
+def _of(characters: Sequence[Entity], found: Plan) -> Plan:
+    return replace(found, characters=characters) if characters else found
 
 
 def _noted(found: Plan, note: str | None) -> Plan:
@@ -104,6 +110,8 @@ def plan_content(found: Plan, editions: dict[str, str]) -> JsonObject:
         "encounters": [_encounter(each, editions) for each in found.encounters],
         "note": one_line(" ".join(found.notes)) or None,
     }
+    if found.characters:
+        content["characters"] = [matrix_row(each) for each in found.characters]
     return content if found.seed is None else {**content, "seed": found.seed}
 
 
@@ -141,6 +149,7 @@ def plan_text(content: JsonObject) -> str:
     """The same for models and people to read; ``content`` is the structured one."""
     party, *limits = content["arithmetic"]
     parts = [f"{party}. Rules of {content['rules']}: {'; '.join(limits)}"]
+    parts += [matrix_line(each) for each in content.get("characters", ())]
     if content["note"]:
         parts.append(f"Note: {content['note']}")
     if not content["encounters"]:
@@ -176,7 +185,7 @@ ENCOUNTERS: JsonObject = {
     "type": "object",
     "description": (
         "rules, party, difficulty, budget, arithmetic; encounters: title, reason, monsters, difficulty, xp, adjusted_xp, "
-        "arithmetic, advice; note; seed"
+        "arithmetic, advice; characters: saves and passives; note; seed"
     ),
 }
 
@@ -187,7 +196,7 @@ PLAN_ENCOUNTER = Tool(
     arguments=model(
         "plan_encounter",
         {
-            "party": (Party, Field(description='levels: [3,3,4], "4x3" or "four level 3"')),
+            "party": (Party, Field(description='levels: [3,3,4], "4x3"; "the table": the library\'s characters')),
             "difficulty": (
                 str | None,
                 Field(None, description="easy to deadly (2014); low, moderate, high (2024): chooses the rules"),

@@ -52,9 +52,9 @@ RETRY_SECONDS = 10
 
 DETAILS = {
     401: "a valid bearer token is needed",
-    403: "this login is valid, but not of anybody at the table: ask the game master to add you",
+    403: "you are logged in, but not on this library's list of people: ask the game master to add you",
     429: "too many wrong tokens were sent from your address: this one was not looked at; try again later",
-    503: "it cannot be verified who you are at the moment",
+    503: "your identity cannot be verified right now",
 }
 
 MAX_PATH = 200

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ANYBODY = (
-    "LOREKEEPER_HTTP_TOKEN is not set, and nobody is at the table ('lorekeeper people add'): every user of this machine can "
+    "LOREKEEPER_HTTP_TOKEN is not set, and there are no people ('lorekeeper people add'): every user of this machine can "
     "search the library."
 )
 

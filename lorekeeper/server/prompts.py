@@ -129,8 +129,8 @@ Rules: put edition="{edition}" into every search.
 
 Look before you write:
 1. gather_topic for each person and place of the premise, and search_lore with the premise in two or three wordings: what \
-does my library already say of this place, these people, this trouble?
-2. get_entity for the two or three best, and build on them rather than beside them.
+does my library already have on this place, these people, this trouble?
+2. get_entity for the two or three best, and build on them instead of repeating them.
 3. lookup_creature for the opposition: environment, type and cr_max as filters, semantic_query for how they behave. \
 Take what could really be met there.
 4. lookup_equipment for one or two rewards that this story would leave behind.
@@ -138,7 +138,7 @@ Take what could really be met there.
 
 Then write a page that I can run from without reading ahead:
 - Opening: what the characters see, and what they must decide in the first five minutes.
-- Three to five scenes: what is there, what can be learnt by whom, what goes wrong if nobody acts. Situations, not a \
+- Three to five scenes: what is there, what can be learnt by whom, what goes wrong if no one acts. Situations, not a \
 plot.
 - People: name, want, voice, in one line each.
 - Opponents: name, number, CR, tactics in a sentence, uri.
@@ -255,7 +255,7 @@ it proposes three within the budget, with the arithmetic.
 3. get_entity for each creature that you take. Prefer two kinds that help each other to one that is only strong.
 
 Then: the opponents with number, CR, XP and uri; the sum against the budget, shown; the ground in three features that \
-matter in a fight; where everybody stands; round one and two; when they flee or yield; how it ends without a fight; \
+matter in a fight; where everyone stands; round one and two; when they flee or yield; how it ends without a fight; \
 how to make it easier or harder at the table by one change each. Name the book of each creature.
 """,
         ),
@@ -308,7 +308,7 @@ My notes are the document "{document}": put documents=["{document}"] into every 
 1. lookup_note with where="session>=0" and order="newest" (if none has a number, with kind="session" instead): take the \
 latest one or two, and get_entity to read them whole. \
 Only notes tell what happened, not published books. If there are none, search_lore for "last session", "the party went".
-2. gather_topic for each person, place or thread of that session that matters: what earlier sessions said of it, and what \
+2. gather_topic for each person, place or thread of that session that matters: what earlier sessions tell of it, and what \
 it is linked with.
    Above all gather_topic with topic="{topic}".
 3. get_entity for what you want to quote.

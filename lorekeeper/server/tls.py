@@ -54,7 +54,7 @@ def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
         context.load_cert_chain(certificate, key, password)
     except _EncryptedError as error:
         raise ConfigError(
-            f"the private key {key} is encrypted, and a server has nobody to ask; decrypt it with "
+            f"the private key {key} is encrypted, and a server cannot ask for its password. Decrypt it with "
             f"'openssl pkey -in {key.name} -out plain.key' and keep that file private"
         ) from error
     except ssl.SSLError as error:

@@ -37,11 +37,15 @@ WHERE_EXAMPLES = {
     "creatures": "cr:5..8 ac>15 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
     "notes": "session>=3 -tags:dead",
+    "characters": "languages:elvish darkvision>=60 prepared:fireball",
 }
 """Tests that show the grammar of ``where``, by entity type."""
 
 
-SUBJECTS = {"notes": "notes of the user's own campaign (people, places, sessions)"}
+SUBJECTS = {
+    "notes": "notes of the user's own campaign (people, places, sessions)",
+    "characters": "the players' characters: what they can do, cast and carry",
+}
 """What a lookup finds, where the label does not say it."""
 
 NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
@@ -61,6 +65,9 @@ FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", 
 
 _WORDINGS = ", in 2-3 short wordings"
 """What makes a model ask in more than one way."""
+
+LIMIT, UNSURE_LIMIT = 10, 20
+"""Results a page, and where their order is unsure: what answers is among 20 more often than first, and a model can tell which."""
 
 
 def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parameter:
@@ -88,7 +95,7 @@ _PAGING: dict[str, Parameter] = {
         str | None,
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
-    "limit": (int, Field(10, ge=1, le=MAX_LIMIT)),
+    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT)),
     "offset": (int, Field(0, ge=0)),
     "detail": (Literal["concise", "full"], Field("concise")),
 }
@@ -183,7 +190,8 @@ async def _search(
         filters=filters,
         documents=arguments.get("documents"),
         edition=None if edition is None else parse_edition(edition),
-        limit=arguments.get("limit", 10),
+        limit=arguments.get("limit", LIMIT),
+        unsure_limit=None if "limit" in arguments or arguments.get("detail") == "full" else UNSURE_LIMIT,
         offset=arguments.get("offset", 0),
         where=arguments.get("where"),
         order=arguments.get("order"),
@@ -247,7 +255,9 @@ SEARCH_LORE = Tool(
             "query": (
                 Wordings,
                 Field(
-                    description=f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}: effect, looks, game term"
+                    description=(
+                        f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}, or parts: ['ghost', 'speak with dead']"
+                    )
                 ),
             ),
             "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),

@@ -16,7 +16,7 @@ from lorekeeper.folding import fold
 from lorekeeper.repairs import repaired_excerpt
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
-from lorekeeper.text.facts import distance, facts, figure
+from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import BETWEEN, marked, said
@@ -94,6 +94,9 @@ _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 
 _SUMMARY = re.compile(r"\b(?:summary|recap|overview|synopsis)\b", re.IGNORECASE)
 """What the heading says of a section that tells a note in short."""
+
+LIST_CHARS = 70
+"""Most characters of a snippet in a long list: one clause, by which a reader chooses what to read."""
 
 MAX_LIST = 60
 """Most characters of a field's values."""
@@ -203,7 +206,7 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
         if not value or name not in wanted:
             continue
         _, label, unit = FIELDS[name]
-        text = _value(value, unit)
+        text = range_of(entity) if name == "range" else _value(value, unit)
         if text not in facts(entity):
             parts.append(f"{label}: {text}.".replace("..", "."))
     return " ".join(parts)
@@ -371,4 +374,6 @@ def lengths(results: int) -> Sequence[int]:
         return [480] * results
     if results <= 5:
         return [300] * results
-    return [220] * 3 + [150] * (min(results, 10) - 3) + [SNIPPET_CHARS] * (results - 10)
+    if results <= 10:
+        return [220] * 3 + [150] * (results - 3)
+    return [SNIPPET_CHARS] * 3 + [LIST_CHARS] * (results - 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
@@ -49,6 +50,8 @@ def lead(entity: Entity) -> str:
             return _words(_SIZE(entity), _TYPE(entity))
         case "equipment":
             return _words(fields.get("rarity"), _CATEGORY(entity) or entity.kind)
+        case "characters":
+            return _words(_levels(entity), entity.kind if entity.kind != "character" else "")
         case "character_options":
             return _words(fields.get("parent"), entity.kind)
         case _:
@@ -73,6 +76,11 @@ def _first(name: str) -> Fact:
         return _text(value[:1] if isinstance(value, tuple) else value)
 
     return fact
+
+
+def _alignment(entity: Entity) -> str:
+    """The alignment, as the source says it; the numbers in it are shares of those that have it, in percent."""
+    return re.sub(r"(?<= )\d+\b", r"\g<0>%", _first("alignment")(entity))
 
 
 def _labelled(label: str, name: str) -> Fact:
@@ -145,13 +153,15 @@ def _challenge_rating(entity: Entity) -> str:
     return f"CR {format_rating(rating)}" if isinstance(rating, (int, float)) else ""
 
 
-def _range(entity: Entity) -> str:
-    """The range in feet or miles, else as the source says it: "self", "sight", "special"."""
+def range_of(entity: Entity) -> str:
+    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles.
+
+    Sources give a number to "sight" too, to sort and filter by.
+    """
     text = entity.data.get("range_text")
-    near = text.casefold() if isinstance(text, str) else ""
-    if near in ("self", "touch"):
-        return near
-    return _RANGE(entity) or (near if len(near) <= MAX_RANGE else "")
+    said = text.casefold() if isinstance(text, str) and len(text) <= MAX_RANGE else ""
+    is_distance = any(char.isdigit() for char in said)
+    return _RANGE(entity) if is_distance else said or _RANGE(entity)
 
 
 def _duration(entity: Entity) -> str:
@@ -194,6 +204,23 @@ def _damage(entity: Entity) -> str:
     return _words(dice, entity.fields.get("damage_type"))
 
 
+def _levels(entity: Entity) -> str:
+    """The classes of a character with their levels: "rogue 5 (thief), wizard 2"."""
+    listed = entity.data.get("class_levels")
+    found = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, (list, tuple)) else []
+    texts = []
+    for each in found:
+        subclass = f"({each['subclass']})" if each.get("subclass") else ""
+        texts.append(_words(each.get("name"), each.get("level"), subclass).lower())
+    return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
+
+
+def _player(entity: Entity) -> str:
+    """Who plays a character, as written."""
+    player = entity.data.get("player")
+    return f"played by {player}" if isinstance(player, str) and player else ""
+
+
 def _words(*parts: object) -> str:
     return " ".join(str(part) for part in parts if part not in (None, ""))
 
@@ -206,7 +233,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "spells": (
         _spell,
         _field("casting_time"),
-        _range,
+        range_of,
         _duration,
         _flag("ritual", "ritual"),
         _field("damage_types"),
@@ -215,7 +242,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "creatures": (
         _challenge_rating,
         _creature,
-        _first("alignment"),
+        _alignment,
         _labelled("AC", "armor_class"),
         _labelled("HP", "hit_points"),
         _speeds,
@@ -231,6 +258,14 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),
     "notes": (lead, folder, session, tags),
+    "characters": (
+        _levels,
+        _field("race"),
+        _labelled("AC", "armor_class"),
+        _labelled("HP", "hit_points"),
+        _labelled("passive Perception", "passive_perception"),
+        _player,
+    ),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
 """The facts of each entity type, in order."""
@@ -262,6 +297,7 @@ INDEXED_FACTS: dict[str, tuple[Fact, ...]] = {
     ),
     "character_options": (lead, _labelled("hit die", "hit_die")),
     "notes": (lead, folder, session, tags),
+    "characters": (_levels, _field("race"), _field("background"), _labelled("played by", "player")),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
 """The same of the facts that are embedded and indexed."""

@@ -1,4 +1,4 @@
-"""The vocabulary of the game table: abbreviations, spellings and players' words, and what the rules call them.
+"""The vocabulary of the game table: abbreviations and spellings, and what the rules call them.
 
 It holds only plain matters of language; the phrases for particular entries are kept with the entries (`phrases`).
 """
@@ -44,17 +44,3 @@ SPELLINGS = {
     "vapour": "vapor",
 }
 """British spellings, folded, and the spellings that most books use."""
-
-SYNONYMS = {
-    "creep": "sneak stealth hide",
-    "invisible": "unseen",
-    "ko": "unconscious",
-    "mage": "wizard",
-    "magician": "wizard",
-    "monster": "creature",
-    "regain": "heal",
-    "sneak": "stealth hide",
-    "stealthy": "stealth hide",
-    "tiptoe": "stealth sneak",
-}
-"""Players' words, folded, and the words of the rules; for keyword search only, since embeddings know synonyms."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from lorekeeper.folding import fold
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
@@ -18,11 +19,12 @@ from lorekeeper.vaults.scan import TEMPLATE, scan
 KINDS = {
     "unreadable": "cannot be read",
     "front-matter": "was left out",
-    "mark": "does not say who may see the note",
-    "stat-block": "is no creature",
-    "table": "is no entry of its own",
+    "mark": "does not state who may see the note",
+    "stat-block": "is not a creature",
+    "table": "is not an entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
-    "dangling": "leads nowhere",
+    "conflict": "is a copy of a sync conflict, and is not read; compare it with the note, and delete one",
+    "dangling": "there is no such note",
     "ambiguous": "may mean several notes",
 }
 """The kinds of what can be wrong, in the order of the list, and what is said of it."""
@@ -59,6 +61,7 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
     """All that is wrong with a vault, by kind and path. Blocking; reads every note."""
     found = scan(vault.path, vault.exclude)
     findings = [Finding("unreadable", vault.key, p.where, what=p.reason) for p in found.problems]
+    findings += [Finding("conflict", vault.key, path) for path in found.conflicts]
     if found.root is None:
         findings.append(Finding("unreadable", vault.key, "", what="the folder is missing"))
     notes: dict[str, Note] = {}
@@ -96,6 +99,8 @@ def _of_note(vault: Vault, note: Note, links: Links, creatures: set[str]) -> Ite
     for problem in made.problems:
         if problem in of_the_vault:
             continue
+        yield Finding("stat-block", vault.key, note.path, what=problem)
+    for problem in characters_of(note, vault.key, vault.name)[1]:
         yield Finding("stat-block", vault.key, note.path, what=problem)
     for problem in note_tables(note, vault.key, vault.name).problems:
         yield Finding("table", vault.key, note.path, what=problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,16 @@ IGNORE_BYTES = 1 << 16
 TEMPLATE_FOLDERS = frozenset({"template", "templates", "_template", "_templates"})
 
 HIDDEN, TEMPLATE, EXCLUDED, LINK = "hidden", "a template", "excluded", "a symbolic link"
+
+
+CONFLICT = "copies of a sync conflict"
+
+_CONFLICT = re.compile(
+    r"\.sync-conflict-[0-9]{8}-|[(\[ _-](?:conflicted copy|case conflict|conflict copy|in conflict|konfliktkopie|in konflikt|"
+    r"copie en conflit|copia en conflicto|copia in conflitto|copia em conflito|conflicterende kopie|kopia powodujaca konflikt)\b",
+    re.IGNORECASE,
+)
+"""How Syncthing, Dropbox, Nextcloud and Obsidian Sync call a copy of a note that was changed in two places."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,7 @@ class Scan:
         passed: numbers of files and folders that were passed over, by reason: a suffix, or one of the words above.
         problems: what cannot be read.
         unreadable: paths of folders that cannot be read, which may hold notes all the same; "" for the vault itself.
+        conflicts: paths of the copies that sync programs made of notes which were changed twice; they are passed over.
         root: device and number of its folder; None if it is missing.
     """
 
@@ -64,6 +76,7 @@ class Scan:
     passed: Counter[str] = field(default_factory=Counter)
     problems: list[ImportFileError] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
     root: tuple[int, int] | None = None
 
     def may_have(self, path: str) -> bool:
@@ -141,6 +154,10 @@ class _Walk:
         if suffix not in SUFFIXES:
             self._found.passed[suffix or "without a suffix"] += 1
             self._found.others.add(path)
+            return
+        if _CONFLICT.search(entry.name):
+            self._found.passed[CONFLICT] += 1
+            self._found.conflicts.append(path)
             return
         if twin := self._found.files.get(path):
             self._unreadable(name, f"its name differs from {shown(twin.name)} only in how accents are written")

@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 5
+FORMAT = 6
 """SQLite's user_version; a file of another one is made anew."""
 
 BUSY_SECONDS = 10.0
@@ -50,6 +50,8 @@ class Row:
         passed: why it is not in the library, "" if it is.
         problems: what could not be read of it, and was left out.
         failed: why entities of it are not in the library.
+        shared: what was decided on sharing it when it was read (`Shares.recorded`).
+        secret: its name, if a mark keeps the whole of it for the game master; "" otherwise.
     """
 
     size: int
@@ -67,6 +69,8 @@ class Row:
     passed: str = ""
     problems: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    shared: str = ""
+    secret: str = ""
 
 
 @dataclass
@@ -79,6 +83,7 @@ class Summary:
         notes: how many it had then.
         problems: what was wrong with it then.
         marks: the rules (`OwnMarks.rules`) by which all of it was read; None if it never was.
+        shares: what was decided on sharing it then (`Shares.digest`).
     """
 
     root: list[int] | None = None
@@ -86,6 +91,7 @@ class Summary:
     notes: int = 0
     problems: list[str] = field(default_factory=list)
     marks: str | None = None
+    shares: str = ""
 
 
 _COLUMNS = [column.name for column in fields(Row)]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
+from lorekeeper.audience import DM
 from lorekeeper.cache.protocol import Identity, Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, Entity, uri_of
@@ -16,11 +18,13 @@ from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.folding import fold
 from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
+from lorekeeper.notes.shares import NOTE, Share, Shares
 from lorekeeper.printable import one_line, shown
 from lorekeeper.system import in_own_thread
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
@@ -33,7 +37,7 @@ from lorekeeper.vaults.state import Row, State, Summary, all_entities
 
 NOTES = "notes"
 
-TYPES = (NOTES, "creatures", "rules", "spells", "equipment")
+TYPES = (NOTES, "creatures", "rules", "spells", "equipment", "characters")
 """The types of entities that notes give."""
 
 BATCH = IMPORT_BATCH
@@ -56,6 +60,7 @@ class VaultSync:
         own: the user's own marks; if they were others when the vault was read last, all of it is read again.
         start: called with the number of files to read, and of notes to store.
         progress: called with the number of further ones read or stored.
+        keep: called with the path of a note that was kept under another one, before it is stored.
     """
 
     def __init__(
@@ -69,10 +74,13 @@ class VaultSync:
         own: OwnMarks = BUILT_IN,
         start: Progress | None = None,
         progress: Progress | None = None,
+        keep: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._vault, self._state, self._cache, self._embedding = vault, state, cache, embedding
         self._report, self._stopped, self._start, self._progress = report, stopped, start, progress
         self._own, self._is_marked_otherwise = own, False
+        self._keep, self._kept = keep, frozenset[str]()
+        """Digests of the notes that the game master keeps: a copy of one is kept too, and so is one that has moved."""
 
     async def run(self, *, verify: bool) -> None:
         """Bring the library in step with the vault.
@@ -112,6 +120,8 @@ class VaultSync:
         plan = Plan(found, self._state.rows(self._vault.key))
         plan.stored = all_entities(plan.before.values()) if stored is None else stored
         self._report.failed += [ImportFileError(self._where(p.where), p.reason) for p in found.problems]
+        kept = (row for path, row in plan.before.items() if self._own.shares.keeps(path))
+        self._kept = frozenset(row.digest for row in kept)
         due = self._due(plan, verified=stored is not None)
         if self._start:
             self._start(len(due))
@@ -123,7 +133,9 @@ class VaultSync:
                 self._progress(1)
         self._state.save(self._vault.key, {path: row for path in due if (row := plan.kept.get(path))})
         missing = plan.before.keys() - plan.kept.keys() - plan.read.keys() - plan.rows.keys()
-        plan.kept |= {path: plan.before[path] for path in missing if path in found.files or found.may_have(path)}
+        present = (path for path in missing if path in found.files or found.may_have(path))
+        # what cannot be read may be for fewer than before
+        plan.kept |= {path: row for path in present if self._is_read_right(path, row := plan.before[path])}
         plan.gone = missing - plan.kept.keys()
         self._read_again(plan)
         return plan
@@ -138,13 +150,19 @@ class VaultSync:
                 row = None  # the library has lost what this file gave
             if row and row.bases and verified:
                 row = None  # the creatures that it changes may have changed
-            if row and self._is_marked_otherwise:
+            if row and not self._is_read_right(path, row):
                 row = None  # what it says is as before, but not who may see it
             if row and _is_unchanged(row, file):
                 plan.kept[path] = row
             else:
                 due[path] = row
         return due
+
+    def _is_read_right(self, path: str, row: Row) -> bool:
+        """Whether a file was read by what holds now of who may see it."""
+        if self._is_marked_otherwise:
+            return False
+        return bool(row.passed) or row.shared == self._own.shares.recorded(path, row.tags)
 
     def _read(self, plan: Plan, path: str, row: Row | None) -> None:
         """Read a file; if it says what it said before, its row is updated and kept."""
@@ -155,6 +173,8 @@ class VaultSync:
                 plan.kept[path] = row
                 return
             reason = passed_over(path, read.text)
+            if path not in plan.before and read.digest in self._kept:
+                self._keep_too(path)
             note = None if reason else read_note(path, read.text, self._own)
         except FileNotFoundError:
             del plan.scan.files[path]
@@ -170,6 +190,11 @@ class VaultSync:
                 plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason or "")
             else:
                 plan.read[path] = Read(read, note, modified)
+
+    def _keep_too(self, path: str) -> None:
+        self._keep(path)
+        kept = Share(self._vault.key, NOTE, path, DM)
+        self._own = replace(self._own, shares=Shares([*self._own.shares.listed, kept]))
 
     def _read_again(self, plan: Plan) -> None:
         """Read notes again whose links mean others than before, or that give what a changed file gave too."""
@@ -227,7 +252,8 @@ class VaultSync:
             creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
             entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
             tables = note_tables(note, self._vault.key, self._vault.name)
-            entities += creatures.entities + tables.entities
+            characters, unread = characters_of(note, self._vault.key, self._vault.name)
+            entities += creatures.entities + tables.entities + characters
             links = {link.target: self._target(plan, link.target, path) for link in note.links}
             rows[path] = Row(
                 *_times(read.content),
@@ -239,8 +265,10 @@ class VaultSync:
                 _counts(note, links, sum(e.type == "creatures" for e in creatures.entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
-                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems],
+                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
                 failed=failed,
+                shared=self._own.shares.recorded(path, note.tags),
+                secret=note.name if note.audience == DM else "",
             )
             found |= {_key(e): e for e in entities}
         return rows, list(found.values())
@@ -314,7 +342,9 @@ class VaultSync:
             report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
         problems = [str(problem) for problem in report.failed]
         root = list(plan.scan.root) if plan.scan.root else None
-        self._state.save_summary(self._vault.key, Summary(root, time.time(), len(stored), problems, self._own.rules))
+        own, now, number = self._own, time.time(), len(stored)
+        summary = Summary(root, now, number, problems, own.rules, own.shares.digest)
+        self._state.save_summary(self._vault.key, summary)
 
     def _fail(self, path: str, reason: str) -> None:
         self._report.failed.append(ImportFileError(self._where(path), reason))

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,13 @@ from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_own_thread, in_thre
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
+from lorekeeper.vaults.shares import SharesFile
 from lorekeeper.vaults.status import FOREIGN, FORMER, MISSING, Status, state_of
 
 if TYPE_CHECKING:
+    from lorekeeper.notes.marks import OwnMarks
     from lorekeeper.vaults.check import Finding
-    from lorekeeper.vaults.state import State
+    from lorekeeper.vaults.state import Row, State
     from lorekeeper.vaults.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -60,6 +62,7 @@ class Vaults(AsyncClosing):
         embedding: the library's.
         changed: called when entries have been stored or removed.
         marks: the file with the user's own marks; None for none.
+        shares: the file with what the game master has shared; None for none.
     """
 
     def __init__(
@@ -69,9 +72,10 @@ class Vaults(AsyncClosing):
         embedding: EmbeddingService,
         changed: Callable[[], None] = lambda: None,
         marks: MarksFile | None = None,
+        shares: SharesFile | None = None,
     ) -> None:
         self._registry = registry
-        self.marks = marks or MarksFile()
+        self.marks, self.shares = marks or MarksFile(), shares or SharesFile()
         self._cache, self._embedding, self._changed = cache, embedding, changed
         self._verified: set[str] = set()
         """Keys of the vaults whose notes were compared with the library in this process."""
@@ -147,9 +151,14 @@ class Vaults(AsyncClosing):
 
     def _marked_otherwise(self) -> list[Vault]:
         """The vaults that were not read with the marks that hold now; ConfigError if it cannot be known which these are."""
-        rules = self.marks.current().rules
-        vaults = self.registry.vaults() if self.exist else []
-        return [vault for vault in vaults if self._state.summary(vault.key).marks != rules]
+        own = self.marks.current()
+        return [
+            vault for vault in (self.registry.vaults() if self.exist else []) if self._is_marked_otherwise(vault, own)
+        ]
+
+    def _is_marked_otherwise(self, vault: Vault, own: OwnMarks) -> bool:
+        summary, own = self._state.summary(vault.key), self.shares.marks(vault.key, own)
+        return (summary.marks, summary.shares) != (own.rules, own.shares.digest)
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -196,6 +205,7 @@ class Vaults(AsyncClosing):
         async with self._turn():
             number = await self._cache.delete_document(key)
             await asyncio.to_thread(self._state.forget, key)
+            await asyncio.to_thread(self.shares.forget, key)
             await asyncio.to_thread(self.registry.remove, key)
         self._changed()
         return number
@@ -210,7 +220,12 @@ class Vaults(AsyncClosing):
         vaults = await asyncio.to_thread(self.registry.vaults)
         chosen = vaults if key is None else [await asyncio.to_thread(self.registry.vault, key)]
         own = await asyncio.to_thread(self.marks.current)
-        return [finding for vault in chosen for finding in await in_own_thread(check, vault, own)]
+        of_vault = {vault.key: self.shares.marks(vault.key, own) for vault in chosen}
+        return [each for vault in chosen for each in await in_own_thread(check, vault, of_vault[vault.key])]
+
+    def rows(self, key: str) -> dict[str, Row]:
+        """What is known of the files of a vault, by path. Blocking."""
+        return self._state.rows(key)
 
     async def status(self) -> list[Status]:
         """All vaults, those first that are kept in step."""
@@ -352,9 +367,10 @@ class Vaults(AsyncClosing):
                             self._embedding,
                             report,
                             self._stopped,
-                            own,
+                            self.shares.marks(vault.key, own),
                             start,
                             progress,
+                            partial(self.shares.keep_note, vault.key),
                         ).run(verify=vault.key not in self._verified)
                         self._verified.add(vault.key)
         counted("vault_sync")

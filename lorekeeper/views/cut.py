@@ -71,6 +71,8 @@ def _part(entity: Entity, viewer: Viewer) -> JsonObject:
     data = _without(entity.data, MARKS)
     if viewer.sees(within(None, parsed(entity.data.get("note_audience")), DM)):
         return data
+    if entity.type == "characters":  # its player may see it, not the note that it is from
+        return _without(data, {"note", "note_name", "note_section"})
     opened = str(entity.data.get("opened") or "")
     return {**_without(data, {"note_section"}), **({"note_section": opened} if opened else {})}
 

@@ -18,7 +18,7 @@ from lorekeeper.views.cut import cut, is_visible
 UNMARKED = "no mark: a vault is the game master's unless a mark says otherwise"
 IMPORTED = "imported or marked for the game master"
 NAMED = "its own 'audience' names them"
-OPEN = "books and imports are for everybody unless they are marked"
+OPEN = "books and imports are for everyone unless they are marked"
 
 ENTRIES = tuple(name for name in COLLECTIONS if name != "documents")
 

@@ -15,6 +15,7 @@ from lorekeeper.library import Library
 from lorekeeper.settings import load_settings
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
+from lorekeeper.vaults.shares import SharesFile
 from tests.support.commands import variables
 from tests.support.entities import everything
 
@@ -41,8 +42,10 @@ async def vault_library(
     settings, _ = load_settings(variables(folder, backend), folder / "no-env-file")
     registry = Registry(folder / "library.vaults", listed, settings.library_path)
     views, own = folder / "library.views", MarksFile(marks)
-    cache = open_cache(settings, embedding)
-    async with Library(cache, embedding, offline=True, vaults=registry, views=views, marks=own) as library:
+    cache, shares = open_cache(settings, embedding), SharesFile(folder / "library.shares")
+    async with Library(
+        cache, embedding, offline=True, vaults=registry, views=views, marks=own, shares=shares
+    ) as library:
         yield library
 
 

@@ -278,22 +278,21 @@ class Catalogue:
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
         """The words that occur, in any form with the same stem, in an entity of the type."""
-        return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)))
+        return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)[0]))
 
     def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
         """What chosen words add to the scores of some entities, as `rank_keyword` scores them; those that have none are left out.
 
-        Words are counted in any form with the same stem.
+        Words are counted in any form with the same stem, among the entities of the same type, notes in the vaults of these alone.
         """
 
         def score(c: sqlite3.Connection) -> dict[Identity, float]:
             keywords = self._keywords(c, entity_type)
-            chosen = choose(keywords.counts(words), len(keywords.texts.ids))
-            rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
+            rows = _looked_up(c, entity_type, "id, document, slug", list(among))
             identities = {row: (document, slug) for row, document, slug in rows}
-            scores = keywords.scores(chosen, identities)
+            scores = keywords.scores(choose(*keywords.counts(words, identities)), identities)
             return {identities[row]: score for row, score in scores.items()}
 
         return self._read(score)

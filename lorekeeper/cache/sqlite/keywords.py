@@ -2,15 +2,21 @@
 
 A score is a sum over words, so words of equal weight are scored by one query, and the weighted scores are added up here. A table of
 3,500 creatures takes 4 ms for a question of common words, and 0.5 ms for one of rare words.
+
+FTS5 counts over the whole table how rare a word is. Of notes it is counted within each vault, so that a vault ranks alike whatever
+else the library has, and no word counts nothing: FTS5 drops what more than half of the rows have, which in a small vault is what
+its campaign is about. nDCG@10 in three vaults, each alone: 0.683, 0.699 and 0.531 instead of 0.672, 0.675 and 0.500.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +38,11 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 COLUMN_WEIGHTS = {"name": 4.0, "body": 1.0, "phrases": 1.0, "description": 0.5}
 """The columns of a full-text table, in the order of `words_of`, and how much a word counts in each."""
+
+LEAST_RARITY = 1e-6
+"""What FTS5 takes for the rarity of a word that more than half of the rows have."""
+
+_Scored = Callable[[str], tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]]
 
 _BM25 = ", ".join(map(str, COLUMN_WEIGHTS.values()))
 
@@ -135,12 +146,14 @@ class Texts:
     Attributes:
         ids: row ids, ascending, shape (rows,).
         phrased: which of them have phrases, shape (rows,).
-        counts: how many rows an FTS5 expression matches, for the expressions that have been counted.
+        vaults: of notes, the number of each row's document, shape (rows,); 0 for all rows of other types.
+        counts: how many rows of each vault an FTS5 expression matches, of other types one number: for those that were counted.
     """
 
     ids: npt.NDArray[np.int64]
     phrased: Rows
-    counts: dict[str, int] = field(default_factory=dict)
+    vaults: npt.NDArray[np.intp]
+    counts: dict[str, npt.NDArray[np.intp]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
@@ -150,10 +163,23 @@ class Texts:
             DamagedFileError: they are not those of the type's entities.
         """
         rows = c.execute(f"SELECT rowid, phrases <> '' FROM {entity_type}_fts ORDER BY rowid").fetchall()
-        entities = c.execute(f"SELECT id FROM {entity_type} ORDER BY id").fetchall()
-        if [row for row, _ in rows] != [row for (row,) in entities]:
+        entities = c.execute(f"SELECT id, document FROM {entity_type} ORDER BY id").fetchall()
+        if [row for row, _ in rows] != [row for row, _ in entities]:
             raise DamagedFileError(f"the words of {entity_type} are incomplete")
-        return cls(np.array([row for row, _ in rows], np.int64), np.array([has for _, has in rows], np.bool_))
+        numbers: dict[str, int] = {}
+        vaults = [
+            numbers.setdefault(document, len(numbers)) if entity_type == "notes" else 0 for _, document in entities
+        ]
+        return cls(
+            np.array([row for row, _ in rows], np.int64),
+            np.array([has for _, has in rows], np.bool_),
+            np.array(vaults, np.intp),
+        )
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.intp]:
+        """How many rows each vault has."""
+        return np.bincount(self.vaults, minlength=1)
 
 
 @dataclass(frozen=True)
@@ -180,19 +206,28 @@ class Keywords:
         """
         scores, matched = np.zeros(len(self.texts.ids)), np.zeros(len(self.texts.ids), np.bool_)
 
-        def add(expression: str | None, weights: float | npt.NDArray[np.float64]) -> None:
+        def add(
+            expression: str | None, weights: float | npt.NDArray[np.float64], scored: _Scored = self._scored
+        ) -> None:
             if expression:
-                places, found = self._scored(expression)
+                places, found = scored(expression)
                 matched[places] = True
                 scores[places] += found * (weights[places] if isinstance(weights, np.ndarray) else weights)
+
+        def add_words(words: Sequence[str], weights: float | npt.NDArray[np.float64]) -> None:
+            if self.entity_type != "notes":
+                add(fts_query(words), weights)
+            else:
+                for word in words:
+                    add(quoted(word), weights, self._scored_in_vault)
 
         phrases = " AND ".join(f"{{name body}} : {quoted(phrase)}" for phrase in query.phrases)
         add(phrases, 2.0 if query.any else 1.0)
         having_phrases = matched.copy()
         for weight, words in query.by_weight.items():
-            add(fts_query(words), weight)
+            add_words(words, weight)
         alone = RELATED if self.entity_type == "notes" else query.alone
-        add(fts_query(query.related), np.where(self.texts.phrased, RELATED, alone))
+        add_words(query.related, np.where(self.texts.phrased, RELATED, alone))
         if phrases:
             matched = having_phrases
         places = np.flatnonzero(matched if allowed is None else matched & allowed)
@@ -200,16 +235,23 @@ class Keywords:
 
     def scores(self, words: Iterable[str], among: Collection[int]) -> dict[int, float]:
         """What words add to the scores of some rows, by their ids; rows that have none of them are left out."""
-        expression = fts_query(list(words))
-        if expression is None:
-            return {}
-        places, scores = self._scored(expression, among)
-        return dict(zip(self.texts.ids[places].tolist(), scores.tolist(), strict=True))
+        scores: defaultdict[int, float] = defaultdict(float)
+        for word in words:
+            places, found = self._scored_in_vault(quoted(word), among)
+            for row, score in zip(self.texts.ids[places].tolist(), found.tolist(), strict=True):
+                scores[row] += score
+        return scores
 
-    def counts(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out."""
+    def counts(self, words: Iterable[str], among: Collection[int] | None = None) -> tuple[dict[str, int], int]:
+        """In how many rows each word occurs, in any form with the same stem, and how many rows there are.
+
+        Words that occur in none are left out. With ``among``, only the vaults of these rows count.
+        """
+        rows = slice(None) if among is None else np.searchsorted(self.texts.ids, sorted(among))
+        vaults = np.unique(self.texts.vaults[rows])
         expressions = ((word, _fts_query_for_word(word)) for word in words)
-        return {word: number for word, test in expressions if test and (number := self._count(test))}
+        counted = {word: int(self._count(test)[vaults].sum()) for word, test in expressions if test}
+        return {word: number for word, number in counted.items() if number}, int(self.texts.sizes[vaults].sum())
 
     def _best(
         self, places: npt.NDArray[np.intp], scores: npt.NDArray[np.float64], limit: int, query: KeywordQuery
@@ -233,11 +275,19 @@ class Keywords:
             return set()
         return {row for (row,) in self._matching("rowid", every, ids)}
 
-    def _count(self, expression: str) -> int:
-        """How many rows an expression matches."""
+    def _count(self, expression: str) -> npt.NDArray[np.intp]:
+        """How many rows of each vault an expression matches."""
         if expression not in self.texts.counts:
-            ((self.texts.counts[expression],),) = self._matching("count(*)", expression)
+            if len(self.texts.sizes) > 1:
+                rows = np.array(self._matching("rowid", expression), np.int64).reshape(-1)
+                self.texts.counts[expression] = self._by_vault(np.searchsorted(self.texts.ids, rows))
+            else:
+                self.texts.counts[expression] = np.array(self._matching("count(*)", expression)[0], np.intp)
         return self.texts.counts[expression]
+
+    def _by_vault(self, places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """How many of some rows are in each vault."""
+        return np.bincount(self.texts.vaults[places], minlength=len(self.texts.sizes))
 
     def _scored(
         self, expression: str, ids: Collection[int] | None = None
@@ -246,6 +296,19 @@ class Keywords:
         rows = self._matching(f"rowid, -bm25({self.entity_type}_fts, {_BM25})", expression, ids)
         found = np.array(rows, np.float64).reshape(-1, 2)
         return np.searchsorted(self.texts.ids, found[:, 0].astype(np.int64)), found[:, 1]
+
+    def _scored_in_vault(
+        self, word: str, ids: Collection[int] | None = None
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+        """`_scored` of one word, as rare as it is in the vault of each row: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, as in Lucene."""
+        places, scores = self._scored(word, ids)
+        if self.entity_type != "notes":
+            return places, scores
+        having = self._by_vault(places) if ids is None else self._count(word)
+        rows, total = len(self.texts.ids), having.sum()
+        counted = max(math.log((rows - total + 0.5) / (total + 0.5)), LEAST_RARITY)
+        rarity = np.log1p((self.texts.sizes - having + 0.5) / (having + 0.5))
+        return places, scores / counted * rarity[self.texts.vaults[places]]
 
     def _matching(self, columns: str, expression: str, ids: Collection[int] | None = None) -> list[tuple[Any, ...]]:
         """Columns of the rows that an expression matches; of all rows, or of some ids, which are tested after the match."""

@@ -47,8 +47,8 @@ UNPACKED = frozenset(
 HEAD_CHARS = 10_000
 
 UNSAID = (
-    "was exported without who may read it, so that everybody may read what is not in its secret sections; "
-    "'--audience dm' keeps all of it for the game master"
+    "was exported without who may read it, so everyone may read it except its secret sections; "
+    "'--audience dm' hides all of it from players"
 )
 
 _SIGNS = re.compile(

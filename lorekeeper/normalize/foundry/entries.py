@@ -11,8 +11,9 @@ from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, listed
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
+from lorekeeper.normalize import characters as records
 from lorekeeper.normalize.build import Origin, build, slugify
-from lorekeeper.normalize.foundry import books, items, journals, npcs, options, spells, visible
+from lorekeeper.normalize.foundry import books, characters, items, journals, npcs, options, spells, visible
 from lorekeeper.normalize.foundry.documents import Document, Index, system_of
 from lorekeeper.normalize.foundry.enrich import line
 from lorekeeper.normalize.foundry.fields import SOURCE, fields_of
@@ -119,6 +120,11 @@ class Importer:
         for shaped in self._shaped(document):
             if isinstance(shaped, Found):
                 yield shaped
+                continue
+            if shaped.type == "characters":
+                yield from self._built(
+                    shaped, document, replace(book, key=records.DOCUMENT, name=records.DOCUMENT_NAME), key
+                )
                 continue
             if key is None and book.key not in self._told:
                 self._told.add(book.key)
@@ -308,8 +314,16 @@ def _lair(document: Document, scope: Scope, name: str, _: Importer) -> Iterator[
     yield Shaped("rules", "lair", name, npcs.lair(document.raw, scope), name)
 
 
-def _player(document: Document, *_: object) -> Iterator[Shaped | Found]:
-    reason = f"{_what(document)}: a character of a player, which is no lore and was left out"
+def _character(document: Document, scope: Scope, name: str, _: Importer) -> Iterator[Shaped | Found]:
+    made = characters.character(document.raw, scope, name)
+    data = records.completed(made.as_data())
+    shared = visible.audience(document.raw) == PLAYERS and not document.in_pack
+    who: Audience = PLAYERS if shared else records.audience_of(data, name)
+    yield Shaped("characters", made.kind, name, data, name, who)
+
+
+def _group(document: Document, *_: object) -> Iterator[Shaped | Found]:
+    reason = f"{_what(document)}: it only lists other actors, which is no lore, and was left out"
     yield Found(document.where, reason=reason, is_failure=False)
 
 
@@ -379,7 +393,8 @@ SHAPES: dict[str, Shaper] = {
     "npc": _creature,
     "vehicle": _vehicle,
     "lair": _lair,
-    **dict.fromkeys(("character", "group", "encounter"), _player),
+    **dict.fromkeys(("character", "pc"), _character),
+    **dict.fromkeys(("group", "encounter"), _group),
     **dict.fromkeys(("weapon", "equipment", "consumable", "tool", "loot", "container", "backpack"), _item),
     **dict.fromkeys(("gear", "armor", "sundry", "ammunition"), _item),
     **dict.fromkeys(("class", "subclass"), _class),

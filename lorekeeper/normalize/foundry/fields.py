@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lorekeeper.normalize import characters
 from lorekeeper.normalize.open5e import ENDPOINTS
 
 SOURCE = "foundry"
@@ -27,6 +28,8 @@ _OTHERS = {"equipment": "items", "rules": "rules"}
 
 def fields_of(entity_type: str, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """The raw filter values of an entry."""
+    if entity_type == "characters":
+        return characters.fields_of(data)
     name = _ENDPOINTS.get((entity_type, kind)) or _OTHERS.get(entity_type)
     found = dict(ENDPOINTS[name].fields(data)) if name else {}
     if entity_type == "creatures":

@@ -56,9 +56,9 @@ def creature(actor: Object, scope: Scope) -> dict[str, object]:
             "hit_points": whole(at(system, "attributes.hp.max")),
             "hit_dice": first_text(system, "attributes.hp.formula"),
             "challenge_rating": plain(sheet.rating),
-            "speed": _speed(system),
+            "speed": speeds_of(system),
             **_abilities(sheet, system),
-            **_senses(system, sheet),
+            **sense_ranges(system, sheet),
             "languages": _languages(system),
             "resistances_and_immunities": _defences(system),
             "environments": _environments(system),
@@ -133,7 +133,7 @@ def _introduction(system: Object, scope: Scope) -> str:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-def _speed(system: Object) -> dict[str, object]:
+def speeds_of(system: Object) -> dict[str, object]:
     """Speeds in feet by kind of movement, in the shape of Open5e."""
     movement = mapping(at(system, "attributes.movement")) or mapping(at(system, "traits.movement"))
     base = first_number(movement, "base")
@@ -185,7 +185,7 @@ def _printed(sheet: Sheet) -> dict[str, int]:
     return {ability: sheet.save(ability) or modifier for ability, modifier in sheet.modifiers.items()}
 
 
-def _senses(system: Object, sheet: Sheet) -> dict[str, object]:
+def sense_ranges(system: Object, sheet: Sheet) -> dict[str, object]:
     """Ranges in feet."""
     senses = mapping(at(system, "attributes.senses")) or mapping(at(system, "traits.senses"))
     ranges = mapping(senses.get("ranges")) or mapping(senses.get("types")) or senses
@@ -226,6 +226,18 @@ def _languages(system: Object) -> dict[str, object]:
         reach = f"telepathy {plain(telepathy)} {'ft.' if unit == 'foot' else plural(unit, telepathy)}"
         told_ = ", ".join(filter(None, (told_, reach)))
     return {"as_string": told_} if told_ else {}
+
+
+def languages_of(system: Object) -> list[str]:
+    """The languages of a character, one by one."""
+    return [named for each in str(_languages(system).get("as_string", "")).split(",") if (named := each.strip())]
+
+
+def defended(system: Object, short: str) -> list[str]:
+    """What a character is immune or resistant to, by the key of the list: damage types, or conditions."""
+    long = {"dr": "damage.resistances", "di": "damage.immunities", "ci": "condition.immunities"}[short]
+    own = mapping(at(system, f"traits.{short}")) or mapping(at(system, f"traits.{long}"))
+    return [*map(spoken, texts(own.get("value"))), *texts(own.get("custom"))]
 
 
 _DAMAGE = {"damage_immunities": "di", "damage_resistances": "dr", "damage_vulnerabilities": "dv"}
@@ -295,7 +307,7 @@ def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
             "hit_points": whole(at(system, "attributes.hp.max")),
             "damage_threshold": whole(at(system, "attributes.ac.threshold")) or whole(at(system, "attributes.hp.dt")),
             "vehicle_armor_class": whole(at(system, "attributes.ac.value")) or whole(at(system, "attributes.ac.flat")),
-            "speed": _line_of_speed(_speed(system)),
+            "speed": _line_of_speed(speeds_of(system)),
             "crew": _amount(system, "attributes.crew.required", "attributes.actions.stations"),
             "passengers": _amount(system, "attributes.passengers.max"),
             "capacity": _capacity(system),

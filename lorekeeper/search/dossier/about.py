@@ -189,7 +189,7 @@ async def _named(sources: Sources, topic: str, found: Sequence[Entity], note: st
     main = found[0]
     same = [entity for entity in found[1:] if all_names(entity) & all_names(main)]
     others = [entity for entity in found[1:] if entity not in same]
-    notes = [note or "", _named_as("have the same name", same), _named_as("have it in their names", others)]
+    notes = [note or "", _named_as("the same name", same), _named_as("it in the name", others)]
     further = [entity for entity in [*others, *await _continued(sources, main)] if entity.kind != SESSION]
     unique = {entity.uri: entity for entity in [main, *further] if entity not in same}
     return Subject(
@@ -197,12 +197,13 @@ async def _named(sources: Sources, topic: str, found: Sequence[Entity], note: st
     )
 
 
-def _named_as(how: str, entities: Sequence[Entity]) -> str:
+def _named_as(what: str, entities: Sequence[Entity]) -> str:
     """Which other entries have a name, the first of them with their uris."""
     if not entities:
         return ""
     listed = ", ".join(f"{one_line(entity.name, MAX_SHOWN)} ({entity.uri})" for entity in entities[:FURTHER])
-    return f"{len(entities)} more {how}: {listed}{', ...' if len(entities) > FURTHER else '.'}"
+    have = "has" if len(entities) == 1 else "have"
+    return f"{len(entities)} more {have} {what}: {listed}{', ...' if len(entities) > FURTHER else '.'}"
 
 
 async def _continued(sources: Sources, main: Entity) -> list[Entity]:

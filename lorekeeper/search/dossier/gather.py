@@ -30,6 +30,9 @@ SUGGESTED = 3
 ABOUT, SAID, LINKED, BELONGING = "What it is", "What sessions said", "Linked with", "Stat blocks and rules"
 """Titles of the parts."""
 
+NEAREST = "Nearest in meaning"
+"""Title of what is shown instead of the first three if nothing has a word of the topic."""
+
 
 async def gather(sources: Sources, topic: str, limit: int = 10) -> Dossier:
     """All that a library has on a topic, on one page.
@@ -50,8 +53,11 @@ async def gather(sources: Sources, topic: str, limit: int = 10) -> Dossier:
     filled = {draft.title for draft in drafts if draft.lines}
     note = subject.note if filled else await _unknown(sources, subject)
     is_theme = subject.called is None and not note
-    if filled and is_theme and not await asyncio.to_thread(_has_word, subject, drafts):
-        note = f"Nothing shown here has a word of {shown(subject.topic)}: it is what is nearest in meaning."
+    if filled - {BELONGING} and is_theme and not await asyncio.to_thread(_has_word, subject, drafts[:-1]):
+        held = await asyncio.to_thread(_has_word, subject, drafts[-1:])
+        where = f"under {NEAREST!r}" if held else "shown here"
+        note = f"Nothing {where} has a word of {shown(subject.topic)}: it is what is nearest in meaning."
+        drafts = _nearest(drafts)
     if filled == {BELONGING} and not note:
         note = f"No note is about {shown(subject.topic)}; these entries are the nearest in meaning."
     return await asyncio.to_thread(fitted, Dossier(topic.strip(), subject.main, [], note), drafts, limit)
@@ -68,6 +74,12 @@ async def _drafts(sources: Sources, subject: Subject) -> list[Draft]:
         Draft(LINKED, _others(linked, said), 0.2, silent=True),
         Draft(BELONGING, belonging, 0.1),
     ]
+
+
+def _nearest(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts of a topic that nothing names: no session has said anything about it, and nothing is linked with it."""
+    about, said, _, belonging = drafts
+    return [Draft(NEAREST, [*about.lines, *said.lines], 0.7), belonging]
 
 
 def _has_word(subject: Subject, drafts: Sequence[Draft]) -> bool:

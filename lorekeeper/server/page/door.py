@@ -23,9 +23,9 @@ from lorekeeper.server.rest.problems import RefusedError, bad_request
 
 logger = logging.getLogger(__name__)
 
-WRONG = "No one at the table has this token, or its time is over. Copy the whole of it; it begins with lk_, as a rule."
+WRONG = "This token is wrong or has expired. Paste the whole token; it usually begins with lk_."
 
-USED = "This link has been used already, or is older than five minutes. Ask for a new one, or sign in with your token."
+USED = "This link has been used already, or its time is over. Ask for a new one, or sign in with your token."
 
 MAX_CHALLENGE = 100
 """Longest challenge, in characters."""

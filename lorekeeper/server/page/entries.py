@@ -28,6 +28,7 @@ from lorekeeper.server.page.notes import note_values
 from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, gateway, trusted
 from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
 from lorekeeper.server.rest.operations import ENTITY
+from lorekeeper.server.sheets import rules_of
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
 
@@ -109,10 +110,10 @@ async def shown(view: View, entity: Entity) -> Shown:
 async def html_of(view: View, entity: Entity) -> str:
     """The page of an entry as HTML, with links to what it names."""
     parts, related = await subclasses(view, entity), await related_of(view, entity)
-    words = await condition_words(view)
+    rules, words = await rules_of(view, entity), await condition_words(view)
 
     def read() -> tuple[Article, list[Mention]]:
-        page = Article(markdown(entity, subclasses=parts, related=related))
+        page = Article(markdown(entity, subclasses=parts, related=related, rules=rules))
         return page, page.mentions(words)
 
     page, mentions = await asyncio.to_thread(read)

@@ -11,7 +11,20 @@ from starlette.routing import Route
 
 from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
-from lorekeeper.server.page import books, door, entries, printing, rolls, search, seen, sessions, spells, topics
+from lorekeeper.server.page import (
+    books,
+    door,
+    entries,
+    paste,
+    printing,
+    rolls,
+    search,
+    seen,
+    sessions,
+    sharing,
+    spells,
+    topics,
+)
 from lorekeeper.server.page.files import files
 from lorekeeper.server.page.seen import AsSeen, Players
 from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Site
@@ -30,7 +43,7 @@ async def _static(_: Site, request: Request) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-MODULES = (search, entries, printing, books, sessions, topics, spells, rolls, door, seen)
+MODULES = (search, entries, printing, books, sessions, topics, spells, rolls, door, seen, sharing, paste)
 """Those that have pages."""
 
 PAGES = (*(page for module in MODULES for page in module.PAGES), Page("/static/{name}", _static))

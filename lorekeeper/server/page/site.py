@@ -16,6 +16,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from lorekeeper.addresses import is_local
+from lorekeeper.audience import Viewer
 from lorekeeper.dates import written
 from lorekeeper.entities import uri_of
 from lorekeeper.errors import LoreKeeperError
@@ -23,7 +25,7 @@ from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
 from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.callers import Caller
-from lorekeeper.server.identity import CALLER, VIEWER, viewer_of
+from lorekeeper.server.identity import CALLER, PROXIED, VIEWER, viewer_of
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
 from lorekeeper.server.page.shown import note
 from lorekeeper.server.rest.operations import Operation
@@ -104,6 +106,7 @@ class Site:
             "seen": request.scope.get(SEEN),
             "signed_in": _signed_in(request),
             "theme": _theme(request),
+            "may_add": may_add(request),
         }
         content = templates().get_template(template).render(**shared, **values)
         note(request, values)
@@ -194,6 +197,14 @@ def gateway(ask: Callable[[Request], Asked]) -> Handler:
         return json_response(request, answered.structured)
 
     return answer
+
+
+def may_add(request: Request) -> bool:
+    """Whether the sender may store entries: the game master, as long as he sees the page as himself, on this machine."""
+    host = request.client.host if request.client else ""
+    local = is_local(f"http://[{host}]" if ":" in host else f"http://{host}")
+    viewer = request.scope.get(VIEWER)
+    return isinstance(viewer, Viewer) and viewer.sees_all and local and not request.scope.get(PROXIED)
 
 
 def trusted(html: str) -> Markup:

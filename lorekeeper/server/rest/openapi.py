@@ -17,7 +17,7 @@ ROOT = "/api/v1"
 PROBLEMS: Mapping[int, str] = {
     400: "The request is wrong: an unknown parameter, a value that is not accepted, or a path or query that is not UTF-8.",
     401: "A bearer token is missing, or is not valid any more.",
-    403: "The page that asks is of another site.",
+    403: "The request comes from a page of another site.",
     404: "There is nothing of that name, or nothing that you may see.",
     405: "The method is not one of those in Allow.",
     413: "The body is too large.",
@@ -60,7 +60,7 @@ SAID: Mapping[str, str] = {
 
 DESCRIPTION = (
     "Search over the books and campaign notes of a LoreKeeper library, with the words and shapes of its MCP tools. "
-    "Answers depend on who asks: what somebody may not see is answered as if it were not there."
+    "Answers depend on who asks: what a person may not see is answered as if it did not exist."
 )
 
 

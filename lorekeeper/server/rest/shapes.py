@@ -75,8 +75,8 @@ _SAID: dict[str, Shape] = {
     "facts": ("string", "key facts in one line"),
     "snippet": ("string", "the text that answers, or the beginning; empty with detail=full"),
     "entity": ("object", "all of it, with detail=full"),
-    "variants": ("string", "names of variants that it stands for"),
-    "entries": ("integer", "number of entries that it stands for"),
+    "variants": ("string", "names of the variants that are grouped under it"),
+    "entries": ("integer", "number of entries that are grouped under it"),
     "wording": ("string", "the wording that found it, of several"),
     **SECRET,
 }

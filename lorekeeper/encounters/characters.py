@@ -1,0 +1,105 @@
+"""The party as the characters of the library: their levels, and a matrix of their saves and passive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lorekeeper.encounters.tables import MAX_LEVEL
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.folding import fold
+from lorekeeper.printable import one_line
+from lorekeeper.terms import ABILITIES, PASSIVES
+from lorekeeper.text.facts import lead
+from lorekeeper.views.view import View
+
+CHARACTERS = "characters"
+
+THE_TABLE = frozenset(
+    "the table|table|our table|our party|the party|party|us|we|our characters|the characters|my party|my table".split(
+        "|"
+    )
+)
+"""How a caller asks for the library's characters, folded."""
+
+MAX_CHARACTERS = 30
+"""Most characters of a party."""
+
+NONE_KNOWN = (
+    "the library has no characters with a level that you may see; give the levels, as in 3,3,4, or import the characters' sheets "
+    "with 'lorekeeper import'"
+)
+
+
+def is_the_table(party: object) -> bool:
+    """Whether a party is asked for as that of the library."""
+    only = party[0] if isinstance(party, list) and len(party) == 1 else party
+    return isinstance(only, str) and fold(only) in THE_TABLE
+
+
+async def at_the_table(view: View) -> list[Entity]:
+    """The characters of players that the viewer sees, by name; of one that is there twice the one of the higher level.
+
+    Raises:
+        FilterError: there is none whose level is known, or there are too many for one party.
+    """
+    found: dict[str, Entity] = {}
+    for each in await view.cache.get_entities(CHARACTERS, kind="character"):
+        before = found.get(fold(each.name))
+        if _level(each) and (before is None or _level(each) > _level(before)):
+            found[fold(each.name)] = each
+    if not found:
+        raise FilterError(NONE_KNOWN)
+    if len(found) > MAX_CHARACTERS:
+        raise FilterError(
+            f"the library has {len(found)} characters, and a party has at most {MAX_CHARACTERS}; give their levels"
+        )
+    return [found[name] for name in sorted(found)]
+
+
+def _level(character: Entity) -> int:
+    """The level of a character, 0 if it is unknown or none that the rules have."""
+    level = character.fields.get("level")
+    return level if isinstance(level, int) and 1 <= level <= MAX_LEVEL else 0
+
+
+def levels_of(characters: Sequence[Entity]) -> tuple[int, ...]:
+    """Their levels, in their order."""
+    return tuple(map(_level, characters))
+
+
+def matrix_row(character: Entity) -> dict[str, object]:
+    """What a game master asks of each character: armor class, hit points, saves and passive values; None if unknown."""
+    fields = character.fields
+    return {
+        "name": one_line(character.name),
+        "uri": character.uri,
+        "classes": one_line(lead(character)),
+        "level": _level(character),
+        "armor_class": fields.get("armor_class"),
+        "hit_points": fields.get("hit_points"),
+        "saves": {ability: fields.get(f"save_{ability}") for ability in ABILITIES},
+        "passives": {skill: fields.get(f"passive_{skill}") for skill in PASSIVES},
+    }
+
+
+def matrix_line(row: Mapping[str, object]) -> str:
+    """The same in one line of text, without what is unknown."""
+    saves, passives = row["saves"], row["passives"]
+    saved = (
+        [f"{a[:3].capitalize()} {b:+d}" for a, b in saves.items() if b is not None]
+        if isinstance(saves, Mapping)
+        else []
+    )
+    passive = (
+        [f"{s.capitalize()} {v}" for s, v in passives.items() if v is not None] if isinstance(passives, Mapping) else []
+    )
+    numbers = [
+        f"{label} {row[key]}" for label, key in (("AC", "armor_class"), ("HP", "hit_points")) if row[key] is not None
+    ]
+    parts = [
+        *numbers,
+        f"saves {', '.join(saved)}" if saved else "",
+        f"passive {', '.join(passive)}" if passive else "",
+    ]
+    return f"- {row['name']} ({row['classes']}): {'; '.join(filter(None, parts))} | {row['uri']}"

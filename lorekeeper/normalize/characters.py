@@ -1,0 +1,395 @@
+"""Characters: the record that every reader makes of one, what follows from it by the rules, and its entity.
+
+The data of a character are those of its filter fields under their names, and these besides, as homebrew may state them too:
+
+* ``class_levels``: a list of ``{"name", "level", "subclass"}``
+* ``rules``: "2014" or "2024"
+* ``ability_scores``: by the ability's name; ``saving_throws``: bonuses by the same; ``trained_saves``: names of abilities
+* ``skill_bonuses``: by the skill's name; ``expertise``: names of skills
+* ``spells``: a list of ``{"name", "level", "prepared"}``, cantrips of level 0; ``slots``: numbers by spell level
+* ``scales``: what grows with levels, by its name, as ``{"Sneak Attack": "3d6"}``
+* ``inventory``: a list of ``{"name", "quantity", "equipped", "attuned"}``
+* ``derived``: names of the values that the source does not state, and that follow from what it states
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lorekeeper.audience import DM
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_MANY, Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import clean_fields
+from lorekeeper.folding import fold, fold_class
+from lorekeeper.normalize.build import Origin, build, without_empty
+from lorekeeper.normalize.foundry.values import mapping, objects, text, texts, whole
+from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
+from lorekeeper.terms import ABILITIES, ABILITY_OF, PASSIVES
+
+CHARACTER, COMPANION = "character", "companion"
+
+DOCUMENT, DOCUMENT_NAME = "characters", "Characters"
+"""The document of characters that are read from files of their own, whatever program wrote these."""
+
+MAX_LEVEL = 20
+
+FULL, HALF, PACT = "full", "half", "pact"
+
+
+@dataclass(frozen=True)
+class CasterClass:
+    """What a class of the SRD brings that numbers of a sheet depend on (SRD 5.1 and 5.2, the classes' chapters).
+
+    Attributes:
+        saves: abilities of the saving throws that it is proficient in.
+        casting: ability that it casts with, "" for none.
+        slots: how its levels count for spell slots, "" for none.
+        prepares: whether it chooses its spells anew each day under the rules of 2014.
+    """
+
+    saves: tuple[str, str]
+    casting: str = ""
+    slots: str = ""
+    prepares: bool = True
+
+
+CLASSES = {
+    "barbarian": CasterClass(("strength", "constitution")),
+    "bard": CasterClass(("dexterity", "charisma"), "charisma", FULL, prepares=False),
+    "cleric": CasterClass(("wisdom", "charisma"), "wisdom", FULL),
+    "druid": CasterClass(("intelligence", "wisdom"), "wisdom", FULL),
+    "fighter": CasterClass(("strength", "constitution")),
+    "monk": CasterClass(("strength", "dexterity")),
+    "paladin": CasterClass(("wisdom", "charisma"), "charisma", HALF),
+    "ranger": CasterClass(("strength", "dexterity"), "wisdom", HALF, prepares=False),
+    "rogue": CasterClass(("dexterity", "intelligence")),
+    "sorcerer": CasterClass(("constitution", "charisma"), "charisma", FULL, prepares=False),
+    "warlock": CasterClass(("wisdom", "charisma"), "charisma", PACT, prepares=False),
+    "wizard": CasterClass(("intelligence", "wisdom"), "intelligence", FULL),
+}
+"""The classes of the SRD by their folded names."""
+
+_SLOTS = (
+    "2", "3", "4 2", "4 3", "4 3 2", "4 3 3", "4 3 3 1", "4 3 3 2", "4 3 3 3 1", "4 3 3 3 2", "4 3 3 3 2 1", "4 3 3 3 2 1",
+    "4 3 3 3 2 1 1", "4 3 3 3 2 1 1", "4 3 3 3 2 1 1 1", "4 3 3 3 2 1 1 1", "4 3 3 3 2 1 1 1 1", "4 3 3 3 3 1 1 1 1",
+    "4 3 3 3 3 2 1 1 1", "4 3 3 3 3 2 2 1 1",
+)  # fmt: skip
+"""Spell slots of each spell level, by the levels of a spellcaster (SRD 5.1, "Multiclassing")."""
+
+
+@dataclass(frozen=True)
+class ClassLevel:
+    """Levels in a class; ``subclass`` is "" for none."""
+
+    name: str
+    level: int | None = None
+    subclass: str = ""
+
+
+@dataclass(frozen=True)
+class Spell:
+    """A spell of a character.
+
+    Attributes:
+        name: as its source has it.
+        level: 0 for a cantrip; None if unknown.
+        prepared: whether it can be cast now; None if the source does not say.
+    """
+
+    name: str
+    level: int | None = None
+    prepared: bool | None = None
+
+
+@dataclass(frozen=True)
+class Held:
+    """An item of a character; flags are None if the source does not say."""
+
+    name: str
+    quantity: int | None = None
+    equipped: bool | None = None
+    attuned: bool | None = None
+
+
+@dataclass(frozen=True)
+class Character:
+    """A character as its source states it: None, "" or empty for what is not stated. Distances are in feet, coins in gp."""
+
+    name: str
+    kind: str = CHARACTER
+    player: str = ""
+    rules: str = ""
+    class_levels: Sequence[ClassLevel] = ()
+    level: int | None = None
+    race: str = ""
+    background: str = ""
+    alignment: str = ""
+    armor_class: int | None = None
+    hit_points: int | None = None
+    hit_points_now: int | None = None
+    speeds: Mapping[str, float] = field(default_factory=dict)
+    senses: Mapping[str, float] = field(default_factory=dict)
+    ability_scores: Mapping[str, int] = field(default_factory=dict)
+    trained_saves: Sequence[str] = ()
+    saving_throws: Mapping[str, int] = field(default_factory=dict)
+    skills: Sequence[str] | None = None
+    expertise: Sequence[str] = ()
+    skill_bonuses: Mapping[str, int] = field(default_factory=dict)
+    passives: Mapping[str, int] = field(default_factory=dict)
+    languages: Sequence[str] = ()
+    resistant: Sequence[str] = ()
+    immune: Sequence[str] = ()
+    spells: Sequence[Spell] = ()
+    slots: Mapping[str, int] = field(default_factory=dict)
+    spell_dc: int | None = None
+    features: Sequence[str] = ()
+    scales: Mapping[str, str] = field(default_factory=dict)
+    inventory: Sequence[Held] = ()
+    conditions: Sequence[str] = ()
+    gold: float | None = None
+    desc: str = ""
+    derived: Sequence[str] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """The data of its entity, without what is not stated."""
+        parts = asdict(self)
+        for name in ("class_levels", "spells", "inventory"):
+            parts[name] = [without_empty(each) for each in parts[name]]
+        parts |= {f"speed_{kind}": feet for kind, feet in parts.pop("speeds").items()}
+        parts |= {f"passive_{skill}": value for skill, value in parts.pop("passives").items()}
+        parts |= parts.pop("senses")
+        parts["trained_in_none"] = True if self.skills is not None and not self.skills else None
+        del parts["kind"]
+        return without_empty({k: list(v) if isinstance(v, tuple) else v for k, v in parts.items()})
+
+
+# --- what follows by the rules ---------------------------------------------------------------------------------------
+
+
+def modifier(score: int) -> int:
+    """The modifier of an ability score."""
+    return (score - 10) // 2
+
+
+def proficiency(level: int) -> int:
+    """The proficiency bonus of a character of a level."""
+    return 2 + (level - 1) // 4
+
+
+def completed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a character with what follows from them by the rules, as far as they do not state it.
+
+    The names of what was added are in ``derived``. Nothing is taken to be as usual: without scores there are no saves.
+    """
+    given = {key: value for key, value in data.items() if value is not None}
+    added = _Additions(given, [*texts(given.get("derived"))])
+    _classes(added)
+    _spells(added)
+    _items(added)
+    level, scores = whole(added.get("level")), _scores(added)
+    bonus = proficiency(level) if level is not None and 1 <= level <= MAX_LEVEL else None
+    if bonus is not None:
+        added.add("proficiency_bonus", bonus)
+        _saves(added, scores, bonus)
+        _skills(added, scores, bonus)
+        _casting(added, scores, bonus)
+    for skill in PASSIVES:
+        if (total := whole(mapping(added.get("skill_bonuses")).get(skill))) is not None:
+            added.add(f"passive_{skill}", 10 + total)
+    for ability in ABILITIES:
+        if (total := whole(mapping(added.get("saving_throws")).get(ability))) is not None:
+            added.copy(f"save_{ability}", total)
+    return added.data
+
+
+@dataclass
+class _Additions:
+    """The data of a character in the making, and the names of those that its source does not state."""
+
+    data: dict[str, Any]
+    derived: list[str]
+
+    def get(self, name: str) -> Any:
+        return self.data.get(name)
+
+    def copy(self, name: str, value: object) -> None:
+        """What says the same as something that is there."""
+        if name not in self.data and value not in (None, "", [], {}):
+            self.data[name] = value
+
+    def add(self, name: str, value: object) -> None:
+        """What follows from something that is there."""
+        if name not in self.data and value not in (None, "", [], {}):
+            self.data[name] = value
+            self.derived = list(dict.fromkeys([*self.derived, name]))
+            self.data["derived"] = self.derived
+
+
+def _classes(added: _Additions) -> None:
+    levels = objects(added.get("class_levels"))
+    names = texts(added.get("classes"))
+    if not levels and len(names) == 1:  # homebrew with a class and a level
+        level = whole(added.get("level"))
+        levels = [without_empty({"name": names[0], "level": level})]
+        added.copy("class_levels", levels)
+    added.copy("classes", [text(each.get("name")) for each in levels])
+    added.copy("subclasses", [told for each in levels if (told := text(each.get("subclass")))])
+    found = [whole(each.get("level")) for each in levels]
+    if found and None not in found:
+        added.copy("level", sum(each or 0 for each in found))
+
+
+def _spells(added: _Additions) -> None:
+    """What can be cast now: what is prepared, cantrips, and all that is known to who need not prepare.
+
+    Where nothing is said to be prepared, nobody knows what is.
+    """
+    spells = objects(added.get("spells"))
+    classes = [fold_class(name) for name in texts(added.get("classes"))]
+    known = [CLASSES[name] for name in classes if name in CLASSES and CLASSES[name].slots]
+    knows_all = bool(known) and len(known) == len(classes) and not any(each.prepares for each in known)
+    said = any(each.get("prepared") is True and whole(each.get("level")) != 0 for each in spells)
+    ready = [
+        each
+        for each in spells
+        if each.get("prepared") is True or (whole(each.get("level")) == 0 and said) or (knows_all and not said)
+    ]
+    added.copy("prepared", [text(each.get("name")) for each in ready])
+    names = [text(each.get("name")) for each in spells] or texts(added.get("prepared"))
+    added.copy("known", names)
+
+
+def _items(added: _Additions) -> None:
+    held = objects(added.get("inventory"))
+    added.copy("items", list(dict.fromkeys(text(each.get("name")) for each in held)))
+    added.copy("attuned", [text(each.get("name")) for each in held if each.get("attuned") is True])
+
+
+def _scores(added: _Additions) -> dict[str, int]:
+    given = mapping(added.get("ability_scores"))
+    return {name: score for name in ABILITIES if (score := whole(given.get(name))) is not None}
+
+
+def _saves(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
+    trained = texts(added.get("trained_saves")) or _saves_of_first_class(added)
+    stated = mapping(added.get("saving_throws"))
+    if trained and scores and not scores.keys() <= stated.keys():
+        folded = {ABILITY_OF.get(fold(each)[:3], "") for each in trained}
+        found = {a: modifier(s) + (bonus if a in folded else 0) for a, s in scores.items()}
+        added.data.pop("saving_throws", None)
+        added.add("saving_throws", {**found, **stated})
+
+
+def _saves_of_first_class(added: _Additions) -> Sequence[str]:
+    first = next(iter(texts(added.get("classes"))), "")
+    known = CLASSES.get(fold_class(first))
+    return known.saves if known and len(texts(added.get("classes"))) == 1 else ()
+
+
+def _skills(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
+    """The bonuses of all skills, if the source says in which ones the character is proficient."""
+    if added.get("skills") is None and not added.get("trained_in_none"):
+        return
+    trained, expert = set(map(fold, texts(added.get("skills")))), set(map(fold, texts(added.get("expertise"))))
+    stated = {fold(name): total for name, total in mapping(added.get("skill_bonuses")).items()}
+    found = {
+        skill: modifier(scores[ability]) + bonus * ((skill in trained) + (skill in expert))
+        for skill, ability in SKILL_ABILITIES.items()
+        if ability in scores
+    }
+    if found and not stated:
+        added.add("skill_bonuses", found)
+    elif stated and (total := found.get("perception")) is not None and "perception" not in stated:
+        added.add("passive_perception", 10 + total)
+
+
+def _casting(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
+    levels = objects(added.get("class_levels"))
+    known = [(CLASSES.get(fold_class(text(each.get("name")))), whole(each.get("level")) or 0) for each in levels]
+    casters = [(kind, level) for kind, level in known if kind is not None and kind.slots]
+    added.add("slots", slots([(kind.slots, level) for kind, level in casters], text(added.get("rules"))))
+    if added.get("slots") and len(casters) == 1 and casters[0][0].casting in scores:
+        added.add("spell_dc", 8 + bonus + modifier(scores[casters[0][0].casting]))
+
+
+def slots(casters: Iterable[tuple[str, int]], rules: str = "") -> dict[str, int]:
+    """Spell slots by spell level, of levels in classes by how these count (SRD 5.1, "Multiclassing"; "Pact Magic")."""
+    counted = list(casters)
+    halves = [level for how, level in counted if how == HALF]
+    alone = len([how for how, _ in counted if how != PACT]) == 1
+    # a half-caster alone rounds up from its second level on, and in 2024 always
+    half = sum((n + 1) // 2 if rules == "2024" or (alone and n > 1) else n // 2 for n in halves)
+    caster = sum(level for how, level in counted if how == FULL) + half
+    found: dict[str, int] = {}
+    if caster:
+        for level, number in enumerate(_SLOTS[min(caster, MAX_LEVEL) - 1].split(), 1):
+            found[str(level)] = int(number)
+    pact = min(sum(level for how, level in counted if how == PACT), MAX_LEVEL)
+    if pact:
+        key = str(min(5, (pact + 1) // 2))
+        found[key] = found.get(key, 0) + 1 + sum(pact >= gained for gained in (2, 11, 17))
+    return found
+
+
+# --- entities --------------------------------------------------------------------------------------------------------
+
+
+def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The filter values of a character's completed data, each that a filter can hold."""
+    fields: dict[str, Any] = {}
+    for declared in COLLECTIONS["characters"].fields:
+        if declared.name == AUDIENCE:
+            continue
+        value = data.get(declared.name)
+        if isinstance(value, list):
+            value = value[:MAX_MANY]
+        try:
+            fields |= clean_fields("characters", {declared.name: value})
+        except FilterError:
+            continue
+    return fields
+
+
+def audience_of(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Who may see a character that says nothing of it: its player, and whoever plays a character of that name.
+
+    The game master sees everything; nobody else does if there are no such people. What stands in brackets behind a name, as in
+    "Zanna (Gnome Wizard)", is no part of it here.
+    """
+    people = [text(data.get("player")), text(data.get("owner")), name, name.partition("(")[0].strip()]
+    return tuple(sorted({person for person in people if fold(person)})) or (DM,)
+
+
+def entity(
+    character: Character,
+    origin: Origin,
+    *,
+    slug: str | None = None,
+    audience: Sequence[str] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> Entity:
+    """The entity of a character.
+
+    Args:
+        character: as its source states it.
+        origin: its source and document.
+        slug: made from the name by default.
+        audience: who may see it, () for everybody; by default as `audience_of` says.
+        more: further data, such as where it is from.
+
+    Raises:
+        FilterError: it cannot be stored; the message says why.
+    """
+    data = completed({**character.as_data(), **(more or {})})
+    who = audience_of(data, character.name) if audience is None else audience
+    return build(
+        "characters",
+        data,
+        origin,
+        name=character.name,
+        kind=character.kind,
+        slug=slug,
+        fields={**fields_of(data), AUDIENCE: tuple(who) or None},
+    )

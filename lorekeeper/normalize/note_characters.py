@@ -1,0 +1,435 @@
+"""The characters that notes are sheets of: notes of players' characters, and stat blocks that are marked as a player's.
+
+A note stays a note; its character is an entry of its own beside it, which is read again with it. Only what has no mark of its own
+goes into it: front matter, facts, and sections that the whole note decides about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.folding import fold
+from lorekeeper.normalize.build import Origin, build, number
+from lorekeeper.normalize.characters import (
+    CHARACTER,
+    COMPANION,
+    MAX_LEVEL,
+    Character,
+    ClassLevel,
+    Held,
+    Spell,
+    audience_of,
+    completed,
+    fields_of,
+)
+from lorekeeper.normalize.creatures import readings
+from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
+from lorekeeper.normalize.note_parts import slug_of
+from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
+from lorekeeper.normalize.stat_block import line, read_block
+from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
+from lorekeeper.printable import shown
+from lorekeeper.render.prose import inline
+from lorekeeper.terms import ABILITIES, ABILITY_OF, MOVEMENTS, PASSIVES, SENSES
+
+KINDS = frozenset({"character", "pc", "player character", "companion"})
+"""Kinds of notes that may be the sheet of a character: one is made of those that state a class or hit points."""
+
+LONGEST = 80
+"""Longest value of a list, in characters."""
+
+MAX_VALUES = 200
+"""Most values of a list that are read from a note."""
+
+KEYS = {
+    "player": "player, played by, player name",
+    "owner": "owner, companion of, master",
+    "classes": "class, classes, class and level, class level",
+    "subclass": "subclass, archetype, subclasses",
+    "level": "level, lvl, total level, character level",
+    "race": "race, species, ancestry, lineage",
+    "background": "background",
+    "alignment": "alignment",
+    "rules": "rules, edition, ruleset",
+    "armor_class": "ac, armor class, armour class",
+    "hit_points": "hp, hit points, max hp, hp max, hit point maximum",
+    "hit_points_now": "current hp, hp current, current hit points",
+    "speed": "speed",
+    "senses": "senses, vision",
+    "abilities": "abilities, ability scores, stats, attributes",
+    "saves": "saves, saving throws, save proficiencies, saving throw proficiencies",
+    "skills": "skills, skill proficiencies, proficient skills",
+    "expertise": "expertise",
+    "languages": "languages, language",
+    "resistant": "resistances, damage resistances, resistant to",
+    "immune": "immunities, damage immunities, immune to",
+    "prepared": "prepared, prepared spells, spells prepared",
+    "known": "spells, spells known, known spells, spellbook, spell list",
+    "cantrips": "cantrips, cantrips known",
+    "spell_dc": "spell save dc, spell dc, save dc",
+    "features": "features, class features, features and traits, features traits, traits, racial traits, abilities and features",
+    "feats": "feats, feat",
+    "items": "items, inventory, equipment, gear, magic items, possessions",
+    "attuned": "attuned, attunement, attuned items, attunements",
+    "conditions": "conditions, condition",
+    "gold": "gold, gp, coins, money",
+}
+"""What a sheet says, by the keys and headings under which people write it."""
+
+_BY_WORD = {word: name for name, words in KEYS.items() for word in words.split(", ")}
+_BY_WORD |= {word: ability for short, ability in ABILITY_OF.items() for word in (short, ability)}
+_BY_WORD |= {f"passive {skill}": f"passive_{skill}" for skill in PASSIVES} | {sense: sense for sense in SENSES}
+
+_CLASS = re.compile(r"(?P<before>\d{1,2}(?:st|nd|rd|th)?[- ](?:level )?)?(?P<name>[^\W\d_][^\d(/,;]*?)\s*"
+                    r"(?:\((?P<inside>[^()]{1,60})\))?\s*(?:level |lvl )?(?P<level>\d{1,2})?\s*(?:\((?P<after>[^()]{1,60})\))?",
+                    re.IGNORECASE)  # fmt: skip
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}\.)\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>.+)$")
+_LABEL = re.compile(r"^\W{0,4}(?P<label>[^:*_]{1,40}?)\W{0,3}[:：]\W{0,3}\s+(?P<rest>\S.*)$")
+_SPELL_LEVEL = re.compile(r"\b(?:level |lvl )?([1-9])(?:st|nd|rd|th)?\b|\b(cantrip|at will)s?\b", re.IGNORECASE)
+_BEHIND = re.compile(r"\s*(?:\([^()]{0,60}\)|[—–:].*|\s-\s.*)$")
+_ATTUNED = re.compile(r"\([^()]{0,40}\battuned\b[^()]{0,40}\)", re.IGNORECASE)
+_QUANTITY = re.compile(r"^(?P<before>\d{1,5})\s*[x×]?\s+(?=[^\W\d_])|\s*[x×]\s*(?P<behind>\d{1,5})$")
+
+
+def characters_of(note: Note, document: str, document_name: str) -> tuple[list[Entity], list[str]]:
+    """The characters of a note, and what could not be stored, each with the reason.
+
+    Args:
+        note: as it was read.
+        document: key of its vault.
+        document_name: name of its vault.
+    """
+    origin = Origin(SOURCE, document, document_name)
+    found: list[Entity] = []
+    problems: list[str] = []
+    drafts: list[tuple[Character, StatBlock | None]] = [
+        (of_values(block.values, note.name), block) for block in note.stat_blocks if is_players(block.values)
+    ]
+    if not drafts and (sheet := _of_note(note)) is not None:
+        drafts = [(sheet, None)]
+    for place, (character, block) in enumerate(drafts, 1):
+        try:
+            found.append(_entity(note, block, character, place, origin))
+        except FilterError as error:
+            problems.append(f"character {shown(character.name, 60)}: {error}")
+    return found, problems
+
+
+def is_players(values: Mapping[str, object]) -> bool:
+    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
+    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")
+
+
+def _entity(note: Note, block: StatBlock | None, character: Character, place: int, origin: Origin) -> Entity:
+    data = completed(
+        {
+            **character.as_data(),
+            "note": Entity("notes", note.path, note.name, note.kind, origin.document, SOURCE, {}).uri,
+            "note_name": note.name,
+            **(marks(block.mark, block.audience, opened_by=block.opened_by) if block else {}),
+            **marks(note.mark, note.audience, "note_", note.opened_by),
+        }
+    )
+    if "audience" not in data and note.audience is None and not note.mark:
+        data["audience"] = list(audience_of(data, character.name))
+    return build(
+        "characters",
+        data,
+        origin,
+        name=character.name,
+        kind=character.kind,
+        slug=slug_of(note, character.name, place, block.audience if block else None),
+        fields={**fields_of(data), AUDIENCE: vault_audiences(data)},
+    )
+
+
+# --- what notes say ---------------------------------------------------------------------------------------------------
+
+
+def _of_note(note: Note) -> Character | None:
+    """The record of a note; None if it is no character's sheet."""
+    if fold(note.kind) not in KINDS:
+        return None
+    said = {name: value for key, value in note.facts.items() if (name := _BY_WORD.get(fold(key)))}
+    if not {"classes", "hit_points"} & said.keys():
+        return None
+    kind = COMPANION if fold(note.kind) == COMPANION else CHARACTER
+    said = {**{ability: str(score) for ability, score in _table_of_scores(note).items()}, **said}
+    lists = _lists(note)
+    said = {**{sense: lists[sense][0][0] for sense in SENSES if sense in lists}, **said}
+    return _record(note.name, kind, said, lists)
+
+
+def of_values(values: Mapping[str, Any], name: str = "") -> Character:
+    """The record of a stat block that is marked as a player's; ``player`` is no name there."""
+    folded = {fold(str(key)): value for key, value in values.items()}
+    said = {
+        known: line(value) for key, value in folded.items() if (known := _BY_WORD.get(key)) not in _OTHERWISE and known
+    }
+    scores = read_block(values).values.get("ability_scores")
+    said |= {ability: str(score) for ability, score in (scores.items() if isinstance(scores, Mapping) else ())}
+    return _record(line(values.get("name")) or name, CHARACTER, said, {})
+
+
+_OTHERWISE = frozenset({"abilities", "player"})
+"""What a stat block says in another way than a note."""
+
+
+def _lists(note: Note) -> dict[str, list[tuple[str, str]]]:
+    """What stands in lists, by what it is: items of text, each with the headings and labels that it stands under."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for section in note.sections:
+        if section.audience is not None or section.mark:
+            continue
+        headings = section.path.split(PATH_SEPARATOR) if section.path else []
+        name = next((known for heading in reversed(headings) if (known := _known(heading))), "")
+        for row in _rows(section.text, name, " ".join(filter(_SPELL_LEVEL.search, headings))):
+            parts = _parts(row.body)
+            found.setdefault(row.name, []).extend((each, row.under) for each in parts)
+            if row.name == "items" and len(parts) == 1 and _ATTUNED.search(row.body):
+                found.setdefault("attuned", []).append((parts[0], ""))
+    return found
+
+
+class _Row(NamedTuple):
+    """A line of a list: what it is one of, what it stands under, and its text."""
+
+    name: str
+    under: str
+    body: str
+
+
+def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
+    """The lines of a section that belong to lists; a line that ends with a colon says what those after it are."""
+    within, below = name, under
+    for each in text.splitlines():
+        match = _BULLET.match(each)
+        body = match["text"] if match else each.strip()
+        if body.startswith(("#", "|", ">")) or not body:
+            continue
+        if not match and body.rstrip("*_ ").endswith(":"):
+            within = _known(body.strip("*_: ")) or name
+            below = body if _SPELL_LEVEL.search(body) else under
+            continue
+        label = _LABEL.match(body)
+        own, said = (_known(label["label"]), label["rest"]) if label else ("", "")
+        at, told = within, below
+        if label and own and own not in ABILITIES and own != within:
+            at, body = own, said
+        elif label and within in _LABELLED:
+            told = label["label"] if _SPELL_LEVEL.search(label["label"]) else below
+            body = said if re.search(r"[^\W\d_]", said) else f"{label['label']} {said}"
+        elif match and within in _EXPLAINED:
+            body = body.partition(":")[0]
+        elif not match and (not within or "," not in body or body.endswith(".")):
+            continue  # prose
+        if at:
+            ticked = match is not None and match["box"] in ("x", "X")
+            yield _Row(at, f"{told} prepared" if ticked else told, body)
+
+
+_LABELLED = frozenset("saves skills expertise languages known prepared cantrips resistant immune conditions".split())
+"""Lists in which a label says something of the values behind it; in others it is the value, and what is behind it explains it."""
+
+
+_EXPLAINED = frozenset({"features", "feats", "items", "attuned"})
+"""Lists whose items may be explained behind a colon."""
+
+
+def _known(heading: str) -> str:
+    """What a heading or label says that its list is, "" for nothing: "Prepared Spells", "Domain Spells (Always Prepared)"."""
+    words = fold(heading)
+    if found := _BY_WORD.get(words) or _BY_WORD.get(fold(heading.partition("(")[0])):
+        return found
+    if "spells" not in words.split():
+        return ""
+    return "prepared" if "prepared" in words else "known"
+
+
+def _parts(text: str) -> list[str]:
+    """The values of a text that commas, semicolons or bars divide."""
+    parts = re.split(r"[,;|](?![^(]*\))", text)
+    plain = [inline(_BEHIND.sub("", part.strip().strip("*_")).strip(" .*_")) for part in parts]
+    return [part for part in plain if 0 < len(part) <= LONGEST and fold(part) not in ("none", "")][:MAX_VALUES]
+
+
+def _table_of_scores(note: Note) -> dict[str, int]:
+    """The ability scores of a table whose head names the abilities."""
+    for section in note.sections:
+        if section.audience is not None or section.mark or "|" not in section.text:
+            continue
+        lines = [[cell.strip(" *") for cell in row.strip().strip("|").split("|")] for row in section.text.splitlines()]
+        for place, head in enumerate(lines):
+            abilities = [ABILITY_OF.get(fold(cell)[:3], "") if fold(cell)[:3] == fold(cell) or fold(cell) in ABILITIES else ""
+                         for cell in head]  # fmt: skip
+            if sum(map(bool, abilities)) == len(ABILITIES):
+                rows = [row for row in lines[place + 1 : place + 4] if len(row) == len(head)]
+                values = [[re.match(r"\d{1,2}(?!\d)", cell) for cell in row] for row in rows]
+                full = next((row for row in values if all(row)), [])
+                return {a: int(m[0]) for a, m in zip(abilities, full, strict=False) if a and m}
+    return {}
+
+
+def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]]) -> Character:
+    def values(key: str) -> list[str]:
+        return [*_parts(said.get(key, "")), *(each for each, _ in lists.get(key, ()))]
+
+    def whole(key: str) -> int | None:
+        found = number(said.get(key))
+        return int(found) if found is not None and found == int(found) else None
+
+    read = readings({"speed": said.get("speed", ""), "senses": said.get("senses", "")})
+    level = whole("level")
+    skills = [skill for each in values("skills") if (skill := _skill(each))]
+    return Character(
+        name=name,
+        kind=kind,
+        player=_plain(said.get("player", "")),
+        rules=next((year for year in ("2014", "2024") if year in said.get("rules", "")), ""),
+        class_levels=_classes(said.get("classes", ""), said.get("subclass", ""), level),
+        level=level if level is not None and 1 <= level <= MAX_LEVEL else None,
+        race=_plain(said.get("race", "")),
+        background=_plain(said.get("background", "")),
+        alignment=_plain(said.get("alignment", "")),
+        armor_class=whole("armor_class"),
+        hit_points=_maximum(said.get("hit_points", "")),
+        hit_points_now=whole("hit_points_now") or _now(said.get("hit_points", "")),
+        speeds=_speeds(read, said.get("speed", "")),
+        senses={s: f for s in SENSES if (f := number(said.get(s) or read.get(s)))},
+        ability_scores={
+            **_scores(said.get("abilities", "")),
+            **{ability: score for ability in ABILITIES if (score := whole(ability)) is not None},
+        },
+        trained_saves=_trained(values("saves")),
+        saving_throws={
+            ability: bonus
+            for each in values("saves")
+            if (ability := ABILITY_OF.get(fold(each)[:3])) and (bonus := _bonus(each)) is not None
+        },
+        skills=skills or None,
+        expertise=[skill for each in values("expertise") if (skill := _skill(each))],
+        skill_bonuses={
+            skill: bonus for each in values("skills") if (skill := _skill(each)) and (bonus := _bonus(each)) is not None
+        },
+        passives={s: v for s in PASSIVES if (v := whole(f"passive_{s}")) is not None},
+        languages=values("languages"),
+        resistant=values("resistant"),
+        immune=values("immune"),
+        spells=_spells(said, lists),
+        spell_dc=whole("spell_dc"),
+        features=list(dict.fromkeys([*values("features"), *values("feats")])),
+        inventory=_inventory(values("items"), values("attuned")),
+        conditions=[each for each in values("conditions") if fold(each) not in ("none", "no")],
+        gold=number(said.get("gold")),
+    )
+
+
+def _trained(saves: list[str]) -> list[str]:
+    """The abilities whose saves are listed without a bonus; of a list of a few with bonuses, all of them."""
+    named = [(ability, _bonus(each)) for each in saves if (ability := ABILITY_OF.get(fold(each)[:3]))]
+    bare = [ability for ability, bonus in named if bonus is None]
+    return bare or ([ability for ability, _ in named] if len(named) < len(ABILITIES) else [])
+
+
+def _plain(text: str) -> str:
+    return inline(text)
+
+
+def _maximum(text: str) -> int | None:
+    """The maximum of "38", "32/38" and "32 of 38"."""
+    numbers = re.findall(r"\d{1,4}", text)
+    is_of = re.match(r"\D*\d+\s*(?:/|of)\s*\d+", text)
+    found = numbers[1:2] if is_of else numbers[:1]
+    return int(found[0]) or None if found else None
+
+
+def _now(text: str) -> int | None:
+    match = re.match(r"\D*(\d{1,4})\s*(?:/|of)\s*\d", text)
+    return int(match[1]) if match else None
+
+
+def _classes(text: str, subclass: str, level: int | None) -> list[ClassLevel]:
+    """ "Fighter 3 / Rogue (Thief) 2", "5th-level Wizard", or a class with the level beside it."""
+    found = []
+    for part in re.split(r"\s*(?:[/,;&+]|\band\b)\s*(?![^(]*\))", inline(text)):
+        match = _CLASS.fullmatch(part.strip())
+        if match is None or not match["name"].strip():
+            continue
+        stated = re.sub(r"\D", "", match["before"] or match["level"] or "")
+        inside = next((each for each in (match["inside"], match["after"]) if each and not each.isdigit()), "")
+        found.append(ClassLevel(match["name"].strip(" -"), int(stated) if stated else None, inside))
+    if len(found) == 1:
+        only = found[0]
+        return [ClassLevel(only.name, only.level or level, only.subclass or _plain(subclass))]
+    return found
+
+
+def _scores(text: str) -> dict[str, int]:
+    """ "STR 8, DEX 16 ...", or six numbers in the order of the books."""
+    named = {
+        ABILITY_OF[m[1].lower()]: int(m[2])
+        for m in re.finditer(r"\b(str|dex|con|int|wis|cha)[a-z]*\W{1,4}(\d{1,2})\b", text, re.IGNORECASE)
+    }
+    numbers = re.findall(r"(?<![+\-\d])\d{1,2}\b", text)
+    return named or (dict(zip(ABILITIES, map(int, numbers), strict=True)) if len(numbers) == len(ABILITIES) else {})
+
+
+def _speeds(read: Mapping[str, Any], text: str) -> dict[str, float]:
+    found = {
+        kind: float(feet) for kind in MOVEMENTS if isinstance(feet := read.get(f"speed_{kind}"), (int, float)) and feet
+    }
+    alone = re.fullmatch(r"\s*(\d{1,3})\s*(?:ft\.?|feet|')?\s*", text)
+    return found or ({"walk": float(alone[1])} if alone else {})
+
+
+def _skill(text: str) -> str:
+    """The skill that a text begins with, "" for none."""
+    folded = fold(text)
+    return next((skill for skill in SKILL_ABILITIES if folded == skill or folded.startswith(f"{skill} ")), "")
+
+
+def _bonus(text: str) -> int | None:
+    match = re.search(r"[+\-−]\s?(\d{1,2})\b", text)
+    return None if match is None else int(match[1]) * (1 if match[0][0] == "+" else -1)
+
+
+def _spells(said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]]) -> list[Spell]:
+    """The spells of all lists, each once; those of a list of prepared ones, and ticked ones, can be cast now."""
+    found: dict[str, Spell] = {}
+    lines = [
+        (key, name, under)
+        for key in ("prepared", "cantrips", "known")
+        for name, under in _spell_lines(key, said, lists)
+    ]
+    chooses = any(key == "prepared" or under.endswith(" prepared") for key, _, under in lines)
+    for key, name, under in lines:
+        match = _SPELL_LEVEL.search(under)
+        level = int(match[1]) if match and match[1] else None
+        level = 0 if key == "cantrips" or (match and match[2]) else level
+        ready = key in ("prepared", "cantrips") or level == 0 or under.endswith("prepared")
+        before = found.get(fold(name))
+        level = before.level if before and level is None else level
+        ready = ready or bool(before and before.prepared)
+        found[fold(name)] = Spell(before.name if before else name, level, ready if ready or chooses else None)
+    return list(found.values())
+
+
+def _spell_lines(
+    key: str, said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]]
+) -> Iterable[tuple[str, str]]:
+    return [*((each, "") for each in _parts(said.get(key, ""))), *lists.get(key, ())]
+
+
+def _inventory(items: list[str], attuned: list[str]) -> list[Held]:
+    worn = {fold(each) for each in attuned if not each.isdigit() and "/" not in each}
+    held = []
+    for each in dict.fromkeys([*items, *(a for a in attuned if fold(a) in worn and fold(a) not in map(fold, items))]):
+        match = _QUANTITY.search(each)
+        count = next(filter(None, match.groups()), None) if match else None
+        name = _QUANTITY.sub("", each).strip() if match else each
+        held.append(Held(name, int(count) if count else None, None, True if fold(name) in worn else None))
+    return held

@@ -1,0 +1,147 @@
+"""Adding a stat block, spell or item that was copied as text: it is shown as its page before it is stored.
+
+Pages add nothing else. The form is for the game master on the machine of the server: nobody else at the table stores entries,
+and over a network files are imported with the command line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.server.browsers import is_own
+from lorekeeper.server.page.entries import html_of
+from lorekeeper.server.page.site import Page, Site, may_add, trusted
+from lorekeeper.server.rest.problems import RefusedError
+
+PATH = "/paste"
+
+MAX_CHARS = 20_000
+"""Longest text. The longest stat blocks have a third of that; a request has at most 64 KiB."""
+
+MAX_SHOWN = 20
+"""Most entries, and most problems, that are shown."""
+
+TOO_LONG = "The text is longer than {:,} characters. Paste fewer entries at a time, or save it as a file: lorekeeper import FILE"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the form sends.
+
+    Attributes:
+        text: as it was pasted.
+        secret: whether it is for the game master alone.
+        stores: whether it is to be stored.
+        shown: the key of what was shown last.
+    """
+
+    text: str = ""
+    secret: bool = False
+    stores: bool = False
+    shown: str = ""
+
+    @property
+    def key(self) -> str:
+        """Of the text and for whom it is: only what was shown is stored."""
+        return hashlib.blake2b(f"{self.secret} {self.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class ReadEntry:
+    """An entry of the text.
+
+    Attributes:
+        name: of the entry.
+        kind: of the entry.
+        state: what storing it does: "new", "changed" for one that takes the place of an earlier one, "unchanged".
+        path: of its page, once it is stored.
+        html: its page.
+    """
+
+    name: str
+    kind: str
+    state: str
+    path: str
+    html: Markup
+
+
+async def _paste(site: Site, request: Request) -> Response:
+    if not may_add(request):
+        raise NotFoundError("There is no such page.")
+    if request.method != "POST":
+        return _page(site, request, Sent())
+    if not is_own(request.scope):
+        raise RefusedError(HTTPStatus.FORBIDDEN, "this form was sent from a page of another site")
+    sent = _sent(await request.body())
+    if len(sent.text) > MAX_CHARS:
+        shorter = replace(sent, text=sent.text[:MAX_CHARS])
+        return _page(site, request, shorter, [TOO_LONG.format(MAX_CHARS)], status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    if not sent.text.strip():
+        return _page(site, request, sent, ["There is no text in the box."], status=HTTPStatus.BAD_REQUEST)
+    stores = sent.stores and sent.shown == sent.key
+    entries, problems = await _read(site, sent, stores=stores)
+    if not entries:
+        return _page(site, request, sent, problems, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    if stores:
+        return _page(site, request, Sent(), entries=entries, stored=True)
+    return _page(site, request, replace(sent, shown=sent.key), problems, entries)
+
+
+def _sent(body: bytes) -> Sent:
+    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+    text, secret, done, shown = (fields.get(name, [""])[0] for name in ("text", "secret", "do", "shown"))
+    return Sent(text.replace("\r\n", "\n"), bool(secret), done == "store", shown)
+
+
+async def _read(site: Site, sent: Sent, *, stores: bool) -> tuple[list[ReadEntry], list[str]]:
+    """The entries of a text, which are stored if that is asked for, and what of it was not understood."""
+    read = list[ReadEntry]()
+
+    async def take(entities: Sequence[Entity]) -> bool:
+        found = [entity for entity in entities if entity.type != "documents"]
+        read.extend([await _entry(site, entity) for entity in found[:MAX_SHOWN]])
+        return bool(read)
+
+    report = await site.library.import_paths(
+        [sent.text.encode("utf-8", "replace")], audience="dm" if sent.secret else None, dry_run=not stores, agree=take
+    )
+    lines = report.left_out()
+    return read, lines if len(lines) <= MAX_SHOWN else [*lines[:MAX_SHOWN], f"... and {len(lines) - MAX_SHOWN:,} more"]
+
+
+async def _entry(site: Site, entity: Entity) -> ReadEntry:
+    """An entry as its page will show it, and what the library has in its place."""
+    stored = await site.library.cache.load(entity.type, [entity.identity])
+    state = "changed" if stored else "new"
+    if stored and stored[0].content_hash == entity.content_hash:
+        state = "unchanged"
+    return ReadEntry(entity.name, entity.kind, state, entity.uri, trusted(await html_of(site.library, entity)))
+
+
+def _page(
+    site: Site,
+    request: Request,
+    sent: Sent,
+    problems: Sequence[str] = (),
+    entries: Sequence[ReadEntry] = (),
+    *,
+    stored: bool = False,
+    status: int = HTTPStatus.OK,
+) -> Response:
+    values = {"sent": sent, "problems": problems, "entries": entries, "stored": stored, "most": MAX_CHARS}
+    response = site.page(request, "paste.html", status, **values)
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+PAGES = (Page(PATH, _paste, methods=("GET", "POST")),)

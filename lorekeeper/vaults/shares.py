@@ -1,0 +1,129 @@
+"""The file with what the game master has shared of the vaults, beside the library: read whenever somebody asks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lorekeeper.audience import DM, PLAYERS, parsed
+from lorekeeper.folding import fold
+from lorekeeper.notes.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
+from lorekeeper.people.rows import Rows
+
+if TYPE_CHECKING:
+    from lorekeeper.audience import Audience
+    from lorekeeper.notes.marks import OwnMarks
+
+REMEDY = "put back a copy of it, or delete it and share again; until then players see nothing of the vaults"
+
+
+class SharesFile:
+    """The file. All methods are blocking, and safe to use from several threads; those that read take microseconds.
+
+    Args:
+        file: where the decisions are kept; None for a library that has none, and cannot have any.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file
+        self._rows = None if file is None else Rows(file, "shares", _share, REMEDY)
+        self._lock = threading.Lock()
+        self._made: dict[str, tuple[OwnMarks, Sequence[Share], OwnMarks]] = {}
+
+    def all(self) -> Sequence[Share]:
+        """All decisions, in the order in which they were made; CacheError if the file cannot be read."""
+        return self._rows.all() if self._rows else ()
+
+    def of(self, vault: str) -> Shares:
+        """The decisions on a vault."""
+        return Shares([each for each in self.all() if each.vault == vault])
+
+    def marks(self, vault: str, own: OwnMarks) -> OwnMarks:
+        """The user's own marks with the decisions on a vault; the same object as long as neither changes."""
+        rows = self.all()
+        with self._lock:
+            before = self._made.get(vault)
+            if before is None or before[0] is not own or before[1] is not rows:
+                shares = Shares([each for each in rows if each.vault == vault])
+                before = own, rows, replace(own, shares=shares) if shares.listed else own
+                self._made[vault] = before
+            return before[2]
+
+    def edit(self, change: Callable[[list[Share]], list[Share]]) -> None:
+        """Replace the decisions by what a function makes of them; CacheError if the file cannot be written."""
+        if self._rows:
+            with self._rows.edited() as rows:
+                rows[:] = change(rows)
+
+    def keep_note(self, vault: str, path: str) -> None:
+        """Keep a note for the game master."""
+        self.edit(lambda rows: kept(rows, vault, NOTE, path))
+
+    def forget(self, vault: str) -> None:
+        """Remove all decisions on a vault."""
+        if any(each.vault == vault for each in self.all()):
+            self.edit(lambda rows: [each for each in rows if each.vault != vault])
+
+
+def shared(rows: Iterable[Share], vault: str, kind: str, name: str, people: Sequence[str] = ()) -> list[Share]:
+    """Decisions with one more: something is shared with people, by default with everybody."""
+    before = next((each for each in rows if (each.vault, each.kind, each.name) == (vault, kind, name)), None)
+    audience: Audience = tuple(people) or PLAYERS
+    if people and before and before.audience != DM:
+        known = before.audience
+        names = {fold(each): each for each in ((*known, *people) if isinstance(known, tuple) else ())}
+        audience = tuple(names.values()) or PLAYERS
+    return [*_without(rows, vault, kind, name), Share(vault, kind, name, audience)]
+
+
+def unshared(rows: Iterable[Share], vault: str, kind: str, name: str, people: Sequence[str] = ()) -> list[Share]:
+    """Decisions without those on something, and on what is in it.
+
+    Args:
+        rows: the decisions.
+        vault: key of the vault.
+        kind: of what is not to be shared any more.
+        name: of that.
+        people: who is not to see it any more; by default nobody is to. What is shared with everybody stays so for others than
+            these: that is for the caller to refuse.
+    """
+    if people:
+        gone = set(map(fold, people))
+        rows = [_for_fewer(each, gone) if _is_in(each, vault, kind, name) else each for each in rows]
+        return [each for each in rows if each.audience != ()]
+    return [each for each in rows if not (_is_in(each, vault, kind, name) and each.audience != DM)]
+
+
+def kept(rows: Iterable[Share], vault: str, kind: str, name: str) -> list[Share]:
+    """Decisions with one more: something is the game master's."""
+    return [*_without(rows, vault, kind, name), Share(vault, kind, name, DM)]
+
+
+def _is_in(share: Share, vault: str, kind: str, name: str) -> bool:
+    """Whether a decision is on something, or on what is in it."""
+    if share.vault != vault or share.kind == TEXT:
+        return False
+    if kind == FOLDER and share.kind in (FOLDER, NOTE):
+        return not name or share.name == name or share.name.startswith(f"{name}/")
+    return share.kind == kind and (share.name == name or (kind == TAG and share.name.startswith(f"{name}/")))
+
+
+def _for_fewer(share: Share, gone: set[str]) -> Share:
+    if not isinstance(share.audience, tuple):
+        return share
+    return replace(share, audience=tuple(name for name in share.audience if fold(name) not in gone))
+
+
+def _without(rows: Iterable[Share], vault: str, kind: str, name: str) -> list[Share]:
+    return [each for each in rows if (each.vault, each.kind, each.name) != (vault, kind, name)]
+
+
+def _share(row: Mapping[str, object]) -> Share:
+    vault, kind, name, audience = (row[key] for key in ("vault", "kind", "name", "audience"))
+    who = parsed(audience)
+    if not (isinstance(vault, str) and isinstance(name, str) and kind in (NOTE, FOLDER, TAG, TEXT) and who):
+        raise ValueError("one of its rows is none")
+    return Share(vault, str(kind), name, who if isinstance(audience, list) or who in (DM, PLAYERS) else DM)

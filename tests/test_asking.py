@@ -1,0 +1,137 @@
+"""Commands that ask a running server: the same answers and errors, from a server of the same library and settings only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.cli import asking
+from lorekeeper.cli.asking import answered, answering
+from lorekeeper.cli.lookup import search_page, whole_entry
+from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.library import Library
+from lorekeeper.settings import Settings
+from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support.libraries import sample_library, settings, table_folder
+from tests.support.serving import http_server
+
+QUESTION: dict[str, Any] = {
+    "types": None,
+    "text": "a bright streak of fire",
+    "also": [],
+    "filters": {},
+    "documents": None,
+    "limit": 5,
+    "offset": 0,
+    "mode": "auto",
+    "where": None,
+    "order": None,
+    "seed": None,
+    "edition": None,
+    "explain": False,
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Settings:
+    return settings(milvus_db_path=tmp_path / "milvus.db", offline=True)
+
+
+@pytest.fixture
+async def library(tmp_path: Path):
+    async with sample_library(tmp_path) as library:
+        yield library
+
+
+@pytest.mark.parametrize(
+    ("answer", "question"),
+    [
+        (search_page, QUESTION),
+        (whole_entry, {"wanted": "ember whisper", "types": None, "documents": None}),
+    ],
+)
+async def test_a_server_gives_the_answers_of_its_library(library: Library, own: Settings, answer, question):
+    async with answering(library, own):
+        expected = await answer(library, question)
+        assert expected["content"]
+        assert await answered(own, answer, question) == json.loads(json.dumps(expected))
+
+
+async def test_errors_of_the_server_are_those_of_the_command(library: Library, own: Settings):
+    async with answering(library, own):
+        with pytest.raises(FilterError, match="levle"):
+            await answered(own, search_page, {**QUESTION, "where": "levle<=3"})
+        with pytest.raises(NotFoundError, match="no entry is called"):
+            await answered(own, whole_entry, {"wanted": "no such thing", "types": None, "documents": None})
+
+
+@pytest.mark.parametrize(
+    "other", [{"view": "player"}, {"embedding_model": "another"}, {"edition": "2014"}, {"offline": False}], ids=str
+)
+async def test_a_server_with_other_settings_is_not_asked(library: Library, own: Settings, other):
+    async with answering(library, own):
+        assert await answered(own.model_copy(update=other), search_page, QUESTION) is None
+        assert await answered(own.model_copy(update={"http_token": "x", "log_level": "INFO"}), search_page, QUESTION)
+
+
+async def test_a_server_that_ended_or_hangs_is_not_asked(library: Library, own: Settings, monkeypatch):
+    file = own.library_path.with_name("milvus.db.answers")
+    assert await answered(own, search_page, QUESTION) is None
+    async with answering(library, own):
+        record = file.read_text()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600 or sys.platform == "win32"
+    assert not file.exists()
+    file.write_text(record)  # as after a kill
+    assert await answered(own, search_page, QUESTION) is None
+    monkeypatch.setattr(asking, "GREETING_SECONDS", 0.05)
+    silent = await asyncio.start_server(lambda *_: asyncio.sleep(0), "127.0.0.1", 0)
+    async with silent:
+        port = silent.sockets[0].getsockname()[1]
+        monkeypatch.setattr(
+            asking, "_connected", lambda address: asyncio.open_connection("127.0.0.1", address, limit=1000)
+        )
+        file.write_text(json.dumps({**json.loads(record), "address": port}))
+        assert await answered(own, search_page, QUESTION) is None
+
+
+async def test_who_has_no_token_gets_no_answer(library: Library, own: Settings):
+    file = own.library_path.with_name("milvus.db.answers")
+    async with answering(library, own):
+        file.write_text(json.dumps({**json.loads(file.read_text()), "token": "guessed"}))
+        assert await answered(own, search_page, QUESTION) is None
+
+
+async def test_the_server_started_last_answers(library: Library, own: Settings):
+    file = own.library_path.with_name("milvus.db.answers")
+    async with answering(library, own):
+        async with answering(library, own):
+            second = file.read_text()
+        assert not file.exists()
+        file.write_text(second)
+    assert file.exists(), "a server removes the record of another one"
+
+
+def test_a_command_neither_opens_the_library_nor_loads_the_model_while_a_server_runs(tmp_path_factory):
+    folder = table_folder(tmp_path_factory)
+    asked = ["search", "we are falling off a cliff"]
+    alone = run_lorekeeper(folder, *asked)
+    code = f"from lorekeeper.cli.main import main; main({asked!r}); import sys; print('numpy' in sys.modules)"
+    with http_server(folder):
+        found = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**environment(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert alone.returncode == 0
+    assert found.stdout == f"{alone.stdout}False\n"

@@ -1,0 +1,615 @@
+"""Characters: what each source says of them, what follows by the rules, who may see them, and what their sheets name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.audience import GAME_MASTER, Viewer
+from lorekeeper.cache.vectors import VectorCache
+from lorekeeper.composition import open_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError, LoreKeeperError
+from lorekeeper.filters import clean_fields
+from lorekeeper.library import Library
+from lorekeeper.normalize import normalize
+from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.characters import completed, slots
+from lorekeeper.normalize.foundry.documents import documents
+from lorekeeper.normalize.foundry.entries import Importer
+from lorekeeper.normalize.note_characters import characters_of
+from lorekeeper.normalize.note_creatures import creatures_of
+from lorekeeper.notes import read_note
+from lorekeeper.render import markdown
+from lorekeeper.server.tools import all_tools
+from lorekeeper.vaults.registry import Registry
+from tests.support.entities import make
+from tests.support.libraries import settings
+
+TOOLS = {tool.name: tool for tool in all_tools()}
+
+# --- Foundry VTT -----------------------------------------------------------------------------------------------------
+
+
+def item(kind: str, name: str, **system: Any) -> dict[str, Any]:
+    return {"_id": f"{kind}{name}", "type": kind, "name": name, "system": system}
+
+
+def rogue(**changes: Any) -> dict[str, Any]:
+    """A rogue of level 5 and wizard of level 2 as Foundry VTT exports one; most of its numbers are worked out as it is played."""
+    scores = {"str": 8, "dex": 18, "con": 14, "int": 14, "wis": 12, "cha": 10}
+    trained = {"dex", "int"}
+    hit_dice = {"type": "HitPoints", "value": {"1": "max", "2": "avg", "3": 6, "4": "avg", "5": 1}}
+    sneak = {
+        "type": "ScaleValue",
+        "title": "Sneak Attack",
+        "configuration": {"scale": {str(n): {"number": (n + 1) // 2, "faces": 6} for n in range(1, 20, 2)}},
+    }
+    ring = item("equipment", "Ring of Protection", equipped=True, attuned=True, attunement="required", quantity=1)
+    ring["effects"] = [
+        {
+            "transfer": True,
+            "disabled": False,
+            "changes": [{"key": "system.attributes.ac.bonus", "mode": 2, "value": "1"}],
+        }
+    ]
+    armor = item("equipment", "Leather Armor", equipped=True, quantity=1, armor={"value": 11}, type={"value": "light"})
+    return {
+        "type": "character",
+        "name": "Brannoch",
+        "system": {
+            "abilities": {key: {"value": value, "proficient": int(key in trained)} for key, value in scores.items()},
+            "attributes": {
+                "hp": {"value": 20, "max": None, "bonuses": {"level": "@classes.wizard.levels", "overall": ""}},
+                "ac": {"calc": "default", "flat": None},
+                "movement": {"walk": None, "units": None},
+                "senses": {"darkvision": None},
+            },
+            "details": {"background": "Criminal"},
+            "skills": {"ste": {"value": 2, "ability": "dex"}, "prc": {"value": 1, "ability": "wis"}, "arc": {"value": 0}},
+            "traits": {"languages": {"value": ["common", "elvish", "cant"]}, "dr": {"value": ["fire"]}},
+            "currency": {"gp": 12, "sp": 5},
+        },
+        "items": [
+            item("class", "Wizard", levels=2, identifier="wizard", hd={"denomination": "d6"},
+                 advancement=[{"type": "HitPoints", "value": {"1": "avg", "2": "avg"}}]),
+            item("class", "Rogue", levels=5, identifier="rogue", hitDice="d8", source={"rules": "2014"},
+                 advancement=[hit_dice, sneak]),
+            item("subclass", "Thief", classIdentifier="rogue"),
+            item("race", "Half-Elf", movement={"walk": 30, "units": "ft"}, senses={"darkvision": 60, "units": "ft"}),
+            item("feat", "Cunning Action"),
+            item("spell", "Shield", level=1, preparation={"mode": "prepared", "prepared": True}),
+            item("spell", "Sleep", level=1, preparation={"mode": "prepared", "prepared": False}),
+            item("spell", "Light", level=0, preparation={"mode": "prepared", "prepared": False}),
+            ring, armor, item("loot", "Torch", quantity=5),
+        ],
+        "effects": [{"statuses": ["poisoned"], "disabled": False}],
+        **changes,
+    }  # fmt: skip
+
+
+def of_actor(actor: dict[str, Any]) -> Entity:
+    found = list(documents(actor, "party.json"))
+    (made,) = [f.entity for f in Importer(found).entities(found) if f.entity and f.entity.type == "characters"]
+    return made
+
+
+def test_an_actor_of_a_player_is_a_character_with_what_foundry_works_out() -> None:
+    made = of_actor(rogue())
+    assert dict(made.fields) == clean_fields(
+        "characters",
+        {
+            "classes": ["wizard", "rogue"], "subclasses": ["Thief"], "level": 7, "race": "Half-Elf", "background": "Criminal",
+            "armor_class": 11 + 4 + 1, "hit_points": (8 + 5 + 6 + 5 + 1) + (4 + 4) + 7 * (2 + 2), "speed_walk": 30,
+            "darkvision": 60, "passive_perception": 10 + 1 + 3, "passive_insight": 11, "passive_investigation": 12,
+            "save_strength": -1, "save_dexterity": 7, "save_constitution": 2, "save_intelligence": 5, "save_wisdom": 1,
+            "save_charisma": 0, "skills": ["perception", "stealth"], "languages": ["common", "elvish", "thieves' cant"],
+            "resistant": ["fire"], "prepared": ["Shield", "Light"], "known": ["Shield", "Sleep", "Light"],
+            "spell_dc": 8 + 3 + 2, "features": ["Cunning Action"],
+            "items": ["Ring of Protection", "Leather Armor", "Torch"], "attuned": ["Ring of Protection"],
+            "conditions": ["poisoned"], "gold": 12.5, "audience": ["Brannoch"],
+        },
+    )  # fmt: skip
+    assert made.data["scales"] == {"Sneak Attack": "3d6"}
+    assert made.data["slots"] == {"1": 3}
+    assert "hit_points" in made.data["derived"]
+
+
+def test_what_an_actor_does_not_say_is_unknown() -> None:
+    made = of_actor({"type": "character", "name": "Nobody", "system": {"details": {"background": "Sage"}}, "items": []})
+    assert dict(made.fields) == clean_fields("characters", {"background": "Sage", "audience": ["Nobody"]})
+
+
+@pytest.mark.parametrize(
+    ("ownership", "audience"),
+    [({"default": 2}, None), ({"default": 0}, ("brannoch",)), ({"default": 1}, ("brannoch",))],
+)
+def test_an_actor_that_all_may_observe_is_shared(ownership: dict[str, int], audience: object) -> None:
+    assert of_actor(rogue(ownership=ownership)).fields.get("audience") == audience
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("casters", "rules", "expected"),
+    [
+        ([("full", 1)], "", {"1": 2}),
+        ([("full", 5)], "", {"1": 4, "2": 3, "3": 2}),
+        ([("full", 20)], "", {"1": 4, "2": 3, "3": 3, "4": 3, "5": 3, "6": 2, "7": 2, "8": 1, "9": 1}),
+        ([("half", 1)], "2014", {}),
+        ([("half", 1)], "2024", {"1": 2}),
+        ([("half", 5)], "2014", {"1": 4, "2": 2}),
+        ([("half", 3), ("full", 3)], "2014", {"1": 4, "2": 3}),
+        ([("half", 3), ("full", 3)], "2024", {"1": 4, "2": 3, "3": 2}),
+        ([("pact", 1)], "", {"1": 1}),
+        ([("pact", 5)], "", {"3": 2}),
+        ([("pact", 11)], "", {"5": 3}),
+        ([("pact", 2), ("full", 3)], "", {"1": 6, "2": 2}),
+    ],
+)
+def test_spell_slots_are_those_of_the_tables(
+    casters: list[tuple[str, int]], rules: str, expected: dict[str, int]
+) -> None:
+    assert slots(casters, rules) == expected
+
+
+def test_nothing_is_worked_out_from_what_is_not_there() -> None:
+    assert completed({"name": "A", "level": 3}).keys() == {"name", "level", "proficiency_bonus", "derived"}
+    assert "saving_throws" not in completed(
+        {"classes": ["Fighter", "Rogue"], "level": 4, "ability_scores": {"strength": 10}}
+    )
+    assert completed({"level": 1, "hit_points": 9, "passive_perception": 17})["passive_perception"] == 17
+
+
+def test_who_need_not_prepare_can_cast_all_that_is_known() -> None:
+    spells = [{"name": "Charm Person", "level": 1}, {"name": "Light", "level": 0}]
+    bard = completed({"class_levels": [{"name": "Bard", "level": 2}], "spells": spells})
+    cleric = completed({"class_levels": [{"name": "Cleric", "level": 2}], "spells": spells})
+    assert bard["prepared"] == ["Charm Person", "Light"]
+    assert "prepared" not in cleric
+
+
+# --- D&D Beyond -------------------------------------------------------------------------------------------------------
+
+
+def cleric() -> dict[str, Any]:
+    """What D&D Beyond has of a cleric of level 4, in the few keys that are read."""
+    granted = [
+        ("proficiency", "wisdom-saving-throws"), ("proficiency", "charisma-saving-throws"), ("proficiency", "insight"),
+        ("expertise", "religion"), ("language", "common"), ("language", "dwarvish"), ("resistance", "poison"),
+    ]  # fmt: skip
+    race = [
+        {"type": "bonus", "subType": "constitution-score", "value": 2},
+        {"type": "set-base", "subType": "darkvision", "value": 60},
+        {"type": "bonus", "subType": "hit-points-per-level", "value": 1},
+    ]
+
+    def spell(name: str, level: int, **more: bool) -> dict[str, Any]:
+        return {"definition": {"name": name, "level": level}, "prepared": False, "alwaysPrepared": False, **more}
+
+    def thing(number: int, name: str, **more: Any) -> dict[str, Any]:
+        definition = {"id": number, "name": name, **more.pop("definition", {})}
+        return {"definition": definition, "quantity": 1, "equipped": True, **more}
+
+    return {
+        "name": "Mira",
+        "stats": [{"id": n, "value": v} for n, v in enumerate((14, 10, 13, 8, 16, 12), 1)],
+        "bonusStats": [],
+        "overrideStats": [{"id": 6, "value": 14}],
+        "baseHitPoints": 23,
+        "removedHitPoints": 5,
+        "race": {"fullName": "Hill Dwarf", "weightSpeeds": {"normal": {"walk": 25, "fly": 0}}},
+        "background": {"definition": {"name": "Acolyte"}},
+        "classes": [
+            {
+                "level": 4,
+                "definition": {"name": "Cleric"},
+                "subclassDefinition": {"name": "Life Domain"},
+                "classFeatures": [
+                    {"definition": {"name": "Channel Divinity", "requiredLevel": 2}, "levelScale": {"fixedValue": 1}},
+                    {"definition": {"name": "Destroy Undead", "requiredLevel": 5}},
+                    {"definition": {"name": "Hit Points", "requiredLevel": 1}},
+                ],
+            }
+        ],
+        "modifiers": {
+            "race": race,
+            "class": [
+                {"type": t, "subType": s, "friendlySubtypeName": s.replace("-", " ").title()} for t, s in granted
+            ],
+            "item": [
+                {"type": "bonus", "subType": "armor-class", "value": 1, "componentId": 2},
+                {"type": "bonus", "subType": "armor-class", "value": 2, "componentId": 3},
+            ],
+        },
+        "inventory": [
+            thing(1, "Chain Mail", definition={"armorTypeId": 3, "armorClass": 16}),
+            thing(2, "Shield, +1", definition={"armorTypeId": 4, "armorClass": 2}),
+            thing(3, "Cloak of Billowing", isAttuned=False, definition={"canAttune": True}),
+        ],
+        "classSpells": [{"spells": [spell("Bless", 1, alwaysPrepared=True), spell("Bane", 1), spell("Light", 0)]}],
+        "conditions": [{"id": 11}],
+        "currencies": {"gp": 3, "cp": 20},
+    }
+
+
+@pytest.mark.parametrize("cover", [lambda o: o, lambda o: {"success": True, "data": o}, lambda o: {"character": o}])
+def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
+    (made,) = normalize(cover(cleric()))
+    assert made.uri == "lore://characters/characters/mira"
+    assert dict(made.fields) == clean_fields(
+        "characters",
+        {
+            "classes": ["Cleric"], "subclasses": ["Life Domain"], "level": 4, "race": "Hill Dwarf", "background": "Acolyte",
+            "armor_class": 16 + 2 + 1, "hit_points": 23 + 4 * (2 + 1), "speed_walk": 25, "darkvision": 60,
+            "passive_perception": 13, "passive_insight": 15, "passive_investigation": 9,
+            "save_strength": 2, "save_dexterity": 0, "save_constitution": 2, "save_intelligence": -1, "save_wisdom": 5,
+            "save_charisma": 4, "skills": ["insight", "religion"], "languages": ["Common", "Dwarvish"],
+            "resistant": ["Poison"], "prepared": ["Bless", "Light"], "known": ["Bless", "Bane", "Light"], "spell_dc": 13,
+            "features": ["Channel Divinity"], "items": ["Chain Mail", "Shield, +1", "Cloak of Billowing"],
+            "conditions": ["poisoned"], "gold": 3.2, "audience": ["Mira"],
+        },
+    )  # fmt: skip
+    assert made.data["hit_points_now"] == 30
+    assert made.data["scales"] == {"Channel Divinity": "1"}
+    assert made.data["skill_bonuses"]["religion"] == -1 + 2 * 2
+    assert fields_again(made) == made.fields
+
+
+# --- notes, stat blocks, homebrew ---------------------------------------------------------------------------------------
+
+SHEET = """---
+type: pc
+player: Ana
+class: Rogue 5 / Wizard 2
+race: Half-Elf
+ac: 15
+hp: 38/41
+STR: 8
+dex: 18
+con: 14
+int: 14
+wis: 12
+cha: 10
+languages: [Common, Elvish]
+secret: is the duke's bastard
+---
+# Brannoch
+
+**Passive Perception**: 14
+**Senses**: Darkvision 60 ft.
+
+## Spells
+- Cantrips: Light, Mage Hand
+- 1st: [[Shield]], Magic Missile (ritual), Sleep
+
+### Prepared
+- Shield
+- Magic Missile
+
+## Inventory
+- 2 Daggers
+- Cloak of Elvenkind (attuned)
+
+## GM Notes
+- Bag of Secrets
+"""
+
+
+def sheets_of(text: str, path: str = "Party/Brannoch.md") -> list[Entity]:
+    found, problems = characters_of(read_note(path, text), "vale", "The Vale")
+    assert not problems
+    return found
+
+
+def test_the_note_of_a_players_character_gives_a_character_without_what_is_secret() -> None:
+    (made,) = sheets_of(SHEET)
+    assert dict(made.fields) == clean_fields(
+        "characters",
+        {
+            "player": "Ana", "classes": ["Rogue", "Wizard"], "level": 7, "race": "Half-Elf", "armor_class": 15,
+            "hit_points": 41, "darkvision": 60, "passive_perception": 14, "languages": ["Common", "Elvish"],
+            "prepared": ["Shield", "Magic Missile", "Light", "Mage Hand"],
+            "known": ["Shield", "Magic Missile", "Light", "Mage Hand", "Sleep"], "spell_dc": 13,
+            "items": ["Daggers", "Cloak of Elvenkind"], "attuned": ["Cloak of Elvenkind"], "audience": ["Ana", "Brannoch"],
+        },
+    )  # fmt: skip
+    assert "duke" not in json.dumps(made.data)
+    assert "Secrets" not in json.dumps(made.data)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Wizard 5", [{"name": "Wizard", "level": 5}]),
+        ("5th-level wizard", [{"name": "wizard", "level": 5}]),
+        (
+            "Fighter 3 / Rogue (Thief) 2",
+            [{"name": "Fighter", "level": 3}, {"name": "Rogue", "level": 2, "subclass": "Thief"}],
+        ),
+        ("Cleric (Life Domain)", [{"name": "Cleric", "subclass": "Life Domain"}]),
+    ],
+)
+def test_classes_are_read_as_people_write_them(written: str, expected: list[dict[str, Any]]) -> None:
+    (made,) = sheets_of(f"---\ntype: pc\nclass: {written}\n---\n")
+    assert made.data["class_levels"] == expected
+
+
+def test_other_notes_give_no_character() -> None:
+    assert not sheets_of("---\ntype: npc\nclass: Wizard\nlevel: 5\n---\n")
+    assert not sheets_of("---\ntype: character\n---\nA man of few words.\n")
+
+
+BOOKISH = """# Seren
+
+## Basic Information
+| | |
+|---|---|
+| **Class** | Cleric (Grave Domain) |
+| **Level** | 3 |
+| **Hit Points** | 20/24 |
+
+## Ability Scores
+| STR | DEX | CON | INT | WIS | CHA |
+|:---:|:---:|:---:|:---:|:---:|:---:|
+| 10 | 13 | 15 | 8 | 16 | 14 |
+| +0 | +1 | +2 | -1 | +3 | +2 |
+
+### Saving Throws
+- **Proficient**: Wisdom, Charisma
+
+## Skills
+**Proficient** (add the bonus):
+- Insight (WIS) +5
+- Perception +5
+
+## Features & Traits
+- **Darkvision**: 60 ft
+- **Eyes of the Grave**: As an action, you notice the undead, and more.
+
+## Spellcasting
+### Cantrips
+- Guidance
+### Prepared Spells
+You can prepare some spells, and more later.
+
+**1st Level** (always prepared too: Bane):
+- Healing Word
+- [x] Bless
+"""
+
+
+def test_a_sheet_in_tables_and_lists_is_read_as_people_write_it() -> None:
+    (made,) = sheets_of(f"---\ntype: pc\n---\n{BOOKISH}")
+    assert {name: made.fields[name] for name in ("classes", "subclasses", "level", "hit_points", "darkvision")} == {
+        "classes": ("cleric",), "subclasses": ("grave domain",), "level": 3, "hit_points": 24, "darkvision": 60,
+    }  # fmt: skip
+    assert made.data["ability_scores"]["wisdom"] == 16
+    assert made.data["saving_throws"] == {
+        "strength": 0, "dexterity": 1, "constitution": 2, "intelligence": -1, "wisdom": 5, "charisma": 4,
+    }  # fmt: skip
+    assert made.data["skill_bonuses"] == {"insight": 5, "perception": 5}
+    assert made.data["features"] == ["Eyes of the Grave"]
+    assert made.data["spells"] == [
+        {"name": "Healing Word", "level": 1, "prepared": True},
+        {"name": "Bless", "level": 1, "prepared": True},
+        {"name": "Guidance", "level": 0, "prepared": True},
+    ]
+
+
+BLOCK = """```statblock
+name: Tovin
+player: true
+ac: 17
+hp: 28
+stats: [16, 12, 14, 8, 10, 13]
+level: 3
+class: Paladin
+```
+"""
+
+
+def test_a_stat_block_of_a_player_is_a_character_and_no_creature() -> None:
+    note = read_note("Party.md", BLOCK)
+    (made,), _ = characters_of(note, "vale", "The Vale")
+    assert (made.name, made.fields["armor_class"], made.fields["level"], made.data["saving_throws"]["wisdom"]) == (
+        "Tovin",
+        17,
+        3,
+        2,
+    )
+    assert not creatures_of(note, "vale", "The Vale", lambda _: None).entities
+
+
+def test_homebrew_states_a_character_in_the_words_of_the_fields() -> None:
+    stated = {
+        "collection": "characters",
+        "kind": "companion",
+        "name": "Ash",
+        "player": "Bo",
+        "speed_fly": 60,
+        "level": 2,
+    }
+    (private,) = normalize(stated)
+    (shared,) = normalize({**stated, "audience": "players"})
+    assert private.fields == clean_fields(
+        "characters", {"player": "Bo", "level": 2, "speed_fly": 60, "audience": ["Ash", "Bo"]}
+    )
+    assert "audience" not in shared.fields
+    assert fields_again(private) == private.fields
+
+
+# --- in a library -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def vale(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a vault with one character."""
+    vault = tmp_path_factory.mktemp("characters") / "vale"
+    (vault / "Party").mkdir(parents=True)
+    (vault / "Party" / "Brannoch.md").write_text(SHEET)
+    return vault
+
+
+@pytest.fixture(scope="module")
+async def library(vale: Path) -> AsyncIterator[Library]:
+    folder = vale.parent
+    embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
+    registry = Registry(folder / "library.vaults", [vale], folder / "library")
+    cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"), embedding)
+    async with Library(cache, embedding, offline=True, vaults=registry, views=folder / "library.views") as opened:
+        await opened.cache.store_entities(RULES, "spells")
+        await opened.cache.store_entities([ROGUE], "character_options")
+        await opened.cache.store_entities(normalize(cleric()), "characters")
+        await opened.vaults.sync()
+        yield opened
+
+
+RULES = [
+    make("shield", "A wall of force.", name="Shield", level=1, document="srd-2014"),
+    make("shield", "A wall of force.", name="Shield", level=1, document="srd-2024"),
+    make("magic-missile", "Darts.", name="Magic Missile", level=1, document="srd-2014"),
+    make("fog", "Fog.", name="Sleep", level=1, document="homebrew"),
+]
+GROWING = {
+    "name": "Sneak Attack",
+    "data_for_class_table": [{"level": 5, "column_value": "3d6"}, {"level": 6, "column_value": "3d6"}],
+}
+ROGUE = make(
+    "rogue", type="character_options", kind="class", name="Rogue", document="srd-2014",
+    data={"name": "Rogue", "features": [GROWING, {"name": "Cunning Action", "desc": "A bonus action."}]},
+)  # fmt: skip
+
+
+async def ask(library: Library, tool: str, viewer: Viewer | None = None, **arguments: Any) -> Any:
+    view = library.view(viewer or GAME_MASTER)
+    return await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
+
+
+pytestmark_module = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytestmark_module
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({"where": "languages:elvish"}, {"Brannoch"}),
+        ({"where": "darkvision>=60"}, {"Brannoch", "Mira"}),
+        ({"where": "prepared:bless"}, {"Mira"}),
+        ({"where": "known:bane"}, {"Mira"}),
+        ({"class_key": "wizard"}, {"Brannoch"}),
+        ({"level_min": 5}, {"Brannoch"}),
+        ({"player": "ana"}, {"Brannoch"}),
+        ({"where": "save_wisdom>=5"}, {"Mira"}),
+        ({"where": "conditions:poisoned"}, {"Mira"}),
+    ],
+)
+async def test_questions_of_the_table_are_filters(library: Library, asked: dict[str, Any], names: set[str]) -> None:
+    answer = await ask(library, "lookup_character", **asked)
+    assert {result["name"] for result in answer.structured["results"]} == names
+
+
+@pytestmark_module
+async def test_the_highest_passive_perception_comes_first(library: Library) -> None:
+    answer = await ask(library, "lookup_character", order="passive_perception desc")
+    assert [result["name"] for result in answer.structured["results"]] == ["Brannoch", "Mira"]
+
+
+@pytestmark_module
+async def test_a_sheet_names_the_entries_of_the_rules(library: Library) -> None:
+    (found,) = (await ask(library, "lookup_character", name="Brannoch")).structured["results"]
+    answer = await ask(library, "get_entity", uri=found["uri"])
+    assert "1st level** (3 slots) Shield, Magic Missile; not prepared: Sleep" in answer.text
+    assert "At These Levels** Sneak Attack 3d6" in answer.text
+    assert "lore://character_options/srd-2014/rogue" in answer.text
+    assert "lore://spells/homebrew/fog" in answer.text
+    assert "Not in the library: wizard, Light, Mage Hand, Half-Elf" in answer.text
+    assert len(answer.text) <= 3_600
+
+
+@pytestmark_module
+@pytest.mark.parametrize(
+    ("viewer", "names"),
+    [
+        (Viewer.player(), set[str]()),
+        (Viewer.player("ana"), {"Brannoch"}),
+        (Viewer.player("bo", ["Mira"]), {"Mira"}),
+        (Viewer.player("bo", ["Tovin"]), set[str]()),
+    ],
+)
+async def test_a_character_is_the_game_masters_and_its_players(
+    library: Library, viewer: Viewer, names: set[str]
+) -> None:
+    answer = await ask(library, "lookup_character", viewer)
+    assert {result["name"] for result in answer.structured["results"]} == names
+    assert answer.structured["total"] == len(names)
+    for result in answer.structured["results"]:
+        sheet = await ask(library, "get_entity", viewer, uri=result["uri"])
+        assert "lore://notes" not in json.dumps(sheet.structured) + sheet.text
+        assert "Party" not in json.dumps(sheet.structured) + sheet.text
+
+
+@pytestmark_module
+async def test_a_player_is_told_of_no_character_of_others(library: Library) -> None:
+    hidden = "lore://characters/characters/mira"
+    with pytest.raises(LoreKeeperError, match="there is no"):
+        await ask(library, "get_entity", Viewer.player("ana"), uri=hidden)
+    assert (await ask(library, "search_lore", Viewer.player("ana"), query="Mira", types=["characters"])).structured[
+        "total"
+    ] <= 1
+
+
+@pytestmark_module
+async def test_an_encounter_is_planned_for_the_characters_of_the_library(library: Library) -> None:
+    await library.cache.store_entities(
+        [make("wolf", "Bites.", type="creatures", name="Wolf", challenge_rating=1)], "creatures"
+    )
+    answer = await ask(library, "plan_encounter", party="the table", monsters=["2 wolf"], rules="2014")
+    assert answer.structured["party"] == [7, 4]
+    (first, second) = answer.structured["characters"]
+    assert (first["name"], second["name"], second["saves"]["wisdom"], first["passives"]["perception"]) == (
+        "Brannoch",
+        "Mira",
+        5,
+        14,
+    )
+    assert "Mira (cleric 4 (life domain)): AC 19; HP 35; saves Str +2" in answer.text
+    hers = await ask(
+        library, "plan_encounter", Viewer.player("ana"), party="our party", monsters=["2 wolf"], rules="2014"
+    )
+    assert hers.structured["party"] == [7]
+    with pytest.raises(FilterError, match="no characters"):
+        await ask(library, "plan_encounter", Viewer.player(), party="the table", monsters=["2 wolf"])
+
+
+@pytestmark_module
+async def test_two_characters_are_compared(library: Library) -> None:
+    uris = [r["uri"] for r in (await ask(library, "lookup_character")).structured["results"]]
+    answer = await ask(library, "compare_entries", uris=uris)
+    assert "Armor Class" in answer.text
+
+
+@pytestmark_module
+async def test_the_character_of_a_note_is_renewed_and_goes_with_it(library: Library, vale: Path) -> None:
+    note = vale / "Party" / "Tess.md"
+    note.write_text("---\ntype: pc\nclass: Monk\nlevel: 2\n---\n")
+    await library.vaults.sync()
+    assert [e.fields["level"] for e in await library.cache.get_entities("characters", name="Tess")] == [2]
+    note.write_text("---\ntype: pc\nclass: Monk\nlevel: 3\n---\n")
+    await library.vaults.sync()
+    assert [e.fields["level"] for e in await library.cache.get_entities("characters", name="Tess")] == [3]
+    note.unlink()
+    await library.vaults.sync()
+    assert not await library.cache.get_entities("characters", name="Tess")
+
+
+def test_the_sheet_of_a_character_repeats_nothing() -> None:
+    page = markdown(of_actor(rogue()))
+    assert "## Details" not in page
+    assert page.count("Cunning Action") == 1
