@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common import Result, report
-from lorekeeper.cache.open_vectors import PACKAGE
 from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.open_vectors import PACKAGE
 from lorekeeper.settings import PREFIX, load_settings
 from scripts.build_open_vectors import corpus_texts
 

@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from lorekeeper.cache import phrase_vectors
+from lorekeeper.embedding import phrase_vectors
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query

@@ -25,10 +25,10 @@ from lorekeeper.vaults.shares import SharesFile
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
     from lorekeeper.cache.completed import CompletedCache
-    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.milvus.source import ForeignDatabase
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
+    from lorekeeper.cache.status import LibraryStatus
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.search.rerank import Reranker
@@ -44,8 +44,8 @@ VECTORS = "vectors.db"
 
 def vector_cache(settings: Settings) -> VectorCache:
     """The vectors that were computed before; it opens at first use."""
-    from lorekeeper.cache.open_vectors import OpenVectors, packaged_file
     from lorekeeper.cache.vectors import VectorCache
+    from lorekeeper.embedding.open_vectors import OpenVectors, packaged_file
 
     return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
 
@@ -134,9 +134,9 @@ def repair_backend(
     return _package(settings.cache_backend).repair_backend(store, vectors, embedding.dimension_of)
 
 
-def glance(settings: Settings) -> Glance:
+def library_status(settings: Settings) -> LibraryStatus:
     """What can be seen of the library of the settings without opening it. Blocking, for some milliseconds."""
-    return _package(settings.cache_backend).glance(settings)
+    return _package(settings.cache_backend).library_status(settings)
 
 
 def path_beside(settings: Settings, suffix: str) -> Path:

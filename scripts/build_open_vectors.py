@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 from lorekeeper.attribution import attribution
-from lorekeeper.cache.open_vectors import write_open_vectors
 from lorekeeper.cache.vectors import VectorCache, load_vectors, vector_key
 from lorekeeper.composition import VECTORS, load_provider
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.open_vectors import write_open_vectors
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.on_demand import SOURCES

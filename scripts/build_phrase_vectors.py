@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 
-from lorekeeper.cache.phrase_vectors import PHRASE_VECTORS, save_phrase_vectors
 from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.phrase_vectors import PHRASE_VECTORS, save_phrase_vectors
 from lorekeeper.settings import load_settings
 from lorekeeper.text.phrases import shipped_phrases
 

@@ -7,13 +7,11 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from lorekeeper.cache.formats import not_again
-from lorekeeper.cache.similar import MOST_COUNTED, LetterCounts
 from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.store import SqliteStore
@@ -22,6 +20,7 @@ from lorekeeper.filters import Condition, Selection, parse_filters
 from lorekeeper.folding import fold
 from lorekeeper.text.names import SIMILAR, name_key, similar_names
 from lorekeeper.text.passages import passages
+from lorekeeper.text.similar import MOST_COUNTED, LetterCounts
 
 WORDS = """
     adult ancient armor ball blade cloak dragon élan fire giant goblin hand holy ice lesser mage of red sword the wand wyrm 龍 ß
@@ -166,9 +165,9 @@ def test_notes_are_filtered_and_listed_without_reading_them(tmp_path: Path) -> N
         assert store.find(Selection("notes"), 10, 0) == []
         store.file.read(lambda c: c.set_trace_callback(None))
 
-        def explained(c: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
-            return {query: c.execute(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in asked}
+        def explained(c: sqlite3.Connection) -> list[list[str]]:
+            queries = [query for query in asked if " FROM notes" in query]
+            return [[row[-1] for row in c.execute(f"EXPLAIN QUERY PLAN {query}")] for query in queries]
 
-        queries = store.file.read(explained)
-    plans = [[row[-1] for row in plan] for query, plan in queries.items() if " FROM notes" in query]
+        plans = store.file.read(explained)
     assert plans.count(["SCAN notes USING COVERING INDEX notes_listed"]) >= 2  # the fields, and the list by name

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache import open_vectors
-from lorekeeper.cache.open_vectors import FILE, HEAD, PACKAGE, OpenVectors, packaged_file, write_open_vectors
 from lorekeeper.cache.vectors import VectorCache, vector_key
 from lorekeeper.composition import open_cache
-from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.embedding import EmbeddingService, HashingProvider, open_vectors
+from lorekeeper.embedding.open_vectors import FILE, HEAD, PACKAGE, OpenVectors, packaged_file, write_open_vectors
 from lorekeeper.embedding.protocol import is_unit, normalized
 from lorekeeper.library import Library
 from lorekeeper.text.passages import passages

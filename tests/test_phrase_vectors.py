@@ -7,7 +7,8 @@ import logging
 import numpy as np
 import pytest
 
-from lorekeeper.cache.phrase_vectors import (
+from lorekeeper.embedding.configured import load_provider
+from lorekeeper.embedding.phrase_vectors import (
     DIRECTIONS,
     PHRASE_VECTORS,
     PhraseVectors,
@@ -15,7 +16,6 @@ from lorekeeper.cache.phrase_vectors import (
     digest_of,
     save_phrase_vectors,
 )
-from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.protocol import normalized
 from lorekeeper.text.phrases import shipped_phrases
 from tests.support.libraries import settings

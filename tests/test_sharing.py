@@ -19,8 +19,7 @@ import pytest
 
 from lorekeeper.cache.milvus import takeover
 from lorekeeper.cache.milvus.backend import OPERATIONS, DamagedError, refusal
-from lorekeeper.cache.milvus.lite import Engine
-from lorekeeper.cache.milvus.recovery import RecoveredEngine
+from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine
 from lorekeeper.cache.milvus.schema import columns
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.sharing import messages

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cache.glance import Glance
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
+from lorekeeper.cache.status import LibraryStatus
 from lorekeeper.cli.main import declared
 from lorekeeper.cli.start import STEPS, next_steps
-from lorekeeper.composition import glance
+from lorekeeper.composition import library_status
 from lorekeeper.entities import Entity
 from lorekeeper.settings import Settings
 from lorekeeper.text.phrases import STARTER_DOCUMENT
@@ -28,14 +28,14 @@ def settings_of(folder: Path, backend: str) -> Settings:
     return settings(cache_backend=backend, milvus_db_path=folder / "milvus.db", sqlite_db_path=folder / "cache.db")
 
 
-async def fill(folder: Path, backend: str, *entities: Entity) -> Glance:
+async def fill(folder: Path, backend: str, *entities: Entity) -> LibraryStatus:
     """Store entities, and look at the library afterwards."""
     async with open_library(folder, backend=backend) as library:
         await library.cache.store_entities(list(entities), "spells")
-    return glance(settings_of(folder, backend))
+    return library_status(settings_of(folder, backend))
 
 
-def said(seen: Glance, *, offline: bool = False) -> str:
+def said(seen: LibraryStatus, *, offline: bool = False) -> str:
     lines = next_steps(seen, offline=offline)
     assert len(lines) <= LINES
     return "\n".join(lines)
@@ -46,7 +46,7 @@ BACKENDS = pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 
 @BACKENDS
 def test_without_a_library_it_says_so_and_makes_none(tmp_path, backend):
-    seen = glance(settings_of(tmp_path / "new", backend))
+    seen = library_status(settings_of(tmp_path / "new", backend))
     assert (seen.found, seen.documents, seen.problem, seen.process) == (False, {}, None, None)
     assert "There is no library yet" in said(seen)
     assert "lorekeeper demo" in said(seen)
@@ -68,7 +68,7 @@ async def test_the_starter_alone_is_told_from_books(tmp_path, backend):
 async def test_a_look_leaves_no_trace_beside_the_library(tmp_path, backend):
     await fill(tmp_path, backend, make("a"))
     before = sorted(path.name for path in tmp_path.iterdir())
-    glance(settings_of(tmp_path, backend))
+    library_status(settings_of(tmp_path, backend))
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -78,7 +78,7 @@ async def test_a_library_that_cannot_be_read_leads_to_doctor_and_repair(tmp_path
     await fill(tmp_path, backend, make("a"))
     file = tmp_path / ("cache.db" if backend == "sqlite" else "milvus.db.keywords")
     file.write_bytes(content)
-    seen = glance(settings_of(tmp_path, backend))
+    seen = library_status(settings_of(tmp_path, backend))
     assert str(file) in (seen.problem or "")
     assert "cannot be used" in said(seen)
     assert "lorekeeper repair" in said(seen)
@@ -87,9 +87,9 @@ async def test_a_library_that_cannot_be_read_leads_to_doctor_and_repair(tmp_path
 async def test_half_a_library_in_milvus_is_noticed(tmp_path):
     await fill(tmp_path, "milvus", make("a"))
     shutil.rmtree(tmp_path / "milvus.db")
-    assert "is missing" in (glance(settings_of(tmp_path, "milvus")).problem or "")
+    assert "is missing" in (library_status(settings_of(tmp_path, "milvus")).problem or "")
     (tmp_path / "milvus.db").write_text("a shopping list")
-    assert "is a file" in (glance(settings_of(tmp_path, "milvus")).problem or "")
+    assert "is a file" in (library_status(settings_of(tmp_path, "milvus")).problem or "")
 
 
 async def test_the_process_that_has_the_library_open_is_named(tmp_path):
@@ -97,21 +97,23 @@ async def test_the_process_that_has_the_library_open_is_named(tmp_path):
     backend = EmbeddedBackend(tmp_path / "milvus.db")
     backend.open()
     try:
-        seen = glance(settings_of(tmp_path, "milvus"))
+        seen = library_status(settings_of(tmp_path, "milvus"))
         assert f"Process {seen.process} has the library open" in said(seen)
     finally:
         backend.close()
-    assert glance(settings_of(tmp_path, "milvus")).process is None
+    assert library_status(settings_of(tmp_path, "milvus")).process is None
 
 
 def test_a_server_that_was_not_used_from_here_is_not_called_empty(tmp_path):
-    seen = glance(settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri="http://me:secret@127.0.0.1:19530"))
+    seen = library_status(
+        settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri="http://me:secret@127.0.0.1:19530")
+    )
     assert "secret" not in seen.location
     assert not seen.found
 
 
 def test_offline_nothing_is_proposed_that_needs_the_network():
-    for seen in (Glance("here", found=False), Glance("here", found=True, documents={"own": 1})):
+    for seen in (LibraryStatus("here", found=False), LibraryStatus("here", found=True, documents={"own": 1})):
         assert "sync" in said(seen)
         assert "sync" not in said(seen, offline=True)
 

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from lorekeeper.cache.similar import SimilarTexts
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import SIMILAR, name_key, nearest, similar_names
+from lorekeeper.text.similar import SimilarTexts
 from lorekeeper.text.stems import BEGINNING, corrected, names_of_stems, names_with_words, stems
 
 NAMES = KnownNames(

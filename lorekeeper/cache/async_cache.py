@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache import phrase_vectors
 from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
@@ -27,7 +26,7 @@ from lorekeeper.cache.protocol import (
     Subject,
 )
 from lorekeeper.cache.store import Chunked, Store
-from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding import EmbeddingService, phrase_vectors
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import Entity
 from lorekeeper.system import in_thread

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from lorekeeper.cache.formats import Normalized
-    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.status import LibraryStatus
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.settings import Settings
@@ -44,7 +44,7 @@ class BackendPackage(Protocol):
         """
         ...
 
-    def glance(self, settings: Settings, /) -> Glance:
+    def library_status(self, settings: Settings, /) -> LibraryStatus:
         """What can be seen of the library of the settings without opening it."""
         ...
 

@@ -270,7 +270,7 @@ class Upgrade:
         self._what, self._part = what, part
         self._outdated, self._lock, self._run = outdated, lock, run
         self._threads, self._starting = threading.RLock(), threading.Lock()
-        self._behind: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
         self._steps = Steps()
         self._tried = False
         self.failure: CacheError | None = None
@@ -312,21 +312,21 @@ class Upgrade:
     def _wait(self, seconds: float) -> None:
         """Wait for the upgrade, which goes on in a thread of its own: the process may end without waiting for it."""
         with self._starting:
-            if self._behind is None or not self._behind.is_alive():
+            if self._thread is None or not self._thread.is_alive():
                 context = copy_context()
                 context.run(_patience.set, None)
-                self._behind = threading.Thread(target=context.run, args=[self._unheard], daemon=True)
-                self._behind.start()
-            behind = self._behind
-        behind.join(seconds)
-        if behind.is_alive():
+                self._thread = threading.Thread(target=context.run, args=[self._in_background], daemon=True)
+                self._thread.start()
+            thread = self._thread
+        thread.join(seconds)
+        if thread.is_alive():
             steps = self._steps
             so_far = f": {self._part}, {steps.done:,} of {steps.total:,} entries so far" if steps.total else ""
             raise UpgradingError(
                 f"the library is being upgraded to the format of LoreKeeper {VERSION}, once{so_far}. Ask again in a moment"
             )
 
-    def _unheard(self) -> None:
+    def _in_background(self) -> None:
         """Upgrade the library; who waits for it tries again what fails, and gets the error."""
         with suppress(Exception):
             self._once()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from lorekeeper.cache.completed import CompletedCache
-from lorekeeper.cache.glance import Glance, glance_at
 from lorekeeper.cache.milvus import COMPANION
 from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.status import LibraryStatus, status_at
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.errors import ConfigError
 from lorekeeper.settings import Settings, installed_backends
@@ -32,9 +32,9 @@ def open_installed(settings: Settings, embedding: EmbeddingService, types: Seque
     return CompletedCache(cache, embedding, path_beside(settings, COMPANION), types)
 
 
-def glance(settings: Settings) -> Glance:
+def library_status(settings: Settings) -> LibraryStatus:
     """What can be seen of the library without opening it: the index on this machine."""
-    return glance_at(path_beside(settings, COMPANION), settings.cache_backend)
+    return status_at(path_beside(settings, COMPANION), settings.cache_backend)
 
 
 def library_paths(settings: Settings) -> list[Path]:

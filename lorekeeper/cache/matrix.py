@@ -109,8 +109,8 @@ class Matrix:
         Raises:
             ValueError: they have different dimensions.
         """
-        kept = ~np.isin(self.entities, gone)[self.owners]
-        pieces = [tuple(numbers[kept] for numbers in self._numbers()), *([new._numbers()] if new else [])]
+        remaining = ~np.isin(self.entities, gone)[self.owners]
+        pieces = [tuple(numbers[remaining] for numbers in self._numbers()), *([new._numbers()] if new else [])]
         *numbers, owners = map(np.concatenate, zip(*pieces, strict=True))
         if not len(owners):
             return None

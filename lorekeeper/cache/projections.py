@@ -174,11 +174,8 @@ class Projection(AsyncClosing):
         await self._require_current()
         hashes = await self._main.content_hashes(entity_type)
         origins = await asyncio.to_thread(self._origins.of, entity_type)
-        changed = [
-            identity for identity, content_hash in hashes.items() if not _is_from(origins, identity, content_hash)
-        ]
-        if not cutter.by_content:
-            changed = list(hashes)
+        known = {identity: origin.content_hash for identity, origin in origins.items()} if cutter.by_content else {}
+        changed = [identity for identity, content_hash in hashes.items() if known.get(identity) != content_hash]
         gone = origins.keys() - hashes.keys()
         if not changed and not gone:
             return False
@@ -232,11 +229,6 @@ class Projection(AsyncClosing):
         await self.close()
         for path in (self._path, self._path.with_suffix(".origins")):
             await asyncio.to_thread(remove_database, path)
-
-
-def _is_from(origins: Mapping[Identity, Origin], identity: Identity, content_hash: str) -> bool:
-    origin = origins.get(identity)
-    return origin is not None and origin.content_hash == content_hash
 
 
 def _visible(origins: Mapping[Identity, Origin]) -> dict[Identity, Sequence[str]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from lorekeeper.cache.checks import require_storable
 from lorekeeper.entities import Entity
-from lorekeeper.errors import CacheError, FilterError
+from lorekeeper.errors import CacheError, EntityError, FilterError
 from lorekeeper.filters import Selection, collection_of, field_of, parse_filters, unknown_name
 from lorekeeper.order import BY_NAME, Order
+from lorekeeper.printable import shown
 from lorekeeper.system import AsyncClosing
 from lorekeeper.text.keywords import KeywordQuery
 
@@ -345,8 +345,35 @@ MARK = Operation[object]("mark", blocking=_by_store("mark"))
 MARKS = Operation[object | None]("marks")
 
 
+def require_storable(entities: Iterable[object], entity_type: str) -> None:
+    """EntityError, which names the first one, if entities cannot be stored under a type."""
+    for entity in entities:
+        if not isinstance(entity, Entity):
+            raise EntityError(
+                f"this cache stores lorekeeper.Entity objects, not {type(entity).__name__}; MilvusCache and SqliteCache take dicts"
+            )
+        if reason := next(_wrong(entity, entity_type), None):
+            raise EntityError(reason)
+
+
+def _wrong(entity: Entity, entity_type: str) -> Iterator[str]:
+    if entity.type != entity_type:
+        yield f"{entity.uri} does not belong to {entity_type}; store it under {entity.type}"
+    collection = collection_of(entity_type)
+    for what in ("slug", "document"):
+        value = getattr(entity, what)
+        if not isinstance(value, str) or not value:
+            yield f"{shown(entity.name)} of {entity_type} has an empty {what}, so that it cannot be found again; give it one"
+            return
+    if len(entity.slug) > collection.max_slug:
+        yield f"the slug {shown(entity.slug)} has more than {collection.max_slug} characters"
+    for name in entity.fields:
+        if name not in collection.filters:
+            yield f"{entity.name}: {unknown_name(name, [f.name for f in collection.fields], f'field of {entity_type}')}"
+
+
 class SearchCache(AsyncClosing):
-    """What our own search needs of a cache: a `CacheProtocol` with more operations.
+    """What our own search needs of a cache: a `CacheProtocol`, which documents its methods, with more operations.
 
     Its methods check their arguments and name an operation. Each layer carries it out in its `call`: threads around a store
     (`async_cache.ThreadedCache`), an index next to another package's backend
@@ -398,7 +425,6 @@ class SearchCache(AsyncClosing):
         return await self.call(GET_ENTITIES, asked, limit, offset, order)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:
-        """One entity by identity, None if there is none."""
         entities = await self.load(entity_type, [(document, slug)])
         return entities[0] if entities else None
 
@@ -407,7 +433,6 @@ class SearchCache(AsyncClosing):
         return await self.call(LOAD, self._type(entity_type), identities)
 
     async def iterate(self, entity_type: str, batch_size: int = 2 * BATCH) -> AsyncIterator[list[Entity]]:
-        """All entities of a type in the order of their identities, in batches."""
         identities = await self.call(LIST, self._type(entity_type))
         for start in range(0, len(identities), batch_size):
             batch = await self.load(entity_type, identities[start : start + batch_size])
@@ -425,7 +450,6 @@ class SearchCache(AsyncClosing):
     # --- counts ------------------------------------------------------------------------------------------------------
 
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
-        """Number of entities under the filters."""
         return await self.call(COUNT, self._asked(entity_type, document, filters))
 
     async def count_values(
@@ -452,10 +476,6 @@ class SearchCache(AsyncClosing):
         return await self.call(COUNT_FIELDS, asked, declared, among)
 
     async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
-        """Number of entities by document key and type, of these types or of all; without zeros.
-
-        A type that cannot be read is left out while others can; CacheError if none can.
-        """
         counts: dict[str, dict[str, int]] = {}
         failures: list[CacheError] = []
         for entity_type in (entity_types := list(self.types if types is None else types)):
@@ -472,7 +492,6 @@ class SearchCache(AsyncClosing):
         return dict(sorted(counts.items()))
 
     async def statistics(self) -> Statistics:
-        """Counts by type, kind and passages, the fingerprint of the vectors' model, and where the store is."""
         return await self.call(STATISTICS, None)
 
     # --- rankings ----------------------------------------------------------------------------------------------------
@@ -480,10 +499,6 @@ class SearchCache(AsyncClosing):
     async def semantic_search(
         self, entity_type: str, query: str, limit: int = 20, document: Documents = None, **filters: Any
     ) -> list[Hit]:
-        """The entities nearest in meaning, best first: as many as the limit, if there are that many under the filters.
-
-        An entity's score is the cosine similarity of the query with its best passage, -1 to 1.
-        """
         return await self._hits(entity_type, await self.rank_semantic(entity_type, query, limit, document, **filters))
 
     async def keyword_search(
@@ -575,27 +590,16 @@ class SearchCache(AsyncClosing):
     async def store_entities(
         self, entities: Sequence[Entity], entity_type: str, progress: Progress | None = None
     ) -> int:
-        """Store entities of one type with their vectors; entities of equal identity are replaced.
-
-        When it returns, all of them survive the end of the process. Of several with one identity the last is stored.
-        Returns how many were stored. ``progress`` is called with the number of further entities stored.
-        """
         require_storable(entities, self._type(entity_type))
         return await self.call(STORE, entity_type, entities, progress)
 
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
-        """Remove all entities of one document (of one type); returns how many."""
         return await self.call(DELETE_DOCUMENT, self._type(entity_type) if entity_type else None, document)
 
     async def delete_entities(self, entity_type: str, identities: Iterable[Identity]) -> int:
-        """Remove entities by identity; others are ignored. Returns how many there were."""
         return await self.call(DELETE_ENTITIES, self._type(entity_type), list(dict.fromkeys(identities)))
 
     async def reindex(self, progress: Progress | None = None) -> int:
-        """Embed every entity again with the current model; the store stays usable meanwhile.
-
-        Returns how many entities were embedded.
-        """
         return await self.call(REINDEX, None, progress)
 
     # --- opening -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
 
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.store import Store
@@ -23,32 +22,35 @@ Salvage = dict[str, list[Entity]]
 """Entities that can still be read, by type."""
 
 
-class RepairBackend(Protocol):
-    """How a backend examines and rebuilds one of its libraries. All methods block and may raise CacheError."""
+class RepairBackend:
+    """How a backend examines and rebuilds one of its libraries. All methods block and may raise CacheError.
+
+    Of a library that is elsewhere, which `exclusive` refuses, nothing is rebuilt.
+    """
 
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type, in sentences; reads all of it and changes nothing."""
-        ...
+        raise NotImplementedError
 
     def fix(self) -> list[str]:
         """Put right what can be put right from what is sound, without building the library again; what was done, in sentences."""
-        ...
+        raise NotImplementedError
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Keep other writers out; CacheError if another process has to end first."""
-        ...
+        raise NotImplementedError
 
     def salvage(self) -> Salvage:
         """All that can still be read, each entity once, as it was stored last."""
-        ...
+        raise NotImplementedError
 
     def new_store(self) -> Store:
         """An empty library beside the damaged one."""
-        ...
+        raise NotImplementedError
 
     def promote(self, suffix: str) -> Path:
         """Put the library of `new_store` in place of the damaged one, which is renamed with a suffix; its new path."""
-        ...
+        raise NotImplementedError
 
 
 def damaged_suffix() -> str:

@@ -39,8 +39,10 @@ class Store(Protocol):
     types: Sequence[str]
     """The types of entity that it holds."""
 
-    marks_all_writes: bool
+    marks_all_writes: bool = True
     """Whether `mark` changes at once with every write, also of other processes and machines."""
+
+    _lock: WriteLock
 
     def embedding_of(self, entity_type: str) -> str | None:
         """What a type's vectors were made with, None if nothing was stored yet."""
@@ -63,28 +65,28 @@ class Store(Protocol):
 
     def closed_lock(self) -> AbstractContextManager[None]:
         """The same lock, without opening the library: for the repair of one that cannot be opened."""
-        ...
+        return self._lock.hold()
 
     def is_new(self) -> bool:
         """Whether there is no library yet, and `unpack` can make it; opens nothing."""
-        ...
+        return False
 
-    def unpack(self, archive: ZipFile) -> bool:
+    def unpack(self, _archive: ZipFile) -> bool:
         """Make the library from the archive of a ready one, unless there is one by now; whether it did.
 
         Raises:
             OSError: it cannot be written; there is none then.
             CacheError: another process is writing to it.
         """
-        ...
+        return False
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
         """Store entities with the vectors of all their passages, in order; EmbeddingError for another model's."""
         ...
 
-    def flush(self, entity_type: str) -> None:
-        """Called after the last of several writes."""
-        ...
+    def flush(self, entity_type: str) -> None:  # noqa: ARG002
+        """Called after the last of several writes; nothing to do where each is durable when it returns."""
+        return
 
     def delete_document(self, entity_type: str, document: str) -> int:
         """Remove a document's entities; returns how many."""
@@ -159,7 +161,7 @@ class Store(Protocol):
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
         """Vectors that the library can give to the embedding cache: rows of `VectorCache.add`, in batches."""
-        ...
+        return iter(())
 
     def close(self) -> None:
         """Release everything; the next use opens it again."""

@@ -21,12 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, TypeVar
-from urllib.parse import quote
 
 import numpy as np
 
-from lorekeeper.cache.open_vectors import OpenVectors
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files, remove_database
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, connect_read_only, log_files, remove_database
+from lorekeeper.embedding.open_vectors import OpenVectors
 from lorekeeper.embedding.protocol import Vectors, are_units
 from lorekeeper.entities import Entity
 from lorekeeper.system import keep_private, private_file, private_folder
@@ -135,11 +134,8 @@ class VectorCache:
         """All vectors of the file, which is not changed, as rows of `add`; nothing if it cannot be read."""
         if not self.path.is_file():
             return
-        log, index = log_files(self.path)
-        alone = not index.exists() and not (log.exists() and log.stat().st_size)
-        address = f"file:{quote(str(self.path.absolute()))}?mode=ro{'&immutable=1' if alone else ''}"
         try:
-            with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as c:
+            with closing(connect_read_only(self.path, BUSY_SECONDS)) as c:
                 found = c.execute("SELECT key, vector FROM vectors")
                 while batch := found.fetchmany(KEYS):
                     yield batch
@@ -173,9 +169,12 @@ class VectorCache:
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _packed_vectors(self) -> dict[bytes, Vectors]:
         if self._packed is None:
@@ -197,7 +196,8 @@ class VectorCache:
                         continue
                     if _is_damage(error):
                         logger.warning("the vector cache %s is damaged (%s): starting a new one", self.path, error)
-                        self._discard()
+                        self._disconnect()
+                        remove_database(self.path)
                         continue
                     level = logging.WARNING if self._usable else logging.DEBUG
                     logger.log(level, "the vector cache %s cannot be used: %s", self.path, error)
@@ -225,12 +225,6 @@ class VectorCache:
                 raise
             self._connection = connection
         return self._connection
-
-    def _discard(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        remove_database(self.path)
 
 
 def vector_key(model: str, text: str) -> bytes:

@@ -12,7 +12,7 @@ from lorekeeper.printable import one_line, quantity
 from lorekeeper.version import VERSION
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.glance import Glance
+    from lorekeeper.cache.status import LibraryStatus
 
 State = Literal["none", "empty", "starter", "books", "damaged"]
 
@@ -47,14 +47,14 @@ NEEDS_NETWORK = "sync"
 
 async def start(call: Call) -> int:
     """Say where the library is and what it holds, and which commands come next."""
-    from lorekeeper.composition import glance
+    from lorekeeper.composition import library_status
 
-    seen = await asyncio.to_thread(glance, call.settings)
+    seen = await asyncio.to_thread(library_status, call.settings)
     show("\n".join(next_steps(seen, offline=call.settings.offline)))
     return DONE
 
 
-def next_steps(seen: Glance, *, offline: bool) -> list[str]:
+def next_steps(seen: LibraryStatus, *, offline: bool) -> list[str]:
     """What to show, at most ten lines."""
     state = state_of(seen)
     steps = [
@@ -70,7 +70,7 @@ def next_steps(seen: Glance, *, offline: bool) -> list[str]:
     ]
 
 
-def state_of(seen: Glance) -> State:
+def state_of(seen: LibraryStatus) -> State:
     """The state of a library."""
     if seen.problem:
         return "damaged"
@@ -81,7 +81,7 @@ def state_of(seen: Glance) -> State:
     return "books" if seen.books else "starter"
 
 
-def _described(state: State, seen: Glance) -> str:
+def _described(state: State, seen: LibraryStatus) -> str:
     entries = sum(seen.documents.values())
     return {
         "none": f"There is no library yet. The first command that needs one creates it in {seen.location}.",

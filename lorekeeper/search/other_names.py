@@ -9,10 +9,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import Documents, Ranked, SearchCache
-from lorekeeper.cache.similar import SimilarTexts
 from lorekeeper.entities import ALIASES, COLLECTIONS, NAME
 from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
+from lorekeeper.text.similar import SimilarTexts
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]

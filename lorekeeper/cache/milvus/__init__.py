@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import DimensionOf
     from lorekeeper.cache.formats import Normalized
-    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.milvus.store import MilvusStore
     from lorekeeper.cache.repair import RepairBackend
+    from lorekeeper.cache.status import LibraryStatus
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.settings import Settings
@@ -54,16 +54,16 @@ def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: Dimension
     raise TypeError(f"{type(store).__name__} is not a library in Milvus")
 
 
-def glance(settings: Settings) -> Glance:
+def library_status(settings: Settings) -> LibraryStatus:
     """What can be seen of the library of the settings without opening it: its companion, and the process that serves it."""
     from lorekeeper.addresses import shown_address
-    from lorekeeper.cache.glance import glance_at
     from lorekeeper.cache.milvus.sharing.discovery import serving_process
+    from lorekeeper.cache.status import status_at
 
     file, path = path_beside(settings, COMPANION), settings.milvus_db_path
     if settings.milvus_uri:
-        return glance_at(file, shown_address(settings.milvus_uri))
-    seen = glance_at(file, str(path), serving_process(path))
+        return status_at(file, shown_address(settings.milvus_uri))
+    seen = status_at(file, str(path), serving_process(path))
     if path.is_file():
         return replace(seen, problem=f"{path} is a file, not the folder of a library")
     if seen.documents and not path.is_dir():

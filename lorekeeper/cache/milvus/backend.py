@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Generic, Protocol, TypeVar
@@ -78,43 +78,32 @@ class Operation(Generic[T]):
     examines: bool = False
 
 
-LIST_COLLECTIONS = Operation[list[str]]("list_collections", list)
-HAS_COLLECTION = Operation[bool]("has_collection", bool, examines=True)
-DESCRIPTION = Operation[str | None]("description", (str, NoneType), examines=True)
-CREATE_COLLECTION = Operation[None]("create_collection")
-LOAD_COLLECTION = Operation[None]("load_collection", examines=True)
-RELEASE_COLLECTION = Operation[None]("release_collection")
-DROP_COLLECTION = Operation[None]("drop_collection")
-RENAME_COLLECTION = Operation[None]("rename_collection")
-FLUSH = Operation[None]("flush")
-SEARCH = Operation[list[Row]]("search", list)
-GET = Operation[list[Row]]("get", list)
-QUERY = Operation[list[Row]]("query", list)
-COUNT = Operation[int]("count", int)
-UPSERT = Operation[None]("upsert")
-DELETE = Operation[None]("delete")
-
-OPERATIONS: Mapping[str, Operation[Any]] = {
-    operation.name: operation
-    for operation in (
-        LIST_COLLECTIONS,
-        HAS_COLLECTION,
-        DESCRIPTION,
-        CREATE_COLLECTION,
-        LOAD_COLLECTION,
-        RELEASE_COLLECTION,
-        DROP_COLLECTION,
-        RENAME_COLLECTION,
-        FLUSH,
-        SEARCH,
-        GET,
-        QUERY,
-        COUNT,
-        UPSERT,
-        DELETE,
-    )
-}
+OPERATIONS: dict[str, Operation[Any]] = {}
 """All operations, by name: what a process may ask the one that has the library open."""
+
+
+def _declared(
+    name: str, answer: type[object] | tuple[type[object], ...] = object, *, examines: bool = False
+) -> Operation[Any]:
+    OPERATIONS[name] = Operation(name, answer, examines)
+    return OPERATIONS[name]
+
+
+LIST_COLLECTIONS: Operation[list[str]] = _declared("list_collections", list)
+HAS_COLLECTION: Operation[bool] = _declared("has_collection", bool, examines=True)
+DESCRIPTION: Operation[str | None] = _declared("description", (str, NoneType), examines=True)
+CREATE_COLLECTION: Operation[None] = _declared("create_collection")
+LOAD_COLLECTION: Operation[None] = _declared("load_collection", examines=True)
+RELEASE_COLLECTION: Operation[None] = _declared("release_collection")
+DROP_COLLECTION: Operation[None] = _declared("drop_collection")
+RENAME_COLLECTION: Operation[None] = _declared("rename_collection")
+FLUSH: Operation[None] = _declared("flush")
+SEARCH: Operation[list[Row]] = _declared("search", list)
+GET: Operation[list[Row]] = _declared("get", list)
+QUERY: Operation[list[Row]] = _declared("query", list)
+COUNT: Operation[int] = _declared("count", int)
+UPSERT: Operation[None] = _declared("upsert")
+DELETE: Operation[None] = _declared("delete")
 
 
 class Backend:

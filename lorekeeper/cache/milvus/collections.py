@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import math
 import time
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,7 @@ import numpy as np
 from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.expressions import NOTHING, RECORDS, quoted
-from lorekeeper.cache.milvus.schema import REBUILT, UPGRADED, Row
+from lorekeeper.cache.milvus.schema import NOTHING, REBUILT, RECORDS, UPGRADED, Row, quoted
 from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, nearest_sections
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
@@ -80,14 +78,6 @@ Sealed = Callable[[str], Seal | None]
 """The seal of a type; None if its collection has to be opened."""
 
 
-def _trust(_entity_type: str, _info: CollectionInfo | None) -> None:
-    """Verify nothing."""
-
-
-def _unknown(_entity_type: str) -> None:
-    """Of no collection anything is known before it is opened."""
-
-
 class Collections:
     """The collections behind one backend.
 
@@ -97,7 +87,7 @@ class Collections:
         sealed: asked before a collection is opened.
     """
 
-    def __init__(self, backend: LazyBackend, verify: Verify = _trust, sealed: Sealed = _unknown) -> None:
+    def __init__(self, backend: LazyBackend, verify: Verify = lambda *_: None, sealed: Sealed = lambda _: None) -> None:
         self._backend = backend
         self._verify, self._sealed = verify, sealed
         self._infos: dict[str, _CachedInfo] = {}
@@ -106,7 +96,7 @@ class Collections:
     @contextlib.contextmanager
     def unverified(self) -> Iterator[None]:
         """Within this block collections are read without verifying them against the companion."""
-        verify, self._verify = self._verify, _trust
+        verify, self._verify = self._verify, lambda *_: None
         try:
             yield
         finally:
@@ -131,7 +121,9 @@ class Collections:
         try:
             info = self._described(entity_type) if self._exists(entity_type) else None
             if info is None or cached is None or (cached.opening, cached.info) != (opening, info):
-                self._load(entity_type, info)
+                if info:
+                    self._backend.load_collection(entity_type)
+                self._verify(entity_type, info)
         except CacheError:
             self._infos.pop(entity_type, None)
             raise
@@ -155,13 +147,15 @@ class Collections:
         types = [entity_type for entity_type in list(self._infos) if self._sealed(entity_type) is None]
         return {name: self._described(name) for name in types if self._backend.has_collection(name)}
 
-    def create(self, entity_type: str, embedding: str, dimension: int) -> CollectionInfo:
-        """Create the collection of a type that has none."""
-        return self._create(entity_type, entity_type, uuid.uuid4().hex, embedding, dimension)
-
-    def create_rebuilt(self, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
-        """Create the collection that is to replace a type's one."""
-        return self._create(entity_type + REBUILT, entity_type, store, embedding, dimension)
+    def create(self, name: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
+        """Create and load an empty collection, of a type or to replace a type's; an incomplete one of that name is dropped."""
+        if self._backend.has_collection(name):
+            self._backend.drop_collection(name)
+        entity_type = ms.type_of(name)
+        info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
+        columns = info.layout.columns(declared_type(entity_type), dimension, words=info.words is not None)
+        self._backend.create_collection(name, columns, info.as_text())
+        return info
 
     def create_upgraded(self, entity_type: str, info: CollectionInfo) -> CollectionInfo:
         """Create the collection that is to replace one of an earlier format, or open the one that is already there."""
@@ -171,12 +165,7 @@ class Collections:
             with contextlib.suppress(CacheError):  # it is created again if the last process left it unreadable
                 self._backend.load_collection(name)
                 return target
-        return self._create(name, entity_type, info.store, info.embedding, info.dimension)
-
-    def drop_upgraded(self, entity_type: str) -> None:
-        """Drop the collection that was to replace one of an earlier format."""
-        if self._backend.has_collection(entity_type + UPGRADED):
-            self._backend.drop_collection(entity_type + UPGRADED)
+        return self.create(name, info.store, info.embedding, info.dimension)
 
     def swap(self, entity_type: str, suffix: str = REBUILT) -> None:
         """Replace a type's collection with the one of that suffix; the next process completes an unfinished swap."""
@@ -187,11 +176,6 @@ class Collections:
         self._backend.rename_collection(replacement, entity_type)
         self._backend.load_collection(entity_type)
         self._infos.pop(entity_type, None)
-
-    def _load(self, entity_type: str, info: CollectionInfo | None) -> None:
-        if info:
-            self._backend.load_collection(entity_type)
-        self._verify(entity_type, info)
 
     def _exists(self, entity_type: str) -> bool:
         """Whether a type has a collection. Waits for a swap in another process; completes it if that process ended."""
@@ -206,50 +190,29 @@ class Collections:
             time.sleep(SWAP_POLL_SECONDS)
         return True
 
-    def _create(self, name: str, entity_type: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
-        """Create and load an empty collection; an incomplete one of that name is dropped first."""
-        if self._backend.has_collection(name):
-            self._backend.drop_collection(name)
-        info = CollectionInfo.new(entity_type, store, embedding, dimension, self._backend.capabilities)
-        columns = info.layout.columns(declared_type(entity_type), dimension, words=info.words is not None)
-        self._backend.create_collection(name, columns, info.as_text())
-        return info
-
     def _described(self, name: str) -> CollectionInfo:
         where = f"the collection {name} at {self._backend.location}"
         return CollectionInfo.parse(ms.type_of(name), self._backend.description(name), where)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def upsert(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
-        """Write the rows of whole entities to a type's collection; returns how many rows each has."""
-        return self._upsert(entity_type, chunked, vectors, info)
+    def upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
+        """Write the rows of whole entities to a collection, of a type or to replace a type's; returns how many rows each has."""
+        from lorekeeper.cache.milvus.words import stored_words
 
-    def upsert_rebuilt(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> None:
-        """The same for the collection that is to replace it."""
-        self._upsert(entity_type + REBUILT, chunked, vectors, info)
+        lengths, remaining = dict[Identity, int](), iter(vectors)
 
-    def upsert_upgraded(self, entity_type: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> None:
-        """The same for the collection that is to replace one of an earlier format."""
-        self._upsert(entity_type + UPGRADED, chunked, vectors, info)
+        def rows() -> Iterator[list[Row]]:
+            for entity, passages in chunked:
+                own = list(itertools.islice(remaining, len(passages)))
+                words = None if info.words is None else stored_words(entity)
+                written = info.layout.rows(entity, passages, own, words)
+                lengths[entity.identity] = len(written)
+                yield written
 
-    def _upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
-        lengths = dict[Identity, int]()
-
-        def counted() -> Iterator[list[Row]]:
-            for entity, rows in self._rows(chunked, vectors, info):
-                lengths[entity.identity] = len(rows)
-                yield rows
-
-        for rows in ms.groups(counted()):
-            self._backend.upsert(name, rows)
+        for group in ms.groups(rows()):
+            self._backend.upsert(name, group)
         return lengths
-
-    def _rows(self, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> Iterator[tuple[Entity, list[Row]]]:
-        remaining = iter(vectors)
-        for entity, passages in chunked:
-            entity_vectors = list(itertools.islice(remaining, len(passages)))
-            yield entity, info.layout.rows(entity, passages, entity_vectors, _words(entity) if info.words else None)
 
     def flush(self, entity_type: str) -> None:
         """Seal what was written: Milvus Lite searches unsealed rows 20 to 90 times slower."""
@@ -305,10 +268,6 @@ class Collections:
                         texts.append(Passage(row["section"], row["passage"], ""))
                         vectors.append(np.asarray(row["vector"], np.float32))
                 yield found
-
-    def count_rows(self, entity_type: str) -> int:
-        """Number of rows, which are all passages."""
-        return 0 if self.info(entity_type) is None else self._backend.count(entity_type)
 
     def count_passages(self, entity_type: str) -> int:
         """Number of passages."""
@@ -411,13 +370,6 @@ def _best_rows(rows: Iterable[Row]) -> list[list[Row]]:
     for row in rows:
         best.setdefault(ms.identity(row), []).append(row)
     return [own for _, own in sorted(best.items(), key=lambda item: (-item[1][0][ms.SCORE], item[0]))]
-
-
-def _words(entity: Entity) -> str:
-    """What a server ranks an entity by."""
-    from lorekeeper.cache.milvus.words import stored_words
-
-    return stored_words(entity)
 
 
 def _parts(keys: Sequence[str], number: int = GET_KEYS) -> Iterator[Sequence[str]]:

@@ -165,7 +165,7 @@ class Companion(PassageCatalogue):
 
     def has_vectors(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the file has the vectors of a collection of that description."""
-        return self._remembered("vectors", entity_type, lambda c: _made_with(c, entity_type)) == _mark(info)
+        return self._remembered("vectors", entity_type, lambda c: _recorded(c, "vectors", entity_type)) == _mark(info)
 
     def rank_semantic(
         self, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
@@ -173,7 +173,7 @@ class Companion(PassageCatalogue):
         """The entities whose best passage is nearest to a vector, exactly; None if these are another collection's vectors."""
 
         def rank(c: sqlite3.Connection) -> list[Ranked] | None:
-            current = _made_with(c, selection.entity_type) == _mark(info)
+            current = _recorded(c, "vectors", selection.entity_type) == _mark(info)
             return self.nearest(c, selection, vector, limit) if current else None
 
         return self._read(rank)
@@ -213,7 +213,7 @@ class Companion(PassageCatalogue):
 
     def sealed(self, entity_type: str) -> tuple[str, str] | None:
         """The description of a type's collection, and the state of its files, when both were compared with this file."""
-        return self._remembered("sealed", entity_type, lambda c: _sealed(c, entity_type))
+        return self._remembered("sealed", entity_type, lambda c: _recorded(c, "sealed", entity_type))
 
     def seal(self, states: Mapping[str, tuple[str, str]]) -> None:
         """Record the description and the state of the files of some types, by type."""
@@ -260,19 +260,10 @@ def _mark(info: CollectionInfo) -> tuple[str, str]:
     return info.store, info.embedding
 
 
-def _made_with(c: sqlite3.Connection, entity_type: str) -> tuple[str, str] | None:
-    """The `_mark` of the vectors of a type; None if it has not all of them."""
-    row: tuple[str, str] | None = c.execute(
-        "SELECT store, embedding FROM vectors WHERE type = ?", (entity_type,)
-    ).fetchone()
-    return row
-
-
-def _sealed(c: sqlite3.Connection, entity_type: str) -> tuple[str, str] | None:
-    row: tuple[str, str] | None = c.execute(
-        "SELECT description, files FROM sealed WHERE type = ?", (entity_type,)
-    ).fetchone()
-    return row
+def _recorded(c: sqlite3.Connection, table: str, entity_type: str) -> tuple[str, str] | None:
+    """What a table of `_MARKS` has for a type: the `_mark` of its vectors, if all are there, or its seal."""
+    row: tuple[str, str, str] | None = c.execute(f"SELECT * FROM {table} WHERE type = ?", (entity_type,)).fetchone()
+    return row and row[1:]
 
 
 def _insert(

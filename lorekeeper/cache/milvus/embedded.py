@@ -1,4 +1,4 @@
-"""The store of an embedded library: Milvus Lite in a folder, and its companion in a SQLite file beside it. Blocking.
+"""The store of an embedded library: Milvus Lite in a folder, and its companion in an SQLite file next to it. Blocking.
 
 The collections are the library. Reads are answered by the companion: filters, keywords and entities, and searches by meaning
 from its copy of the vectors, which take a twentieth of Milvus Lite's time. If it has no current copy, Milvus Lite searches, with
@@ -12,26 +12,27 @@ when it was compared last: such a type is sealed, and Milvus Lite opens it only 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.metadata
 import itertools
 import logging
 import shutil
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, OlderLibraryError, reported
+from lorekeeper.cache.milvus import ready
 from lorekeeper.cache.milvus.backend import Known, damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.expressions import RECORDS
-from lorekeeper.cache.milvus.files import files_state
-from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, UPGRADED
+from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, RECORDS, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
@@ -65,6 +66,11 @@ _OPEN = {
 }
 """What Milvus Lite does, by the role of this process."""
 
+R = TypeVar("R")
+
+COLLECTIONS = "collections"
+"""Folder that has one of each collection. Where another version of Milvus Lite has another one, no state is known."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -89,12 +95,13 @@ class EmbeddedStore(MilvusStore):
         self, path: Path, companion_path: Path, normalized: Normalized, types: Sequence[str] | None = None
     ) -> None:
         self.path = path
-        self.embedded = EmbeddedBackend(path, Known(self._is_unchanged, self._known_rows, self._settle_later))
+        companion = Companion(companion_path, types)
+        known = Known(lambda name: self._sealed(name) is not None, partial(_noted, companion.rows), self._settle_later)
+        self.embedded = EmbeddedBackend(path, known)
         collections = Collections(self.embedded, self.verify, self._sealed)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         self._copy_after: dict[str, float] = {}
         self._settling: threading.Timer | None = None
-        companion = Companion(companion_path, types)
         super().__init__(self.embedded, collections, companion, normalized)
 
     # --- beginning -------------------------------------------------------------------------------------------------
@@ -103,10 +110,8 @@ class EmbeddedStore(MilvusStore):
         return not self.path.exists() and not self.companion.path.exists()
 
     def unpack(self, archive: ZipFile) -> bool:
-        from lorekeeper.cache.milvus.ready import unpack
-
         with self.closed_lock():
-            return self.is_new() and self.embedded.create(lambda: unpack(archive, self.path))
+            return self.is_new() and self.embedded.create(lambda: ready.unpack(archive, self.path))
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -145,13 +150,14 @@ class EmbeddedStore(MilvusStore):
         try:
             super()._upgrade_collection(entity_type)
         except CacheError:
-            self.collections.drop_upgraded(entity_type)  # which gives back the space that it took
+            if self.backend.has_collection(entity_type + UPGRADED):
+                self.backend.drop_collection(entity_type + UPGRADED)  # which gives back the space that it took
             raise
         self._note_rows(entity_type)
 
     def _note_rows(self, entity_type: str) -> None:
         """Note how many rows there are: to compare that on opening takes a hundredth of the time of counting entities."""
-        self.companion.note_rows(entity_type, self.collections.count_rows(entity_type))
+        self.companion.note_rows(entity_type, self.backend.count(entity_type))
 
     def _require_space(self) -> None:
         """CacheError if the disk is nearly full."""
@@ -220,11 +226,13 @@ class EmbeddedStore(MilvusStore):
 
     def statistics(self) -> Statistics:
         kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
+        infos = {entity_type: self._info(entity_type) for entity_type in self.types}
+        missing = [t for t, info in infos.items() if info is not None and not self.companion.has_vectors(t, info)]
         details = {
             "role": self.embedded.role,
             "keyword index": str(self.companion.path),
             "Milvus Lite": f"{importlib.metadata.version('milvus-lite')}, {_OPEN[self.embedded.role]}",
-            "vectors": self._state_of_vectors(),
+            "vectors": f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current",
         }
         server = read_server(self.path)
         if server:
@@ -281,31 +289,12 @@ class EmbeddedStore(MilvusStore):
         for entity in self._each(entity_type, identities):
             yield Copy(entity, *found[entity.identity])
 
-    def _state_of_vectors(self) -> str:
-        """Whether searches by meaning read the companion's vectors, for people."""
-        infos = {entity_type: self._info(entity_type) for entity_type in self.types}
-        missing = [t for t, info in infos.items() if info is not None and not self.companion.has_vectors(t, info)]
-        return f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current"
-
     # --- the state of Milvus Lite's files --------------------------------------------------------------------------
-
-    def _is_unchanged(self, entity_type: str) -> bool:
-        """Whether the files of a type are those that were left when the two copies were compared."""
-        return self._sealed(entity_type) is not None
-
-    def _known_rows(self, entity_type: str) -> int | None:
-        try:
-            return self.companion.rows(entity_type)
-        except OlderLibraryError:
-            return None
 
     def _sealed(self, entity_type: str) -> Seal | None:
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
-        try:
-            seal = self.companion.sealed(entity_type)
-        except OlderLibraryError:  # it is examined before it is used
-            return None
+        seal = _noted(self.companion.sealed, entity_type)
         if seal is None or seal[1] != files_state(self.path, entity_type):
             return None
         where = f"the collection {entity_type} at {self.path}"
@@ -314,7 +303,7 @@ class EmbeddedStore(MilvusStore):
     def _settle(self) -> None:
         """Compare the types that were opened here, close Milvus Lite, and seal the types that agree.
 
-        Nothing happens if somebody is writing: it is tried again later, or the next process compares them.
+        Nothing happens while another process writes: it is tried again later, or the next process compares them.
         """
         if self._settling:
             self._settling.cancel()
@@ -322,21 +311,16 @@ class EmbeddedStore(MilvusStore):
             return
         self._settle_later()
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
-            opened = self.collections.opened()
-            sound = {
-                t: info.as_text() for t, info in opened.items() if self._agrees(t, info) and not self._has_leftover(t)
-            }
-            absent = {t: "" for t in self.types if t not in opened and self._is_absent(t)}
+            sealed = {t: info.as_text() for t, info in self.collections.opened().items() if self._agrees(t, info)}
+            for entity_type in self.types:  # of which nothing was ever stored, as both copies say
+                if self.companion.state(entity_type)[0] is None and not self.backend.has_collection(entity_type):
+                    sealed[entity_type] = ""
             self.backend.close()
             if self._settling:
                 self._settling.cancel()
-            states = {t: (text, files_state(self.path, t)) for t, text in (sound | absent).items()}
-            self.companion.seal({t: (text, state) for t, (text, state) in states.items() if state})
+            states = {entity_type: files_state(self.path, entity_type) for entity_type in sealed}
+            self.companion.seal({t: (sealed[t], state) for t, state in states.items() if state})
             self.collections.forget()
-
-    def _has_leftover(self, entity_type: str) -> bool:
-        """Whether there is a collection that was to replace a type's, which the next opening finishes or removes."""
-        return any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
 
     def _settle_later(self) -> None:
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
@@ -346,14 +330,11 @@ class EmbeddedStore(MilvusStore):
         self._settling.daemon = True
         self._settling.start()
 
-    def _is_absent(self, entity_type: str) -> bool:
-        """Whether nothing of a type was ever stored, as both copies say."""
-        return self.companion.state(entity_type)[0] is None and not self.backend.has_collection(entity_type)
-
     def _agrees(self, entity_type: str, info: CollectionInfo) -> bool:
-        """Whether the companion has all that a collection has."""
+        """Whether the companion has all that a collection has, and the next opening finishes and removes nothing."""
         finished = self.companion.state(entity_type) == (info.store, True)
-        return finished and self._difference(entity_type, info) is None
+        leftover = any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
+        return finished and not leftover and self._difference(entity_type, info) is None
 
     # --- the two copies --------------------------------------------------------------------------------------------
 
@@ -390,3 +371,34 @@ class EmbeddedStore(MilvusStore):
         super().sync_companion(entity_type, stale)
         if not finished:
             self.verify(entity_type, self.collections.info(entity_type))
+
+
+def _noted(read: Callable[[str], R | None], entity_type: str) -> R | None:
+    """What a companion has noted of a type; None if its format is too old: it is examined before it is used."""
+    try:
+        return read(entity_type)
+    except OlderLibraryError:
+        return None
+
+
+def files_state(library: Path, name: str) -> str | None:
+    """A text that changes with the name, size or time of any file of a collection, or of one that is to replace it.
+
+    Built indexes do not count. None if it cannot be determined.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    try:
+        for file in _files(library / COLLECTIONS, name):
+            state = file.stat()
+            line = f"{file.relative_to(library)}|{state.st_size}|{state.st_mtime_ns}\n"
+            digest.update(line.encode(errors="surrogateescape"))
+    except OSError:  # there is no such folder, or a file was removed meanwhile
+        return None
+    return digest.hexdigest()
+
+
+def _files(folder: Path, name: str) -> Iterator[Path]:
+    """The files of a collection, and of those that are to replace it, in order."""
+    for collection in sorted(folder.iterdir()):
+        if collection.name.partition("__")[0] == name:
+            yield from (f for f in sorted(collection.rglob("*")) if f.is_file() and f.parent.name != ready.INDEXES)

@@ -14,15 +14,27 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lorekeeper.cache.milvus.backend import Backend
-from lorekeeper.cache.milvus.quiet import quiet_loggers, store_open
-from lorekeeper.cache.milvus.schema import HELD, INDEX, PROPERTY, SEARCH_PARAMS, Column, ColumnType, Row
+import numpy as np
+
+from lorekeeper.cache.milvus.backend import Backend, Known, Operation, perform
+from lorekeeper.cache.milvus.schema import (
+    HELD,
+    INDEX,
+    PROPERTY,
+    REBUILT,
+    SEARCH_PARAMS,
+    UPGRADED,
+    Column,
+    ColumnType,
+    Row,
+    type_of,
+)
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 from lorekeeper.system import is_own_process
@@ -34,11 +46,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+ROWS_PER_CALL = 128
+"""Most rows that are rewritten at once when collections are recovered."""
+
+LOGGERS = ("milvus_lite", "faiss")
+"""What Milvus Lite and FAISS log is not shown: errors reach the caller as exceptions, and stderr is the user's."""
+
 EARLIER_COPIES = (".rows", ".vectors")
 """Suffixes of files that LoreKeeper wrote into the folders of Milvus Lite until version 0.1.0, along with indexes of its own."""
 
 _importing = threading.Lock()
 """Two threads that begin to import a circle of modules at once may each see the other's half-initialised ones."""
+
+_counting = threading.Lock()
+_silence = ExitStack()
+_open_stores = 0
 
 
 class StoreTakenError(MilvusConnectionError):
@@ -63,7 +87,7 @@ class Engine(Backend):
         are in a file, its readers miss them."""
         self._without_index = set[str]()
         with ExitStack() as opened:
-            opened.enter_context(store_open())
+            opened.enter_context(_store_open())
             self._database = _open(path)
             opened.callback(self._database.close)
             self._remove_earlier_copies(path)
@@ -198,6 +222,81 @@ class Engine(Backend):
                 file.unlink(missing_ok=True)
 
 
+class RecoveredEngine(Backend):
+    """An engine whose collections are recovered and loaded when they are first used, each under a lock of its own.
+
+    A collection that cannot be read is left alone: the call that needs it fails.
+
+    Args:
+        engine: the store that this process owns; no other process can write to it meanwhile.
+        known: what is known of the collections before they are opened.
+    """
+
+    def __init__(self, engine: Engine, known: Known) -> None:
+        self._engine = engine
+        self._known = known
+        self._recovering = defaultdict[str, threading.Lock](threading.Lock)
+        self._recovered: set[str] = set()
+
+    def call(self, operation: Operation[T], *arguments: object) -> T:
+        """Perform an operation, once the type of the collection that it is about is recovered."""
+        if arguments:
+            self._recover(type_of(str(arguments[0])))
+        return perform(self._engine, operation, arguments)
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def _recover(self, entity_type: str) -> None:
+        if entity_type in self._recovered:
+            return
+        with self._recovering[entity_type]:
+            if entity_type not in self._recovered:
+                try:
+                    self._finish_swap(entity_type)
+                    if self._engine.has_collection(entity_type):
+                        self._open(entity_type)
+                except Exception as error:  # the engine's errors have no common base
+                    logger.info("%s cannot be opened: %s", entity_type, error)
+                self._recovered.add(entity_type)
+
+    def _finish_swap(self, entity_type: str) -> None:
+        """Finish or undo an interrupted rebuild; an interrupted upgrade continues from the rows that are copied."""
+        for suffix in (REBUILT, UPGRADED):
+            replacement = entity_type + suffix
+            if self._engine.has_collection(replacement):
+                if not self._engine.has_collection(entity_type):
+                    self._engine.rename_collection(replacement, entity_type)
+                elif suffix == REBUILT:
+                    self._engine.drop_collection(replacement)
+
+    def _open(self, entity_type: str) -> None:
+        """Load a collection; if the last process did not close it, flush what that has left."""
+        unchanged, rows = self._known.unchanged(entity_type), self._known.rows(entity_type)
+        self._engine.load_collection(entity_type)
+        if not unchanged:
+            self._engine.flush(entity_type)
+            if rows != self._engine.count(entity_type):
+                self._remove_duplicates(entity_type)
+
+    def _remove_duplicates(self, entity_type: str) -> None:
+        """Rewrite rows that are stored twice, which replaces both.
+
+        Milvus Lite reads its log again if the last process was killed between the end of a flush and the end of its log. It
+        recognizes rows that it has already by their number, but not if a compaction has moved them to another file meanwhile.
+        """
+        keys = Counter(row["pk"] for row in self._engine.query(entity_type, "", ["pk"]))
+        duplicates = [key for key, number in keys.items() if number > 1]
+        fields = self._engine.columns(entity_type)
+        for start in range(0, len(duplicates), ROWS_PER_CALL):
+            rows = self._engine.get(entity_type, duplicates[start : start + ROWS_PER_CALL], fields)
+            latest = {row["pk"]: {**row, "vector": np.asarray(row["vector"], dtype=np.float32)} for row in rows}
+            self._engine.upsert(entity_type, list(latest.values()))
+        if duplicates:
+            logger.info("%d rows of %s were stored twice", len(duplicates), entity_type)
+            self._engine.flush(entity_type)
+
+
 def _declare_index(collection: Collection) -> None:
     """Declare the index of the vectors, which is built when the collection is loaded.
 
@@ -219,7 +318,7 @@ def _open(path: Path) -> MilvusLite:
     if is_own_process():
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        with _importing, quiet_loggers():  # FAISS logs which of its variants it loads
+        with _importing, _silenced():  # FAISS logs which of its variants it loads
             from milvus_lite import DataDirLockedError, MilvusLite
     except (ImportError, AttributeError) as error:
         raise _unusable(error) from error
@@ -269,3 +368,33 @@ def _field(column: Column) -> FieldSchema:
         case ColumnType.VECTOR:
             field.dim = column.size
     return field
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Silence the loggers of the engine."""
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    for name in levels:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+@contextmanager
+def _store_open() -> Iterator[None]:
+    """Silence them while a store is open; the last one to close restores them."""
+    global _open_stores
+    with _counting:
+        if not _open_stores:
+            _silence.enter_context(_silenced())
+        _open_stores += 1
+    try:
+        yield
+    finally:
+        with _counting:
+            _open_stores -= 1
+            if not _open_stores:
+                _silence.close()

@@ -12,14 +12,21 @@ import time
 from collections.abc import Sequence
 
 from lorekeeper.cache.milvus import schema as ms
-from lorekeeper.cache.milvus.expressions import (
+from lorekeeper.cache.milvus.schema import (
+    ABSENT,
     NOTHING,
+    WORDS,
+    WORDS_BYTES,
+    WORDS_RANKED,
+    Column,
+    ColumnType,
+    Get,
     Names,
+    Row,
     condition_expression,
     joined_expression,
     negated_expression,
 )
-from lorekeeper.cache.milvus.schema import ABSENT, WORDS, WORDS_BYTES, WORDS_RANKED, Column, ColumnType, Get, Row
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Collection, Entity, Field, FieldType
@@ -48,30 +55,17 @@ _KEY_BYTES = 8192
 _TEXT_BYTES = 65_535
 _ITEM_BYTES = 2_048
 _FIELDS = ["document", "slug", "hash", "pieces", "record"]
-_TYPES = {
-    FieldType.TEXT: ColumnType.TEXT,
-    FieldType.INTEGER: ColumnType.INTEGER,
-    FieldType.DECIMAL: ColumnType.INTEGER,
-    FieldType.FLAG: ColumnType.INTEGER,
-    FieldType.TEXTS: ColumnType.TEXTS,
-    FieldType.DATE: ColumnType.INTEGER,
-}
+_TYPES = ms.FIELD_TYPES | {FieldType.FLAG: ColumnType.INTEGER}
 _ABSENT: dict[FieldType, str | int | list[str]] = {
+    **dict.fromkeys(FieldType, ABSENT),
     FieldType.TEXT: "",
-    FieldType.INTEGER: ABSENT,
-    FieldType.DECIMAL: ABSENT,
     FieldType.FLAG: NO_FLAG,
     FieldType.TEXTS: [],
-    FieldType.DATE: ABSENT,
 }
-
-
-_KNOWN = {
+_KNOWN = dict.fromkeys(FieldType, f"{{}} >= {ABSENT + 1}") | {
     FieldType.TEXT: '{} != ""',
-    FieldType.INTEGER: f"{{}} >= {ABSENT + 1}",
-    FieldType.DECIMAL: f"{{}} >= {ABSENT + 1}",
     FieldType.FLAG: f"{{}} >= {NO_FLAG + 1}",
-    FieldType.DATE: f"{{}} >= {ABSENT + 1}",
+    FieldType.TEXTS: "",
 }
 """Expressions for columns of single values whose value is known."""
 
@@ -175,7 +169,7 @@ def _condition_expression(condition: Condition) -> str:
     name = condition.field.name
     if condition.negate and condition.field.type is FieldType.TEXTS:
         return negated_expression(condition)
-    known = _KNOWN.get(condition.field.type, "").format(name)
+    known = _KNOWN[condition.field.type].format(name)
     if condition.negate and condition.op == "any":
         return f"({known} and {negated_expression(condition)})"
     if condition.op in ("max", "below", "outside"):

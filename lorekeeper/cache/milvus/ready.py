@@ -13,11 +13,13 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
-from lorekeeper.cache.milvus.files import INDEXES
 from lorekeeper.system import keep_private
 
 NAME = "library"
 """Name of the folder in an archive; the names of the files beside it begin with it."""
+
+INDEXES = "indexes"
+"""Folders of what Milvus Lite builds of the other files when a program loads a collection: LoreKeeper never reads them."""
 
 REBUILT = {INDEXES, "LOCK"}
 """Folders and files that Milvus Lite makes again when it opens a library."""

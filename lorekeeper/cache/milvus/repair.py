@@ -15,10 +15,9 @@ from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.milvus.schema import REBUILT
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.repair import REPAIRED, Salvage, differences, merged, nothing_readable
+from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, differences, merged, nothing_readable
 from lorekeeper.cache.sqlite.file import remove_database, rename_database
 from lorekeeper.cache.sqlite.repair import readable, sound_entities
-from lorekeeper.cache.store import Store
 from lorekeeper.embedding.protocol import is_unit
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
@@ -29,7 +28,7 @@ KEYS = 1024
 """Entities read in one go."""
 
 
-class RemoteRepair:
+class RemoteRepair(RepairBackend):
     """A library on a server, which can only be examined; `lorekeeper.cache.repair.RepairBackend` says what its methods do.
 
     Args:
@@ -53,25 +52,14 @@ class RemoteRepair:
         return [sentence for name in COLLECTIONS for sentence in finished_writes(self._store, name)]
 
     def exclusive(self) -> contextlib.AbstractContextManager[None]:
-        raise self._refusal()
-
-    def salvage(self) -> Salvage:
-        raise self._refusal()
-
-    def new_store(self) -> Store:
-        raise self._refusal()
-
-    def promote(self, _suffix: str) -> Path:
-        raise self._refusal()
-
-    def _refusal(self) -> CacheError:
-        return CacheError(
+        """CacheError."""
+        raise CacheError(
             f"the library is on the server {self._store.server.location}, which maintains its own data; repair is for "
             "libraries on this machine"
         )
 
 
-class EmbeddedRepair:
+class EmbeddedRepair(RepairBackend):
     """A library on this machine; `lorekeeper.cache.repair.RepairBackend` says what its methods do.
 
     Args:

@@ -1,4 +1,4 @@
-"""The Milvus side of the declarations: collection schemas, and entities as rows. Their filters are in `expressions`.
+"""The Milvus side of the declarations: collection schemas, and entities as rows, and filters as expressions.
 
 One row is one passage with its vector. Row 0 of an entity is its entity record, which holds the whole entity; all rows hold
 its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
@@ -14,18 +14,17 @@ import binascii
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypedDict, cast
 from urllib.parse import quote
 
-from lorekeeper.cache.milvus.expressions import Names, condition_expression, joined_expression
 from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked
 from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import MAX_KEY_LENGTH, MAX_TEXT_LENGTH, Collection, Entity, FieldType
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Selection, stored
+from lorekeeper.filters import COMPARISONS, Condition, Selection, stored
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.text.passages import Passage
 
@@ -34,6 +33,20 @@ Row = dict[str, Any]
 
 Get = Callable[[Sequence[str], Sequence[str]], list[Row]]
 """Reads rows, given their primary keys and the fields to read."""
+
+Names = Mapping[str, Sequence[str]]
+"""The folded names that contain a text, by that text."""
+
+RECORDS = "part == 0"
+"""Expression for the rows that are entity records, one of every entity."""
+
+NOTHING = "part < 0"
+"""Expression for no row."""
+
+ANYTHING = "part >= 0"
+"""Expression for all rows."""
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 FORMAT = 3
 """Version of the layout of the rows, kept with each collection; see `lorekeeper.cache.formats`."""
@@ -190,7 +203,7 @@ class Column(NamedTuple):
     many: int = 0
 
 
-_FIELD_TYPES = {
+FIELD_TYPES = {
     FieldType.TEXT: ColumnType.TEXT,
     FieldType.INTEGER: ColumnType.INTEGER,
     FieldType.DECIMAL: ColumnType.INTEGER,
@@ -214,7 +227,7 @@ def columns(collection: Collection, dimension: int, *, words: bool = False) -> l
         Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
         Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
         Column("record", ColumnType.TEXT, _RECORD_BYTES, nullable=True),
-        *(Column(f.name, _FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=f.most) for f in collection.fields),
+        *(Column(f.name, FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=f.most) for f in collection.fields),
         Column("vector", ColumnType.VECTOR, dimension),
         *(words_columns if words else []),
     ]
@@ -292,11 +305,6 @@ def identity(row: Row) -> Identity:
     return row["document"], row["slug"]
 
 
-def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
-    """A Milvus filter expression; "" if everything matches. See `Layout.expression`."""
-    return joined_expression(selection, condition_expression, records=records, names=names)
-
-
 def ranked(entity_type: str, row: Row, others: Iterable[Row] = (), near: tuple[tuple[str, float], ...] = ()) -> Ranked:
     """A row of `scored` as an entry of a ranking, with its `Ranked.near`.
 
@@ -344,3 +352,75 @@ def _bytes(value: object) -> int:
     if isinstance(value, list):
         return sum(map(_bytes, value))
     return int(getattr(value, "nbytes", 8))
+
+
+# --- filters ---------------------------------------------------------------------------------------------------------
+
+
+def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
+    """A Milvus filter expression; "" if everything matches. See `Layout.expression`."""
+    return joined_expression(selection, condition_expression, records=records, names=names)
+
+
+def joined_expression(
+    selection: Selection, render: Callable[[Condition], str], *, records: bool, names: Names | None
+) -> str:
+    """The expression of a selection whose conditions are rendered one by one."""
+    parts = [RECORDS] if records else []
+    for condition in selection.conditions:
+        if condition.op == "name" and names is not None:
+            parts.append(_among(names[str(condition.values[0])], condition.negate))
+        else:
+            parts.append(render(condition))
+    if selection.documents is not None:
+        parts.append(f"document in {quoted(list(selection.documents))}")
+    return " and ".join(parts)
+
+
+def _among(names: Sequence[str], negate: bool) -> str:
+    """The expression for folded names that are among some, or are not."""
+    if not names:
+        return ANYTHING if negate else NOTHING
+    return f"name_folded {'not in' if negate else 'in'} {quoted(list(names))}"
+
+
+def quoted(value: object) -> str:
+    """A value, or a list of them, as a Milvus literal. Milvus Lite reads only the JSON escapes that are used here."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
+    return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
+
+
+def condition_expression(condition: Condition) -> str:
+    """One condition as an expression."""
+    name, values = condition.field.name, list(condition.values)
+    if condition.negate and condition.field.type is FieldType.TEXTS:
+        return f"({name} is null or {negated_expression(condition)})"
+    if condition.negate and condition.op == "any":
+        return f"({name} is not null and {negated_expression(condition)})"
+    if condition.op in COMPARISONS:
+        return f"{name} {COMPARISONS[condition.op]} {quoted(values[0])}"
+    if condition.op == "outside":
+        return f"({name} < {quoted(values[0])} or {name} > {quoted(values[1])})"
+    if condition.op == "name":
+        like = f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
+        return f"not ({like})" if condition.negate else like
+    if not values:
+        return NOTHING
+    if condition.field.type is FieldType.TEXTS:
+        return f"array_contains_any({name}, {quoted(values)})"
+    if condition.field.type is FieldType.FLAG:
+        return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
+    return f"{name} in {quoted(values)}"
+
+
+def negated_expression(condition: Condition) -> str:
+    """The expression of a negated condition for values that are known."""
+    name, values = condition.field.name, quoted(list(condition.values))
+    if condition.field.type is FieldType.TEXTS:
+        return f"not array_contains_any({name}, {values})"
+    return f"{name} not in {values}"
+
+
+def _like(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -47,7 +47,7 @@ INDEX = ("vector", {"index_type": "FLAT", "metric_type": "COSINE", "params": {}}
 them, and hardly any under a filter, unless the index of the collection is FLAT, which is exact."""
 
 SEARCH_PARAMS: dict[str, object] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
-"""How to search it; ``nprobe`` is for collections that another program has indexed anew."""
+"""How to search it; ``nprobe`` is for collections that another program has indexed again."""
 
 WORDS_PARAMS = {"metric_type": WORDS_INDEX[1]["metric_type"]}
 """How to search words."""

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
-from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.milvus.schema import Row, described
 from lorekeeper.cache.milvus.sharing.discovery import serving_process
 from lorekeeper.cache.milvus.takeover import EmbeddedBackend
-from lorekeeper.cache.vectors import pack_vector, vector_key
-from lorekeeper.entities import Entity, declared_type
+from lorekeeper.cache.vectors import pack_vector, passage_keys
+from lorekeeper.entities import declared_type
 from lorekeeper.errors import CacheError, ImportFileError
-from lorekeeper.text.passages import CHUNKER, passages
-from lorekeeper.text.phrases import hint_text
-
-BATCH = 128
-"""Entities whose vectors are read at a time."""
+from lorekeeper.text.passages import CHUNKER
 
 _TYPES = "collections"
 """The folder of a Milvus Lite database that has a folder for each of its collections."""
@@ -46,12 +39,12 @@ def library_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
         try:
             collections = Collections(backend)
             for name in backend.list_collections():
-                yield from _type_vectors(backend, collections, name)
+                yield from _type_vectors(collections, name)
         finally:
             backend.close()
 
 
-def _type_vectors(backend: EmbeddedBackend, collections: Collections, name: str) -> Iterator[list[tuple[bytes, bytes]]]:
+def _type_vectors(collections: Collections, name: str) -> Iterator[list[tuple[bytes, bytes]]]:
     try:
         declared_type(name)
         info = collections.info(name)
@@ -59,32 +52,15 @@ def _type_vectors(backend: EmbeddedBackend, collections: Collections, name: str)
         return
     if info is None or not info.embedding.endswith(f" {CHUNKER}"):
         return
-    model, identities = info.embedding.removesuffix(f" {CHUNKER}"), collections.identities(name)
-    for start in range(0, len(identities), BATCH):
-        entities = collections.load(name, identities[start : start + BATCH])
-        keys = {pk: key for entity in entities for pk, key in _keys(entity, model)}
-        rows = [
-            row
-            for part in _parts(list(keys))
-            for row in backend.get(name, part, ["pk", "hash", "document", "slug", "vector"])
-        ]
-        current = {entity.identity: entity.content_hash for entity in entities}
-        sound = [row for row in rows if row["hash"] == current.get(ms.identity(row))]
-        yield [(keys[row["pk"]], _packed(keys[row["pk"]], row)) for row in sound]
-
-
-def _keys(entity: Entity, model: str) -> Iterator[tuple[str, bytes]]:
-    """The primary key of each passage of an entity, and the `vector_key` of its text."""
-    for part, passage in enumerate(passages(entity, hint=hint_text(entity))):
-        yield ms.primary_key(*entity.identity, part), vector_key(model, passage.embedded)
-
-
-def _packed(key: bytes, row: Row) -> bytes:
-    return pack_vector(key, np.asarray(row["vector"], dtype=np.float32))
-
-
-def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[start : start + ms.UPSERT_ROWS] for start in range(0, len(keys), ms.UPSERT_ROWS))
+    model = info.embedding.removesuffix(f" {CHUNKER}")
+    for batch in collections.passages(name, collections.identities(name)):
+        found: list[tuple[bytes, bytes]] = []
+        for entity in collections.load(name, list(batch)):
+            keys = list(passage_keys(model, [entity]))
+            _, vectors = batch[entity.identity]
+            if len(keys) == len(vectors):
+                found += [(key, pack_vector(key, vector)) for key, vector in zip(keys, vectors, strict=True)]
+        yield found
 
 
 class ForeignDatabase:

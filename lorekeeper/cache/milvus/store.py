@@ -6,19 +6,20 @@ words. A write is recorded there before it begins, so that the next one can fini
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, OlderLibraryError, Upgrade
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.schema import REBUILT
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
-from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity, Value
 from lorekeeper.errors import CacheError
@@ -43,7 +44,7 @@ class _Remembered:
         self._known.pop(entity_type, None)
 
 
-class MilvusStore:
+class MilvusStore(Store):
     """One library in Milvus; its methods are documented in `lorekeeper.cache.store.Store`.
 
     Args:
@@ -52,8 +53,6 @@ class MilvusStore:
         companion: on this machine.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
-
-    marks_all_writes = True
 
     ONLY_WRITER = False
     """Whether the write lock of this machine keeps all writers out; a server has others."""
@@ -81,9 +80,6 @@ class MilvusStore:
         with self._lock.hold(wait):
             yield
 
-    def closed_lock(self) -> AbstractContextManager[None]:
-        return self._lock.hold()
-
     def upgrade(self) -> None:
         self.backend.open()
         for upgrade in (self._companion_upgrade, *self._upgrades.values()):
@@ -92,14 +88,6 @@ class MilvusStore:
     def embedding_of(self, entity_type: str) -> str | None:
         info = self._info(entity_type)
         return info.embedding if info else None
-
-    # --- beginning -------------------------------------------------------------------------------------------------
-
-    def is_new(self) -> bool:
-        return False
-
-    def unpack(self, _archive: ZipFile) -> bool:
-        return False
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -139,12 +127,11 @@ class MilvusStore:
             return False
         if not self.collections.is_current(entity_type):
             raise self._upgrades[entity_type].refusal()
-        rebuilt = self.collections.create_rebuilt(entity_type, info.store, embedding, dimension)
-        self._rebuilding[entity_type] = rebuilt
+        self._rebuilding[entity_type] = self.collections.create(entity_type + REBUILT, info.store, embedding, dimension)
         return True
 
     def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
-        self.collections.upsert_rebuilt(entity_type, chunked, vectors, self._rebuilding[entity_type])
+        self.collections.upsert(entity_type + REBUILT, chunked, vectors, self._rebuilding[entity_type])
 
     def end_rebuild(self, entity_type: str) -> None:
         self.collections.swap(entity_type)
@@ -155,7 +142,7 @@ class MilvusStore:
         if info is None:
             for other in self.types:
                 require_model(self.embedding_of(other), embedding)
-            info = self.collections.create(entity_type, embedding, vectors.shape[1])
+            info = self.collections.create(entity_type, uuid.uuid4().hex, embedding, vectors.shape[1])
             self.companion.rebuild(entity_type, info.store, list)
         require_model(info.embedding, embedding)
         require_dimension(info.dimension, vectors)
@@ -169,10 +156,6 @@ class MilvusStore:
             self.collections.delete_entities(entity_type, identities)
             self.companion.replace(entity_type, identities)
         return len(identities)
-
-    def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
-        """Nothing: what was embedded for a library in Milvus is in the embedding cache beside it."""
-        return iter(())
 
     # --- reading ---------------------------------------------------------------------------------------------------
 

@@ -174,8 +174,7 @@ class EmbeddedBackend(LazyBackend):
                 return Client(self.path)
             except MilvusConnectionError as error:
                 refused = error
-            from lorekeeper.cache.milvus.lite import Engine, StoreTakenError
-            from lorekeeper.cache.milvus.recovery import RecoveredEngine
+            from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine, StoreTakenError
 
             try:
                 return RecoveredEngine(Engine(self.path), self._known)

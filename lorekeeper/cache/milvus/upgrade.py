@@ -7,7 +7,7 @@ collection meanwhile, so the two are compared until nothing differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from lorekeeper.cache.milvus import schema as ms
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.expressions import RECORDS
+from lorekeeper.cache.milvus.schema import RECORDS
 from lorekeeper.cache.protocol import Identity, Progress
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
@@ -72,32 +72,34 @@ class CollectionUpgrade:
         target = self._collections.create_upgraded(self._type, source)
         total = self._backend.count(self._type, RECORDS)
         with reported(f"{self._type} of the library {self._backend.location}", total) as progress:
-            for _ in range(COMPARISONS):
-                if not self._copy_differences(source, target, progress) or self._alone:
+            for number in range(COMPARISONS):
+                if not self._copy_differences(source, target, None if number else progress) or self._alone:
                     self._collections.swap(self._type, ms.UPGRADED)
                     return
-                progress = _ignored
         raise CacheError(
             f"{self._type} in {self._backend.location} must be upgraded, but other machines keep writing to them; stop those "
             "writers and try again"
         )
 
-    def _copy_differences(self, source: CollectionInfo, target: CollectionInfo, progress: Progress) -> bool:
+    def _copy_differences(self, source: CollectionInfo, target: CollectionInfo, progress: Progress | None) -> bool:
         """Bring the copy up to date with the collection; False if it was already."""
         originals = self._entity_rows(self._type, source)
         copies = self._entity_rows(self._copy, target)
         stale = [key for identity in copies.keys() - originals.keys() for key in copies[identity].keys]
-        self._delete_copies(stale)
+        if stale:
+            self._backend.delete(self._copy, stale)
         differing = bool(stale)
         identities = sorted(originals)
         for start in range(0, len(identities), ENTITIES):
             part = identities[start : start + ENTITIES]
             loaded = self._collections.load(self._type, part)
             entities = [upgraded(entity, source.fields, self._normalized) for entity in loaded]
-            changed = [e for e in entities if not _is_copied(e, originals[e.identity], copies.get(e.identity))]
+            wanted = {e.identity: _EntityRows(e.content_hash, originals[e.identity].keys) for e in entities}
+            changed = [e for e in entities if copies.get(e.identity) != wanted[e.identity]]
             self._write(changed, originals, target)
             differing = differing or bool(changed)
-            progress(len(part))
+            if progress:
+                progress(len(part))
         self._backend.flush(self._copy)
         return differing
 
@@ -112,7 +114,7 @@ class CollectionUpgrade:
             for e in entities
         ]
         vectors = np.array([rows[key]["vector"] for key in keys], dtype=np.float32)
-        self._collections.upsert_upgraded(self._type, chunked, vectors, target)
+        self._collections.upsert(self._copy, chunked, vectors, target)
 
     def _entity_rows(self, name: str, info: CollectionInfo) -> dict[Identity, _EntityRows]:
         """The rows of every entity in a collection, without passages that an interrupted write left behind."""
@@ -123,15 +125,3 @@ class CollectionUpgrade:
             if entity and entity.content_hash == row["hash"]:
                 entity.keys.append(row["pk"])
         return entities
-
-    def _delete_copies(self, keys: Iterable[str]) -> None:
-        if keys := list(keys):
-            self._backend.delete(self._copy, keys)
-
-
-def _is_copied(entity: Entity, original: _EntityRows, copy: _EntityRows | None) -> bool:
-    return copy is not None and (copy.content_hash, copy.keys) == (entity.content_hash, original.keys)
-
-
-def _ignored(_done: int) -> None:
-    """For comparisons after the first one, whose progress was shown."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import DimensionOf
     from lorekeeper.cache.formats import Normalized
-    from lorekeeper.cache.glance import Glance
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.store import SqliteStore
+    from lorekeeper.cache.status import LibraryStatus
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.settings import Settings
@@ -34,11 +34,11 @@ def repair_backend(store: Store, vectors: VectorCache, dimension_of: DimensionOf
     return SqliteRepair(store, vectors, dimension_of)
 
 
-def glance(settings: Settings) -> Glance:
+def library_status(settings: Settings) -> LibraryStatus:
     """What can be seen of the library of the settings without opening it."""
-    from lorekeeper.cache.glance import glance_at
+    from lorekeeper.cache.status import status_at
 
-    return glance_at(settings.sqlite_db_path, str(settings.sqlite_db_path))
+    return status_at(settings.sqlite_db_path, str(settings.sqlite_db_path))
 
 
 def library_paths(settings: Settings) -> list[Path]:

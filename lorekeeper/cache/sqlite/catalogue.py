@@ -13,12 +13,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
-from lorekeeper.cache.sqlite.columns import Columns, Rows
+from lorekeeper.cache.sqlite.columns import Columns, Rows, column_definitions, column_value, index_statements
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
 from lorekeeper.cache.sqlite.keywords import SPELT, Keywords, Spelling, Texts, fts_statement, insert_words
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.records import pack, unpack
-from lorekeeper.cache.sqlite.sql import column_definitions, column_value, document_order, index_statements
 from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
@@ -199,7 +198,8 @@ class Catalogue:
     ) -> list[tuple[Any, ...]]:
         """(document, slug, values of number fields) of the entities under the filters, by name."""
         ranked = [] if selection.name is None else [selection.name]
-        preferred, keys = document_order(selection.prefer)
+        cases = "".join(f"WHEN ? THEN {place} " for place, _ in enumerate(selection.prefer))
+        preferred = f"CASE document {cases}ELSE {len(selection.prefer)} END, " if cases else ""
         columns = ", ".join(["document", "slug", *(f'"{name}"' for name in fields)])
         order = f"{'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug"
 
@@ -207,7 +207,9 @@ class Catalogue:
             test, values = self._where(c, selection)
             selected = f"SELECT {columns} FROM {selection.entity_type} WHERE {test}"
             sql = f"{selected} ORDER BY {order} LIMIT ? OFFSET ?"
-            return c.execute(sql, [*values, *ranked, *keys, -1 if limit is None else limit, offset]).fetchall()
+            return c.execute(
+                sql, [*values, *ranked, *selection.prefer, -1 if limit is None else limit, offset]
+            ).fetchall()
 
         return self._read(find)
 
@@ -271,7 +273,7 @@ class Catalogue:
         return self._read(lambda c: self._named(c, selection, lambda index: index.beginning(beginning)))
 
     def names(self, entity_type: str) -> list[str]:
-        """The folded names of all entities of a type; they are kept in memory until the type changes."""
+        """The folded names of all entities of a type; they are cached until the type changes."""
         return self._read(lambda c: self._name_index(c, entity_type)).folded
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:

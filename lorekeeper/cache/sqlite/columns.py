@@ -1,4 +1,4 @@
-"""Filter fields in memory, column by column: which rows meet conditions, and how often each value occurs.
+"""Filter fields as columns: in SQL, and in memory, where rows are tested against conditions, and values are counted.
 
 A file keeps a field behind the whole entry, so that reading one field of all rows reads the file. In memory a column is a list
 of its distinct values and a code for each row: a condition is tested once for each value, and values are counted by their codes.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from lorekeeper.cache.protocol import ValueCounts
 from lorekeeper.cache.sqlite.names import NameIndex, is_of_names
-from lorekeeper.cache.sqlite.sql import item_value
-from lorekeeper.entities import Field, FieldType, declared_type
-from lorekeeper.filters import Condition, Selection, Stored
+from lorekeeper.entities import Collection, Field, FieldType, declared_type
+from lorekeeper.filters import Condition, Selection, Stored, loaded, stored
 
 Rows = npt.NDArray[np.bool_]
 """Which rows are meant, shape (rows,)."""
@@ -29,6 +28,38 @@ Codes = npt.NDArray[np.int32]
 """Place of each row's value among the distinct ones, -1 for none; shape (rows,)."""
 
 ABSENT = -1
+
+_LISTED = ("name_folded", "document", "slug", "kind", "source_api")
+"""What entries are listed by, and filtered by in addition to the fields of their type; they are in the order of a list by name."""
+
+
+def column_definitions(collection: Collection) -> str:
+    """The filter fields of a collection as column definitions; lists are JSON arrays, decimals thousandths."""
+    textual = (FieldType.TEXT, FieldType.TEXTS)
+    return ", ".join(f'"{f.name}" {"TEXT" if f.type in textual else "INTEGER"}' for f in collection.fields)
+
+
+def index_statements(collection: Collection) -> list[str]:
+    """What makes the index in which filters are tested, if the collection has one."""
+    columns = ", ".join(f'"{column}"' for column in (*_LISTED, *(f.name for f in collection.fields)))
+    statement = f"CREATE INDEX IF NOT EXISTS {collection.name}_listed ON {collection.name} ({columns})"
+    return [statement] if collection.indexed else []
+
+
+def column_value(field: Field, value: object) -> str | int | None:
+    """One field value as SQLite stores it; None for absent ones."""
+    if value is None:
+        return None
+    item = stored(field, value)
+    return json.dumps(item, ensure_ascii=False) if isinstance(item, tuple) else item
+
+
+def item_value(field: Field, item: str | int) -> str | int | float | bool:
+    """The canonical value that a column holds, or that one item of its list is."""
+    value = loaded(field, [item] if field.type is FieldType.TEXTS else item)
+    if isinstance(value, tuple):
+        return value[0]
+    return bool(value) if field.type is FieldType.FLAG else value
 
 
 @dataclass(frozen=True)
@@ -117,7 +148,7 @@ class Columns:
             rows = met if rows is None else rows & met
         return rows
 
-    def among(self, ids: Collection[int]) -> Rows:
+    def among(self, ids: Sequence[int]) -> Rows:
         """The rows with these ids."""
         return np.isin(self.ids, np.fromiter(ids, np.int64, len(ids)))
 

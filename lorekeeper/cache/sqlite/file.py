@@ -114,7 +114,7 @@ class SqliteFile:
         return self._reading.openings, version
 
     def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        """Call a function within one transaction: all that it does is kept, or nothing."""
+        """Call a function within one transaction: all that it does is committed, or nothing."""
         with self._writing.lock:
             return self.guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
 
@@ -333,6 +333,14 @@ def rename_database(path: Path, target: Path) -> None:
     for file, renamed in zip(database_files(path), database_files(target), strict=True):
         with contextlib.suppress(FileNotFoundError):
             file.replace(renamed)
+
+
+def connect_read_only(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection that changes nothing; a file that no process has open is read as it is, so that SQLite creates nothing else."""
+    log, index = log_files(path)
+    alone = not index.exists() and not (log.exists() and log.stat().st_size)
+    address = f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if alone else ''}"
+    return sqlite3.connect(address, uri=True, timeout=timeout)
 
 
 def connect(path: Path) -> sqlite3.Connection:

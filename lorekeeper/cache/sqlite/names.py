@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from lorekeeper.cache.similar import SimilarTexts
 from lorekeeper.entities import ALIASES, WHOLE_NAME, declared_type
 from lorekeeper.filters import Condition
 from lorekeeper.text.known import KnownNames
+from lorekeeper.text.similar import SimilarTexts
 
 FIRST, WITHIN, SCATTERED, ALIAS = 0.75, 0.75, 0.5, 0.99
 """Least share of a name that begins with a text, and shares that others keep: where it is another word, where its words are
@@ -68,7 +68,7 @@ class NameIndex:
         return [self.ids[place] for place in self.folded.places(text)]
 
     def beginning(self, text: str) -> list[tuple[int, float]]:
-        """(index, share) of the names that somebody may be typing, best first, from a folded text whose last word may go on.
+        """(index, share) of the names that a user may be typing, best first, from a folded text whose last word may go on.
 
         Names that begin with the text come before those in which another word does, and these before those that have its
         words in another order. The shorter a name, the greater is its share, 0 to 1.

@@ -118,7 +118,7 @@ class PassageCatalogue(Catalogue):
         return _ranked(c, entity_type, passages, limit, looked)
 
     def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
-        """The vectors of a type in memory, kept until it changes; None if it has none."""
+        """The vectors of a type in memory, cached until it changes; None if it has none."""
         return self._cached(c, entity_type, self._current)
 
     def _current(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:

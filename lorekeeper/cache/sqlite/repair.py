@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from lorekeeper.cache.formats import not_again
-from lorekeeper.cache.repair import REPAIRED, Salvage, merged, nothing_readable
+from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, remove_database
 from lorekeeper.cache.sqlite.records import unpack
@@ -32,7 +32,7 @@ MAX_ROWS = 1 << 20
 _PAGE = 4096
 
 
-class SqliteRepair:
+class SqliteRepair(RepairBackend):
     """Examines and rebuilds one library.
 
     Args:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
@@ -21,7 +20,7 @@ from lorekeeper.cache.sqlite.catalogue import write_words
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
-from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, WriteLock, require_dimension, require_model
+from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
 from lorekeeper.cache.vectors import CHECK_BYTES, vector_key
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
@@ -74,16 +73,14 @@ class LibraryFile(SqliteFile):
         )
 
 
-class SqliteStore(PassageCatalogue):
-    """One library in one SQLite file, usable by several threads and processes.
+class SqliteStore(PassageCatalogue, Store):
+    """One library in one SQLite file; its methods are documented in `lorekeeper.cache.store.Store`.
 
     Args:
         path: the file; created at first use, and upgraded if it has an earlier format.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
         types: the types of entity that it holds.
     """
-
-    marks_all_writes = True
 
     def __init__(self, path: Path, normalized: Normalized, types: Sequence[str] | None = None) -> None:
         super().__init__(LibraryFile(path, types))
@@ -96,7 +93,6 @@ class SqliteStore(PassageCatalogue):
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
-        """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
         with _named_repair():
             self._upgrade.before_writing()
         self._read(lambda _: None)
@@ -104,7 +100,6 @@ class SqliteStore(PassageCatalogue):
             yield
 
     def upgrade(self) -> None:
-        """Upgrade the library to the current format now; otherwise that is done at its first use."""
         self._upgrade.settle()
 
     def _upgrade_file(self) -> None:
@@ -116,21 +111,9 @@ class SqliteStore(PassageCatalogue):
         """Why the library could not be upgraded; None if it has the current format, or was not opened yet."""
         return self._upgrade.failure
 
-    def is_new(self) -> bool:
-        return False
-
-    def unpack(self, _archive: ZipFile) -> bool:
-        return False
-
-    def closed_lock(self) -> AbstractContextManager[None]:
-        """The same lock, without opening the library, which may be impossible."""
-        return self._lock.hold()
-
     # --- writing ---------------------------------------------------------------------------------------------------
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
-        """Store entities with the vectors of all their passages, in order, in one transaction."""
-
         def store(c: sqlite3.Connection) -> None:
             made_with = _embedding(c, entity_type)
             for other in self.types if made_with is None else [entity_type]:
@@ -144,23 +127,16 @@ class SqliteStore(PassageCatalogue):
         with self.write_lock():
             self._write(store)
 
-    def flush(self, entity_type: str) -> None:
-        """Nothing to do: every write is durable when it returns."""
-
     def delete_document(self, entity_type: str, document: str) -> int:
-        """Remove a document's entities of one type; returns how many."""
         with self.write_lock():
             identities = self.find(Selection(entity_type, documents=[document]), None, 0)
             return self._write(lambda c: _remove(c, entity_type, identities))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
-        """Remove entities by identity; returns how many there were."""
         with self.write_lock():
             return self._write(lambda c: _remove(c, entity_type, identities))
 
     def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:  # noqa: ARG002
-        """Create the table to rebuild into; False if nothing of the type is stored."""
-
         def begin(c: sqlite3.Connection) -> bool:
             if _embedding(c, entity_type) is None:
                 return False
@@ -172,8 +148,6 @@ class SqliteStore(PassageCatalogue):
         return self._write(begin)
 
     def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
-        """Fill the table of `begin_rebuild`."""
-
         def fill(c: sqlite3.Connection) -> None:
             (embedding,) = c.execute("SELECT following FROM models WHERE type = ?", (entity_type,)).fetchone()
             sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
@@ -183,8 +157,6 @@ class SqliteStore(PassageCatalogue):
         self._write(fill)
 
     def end_rebuild(self, entity_type: str) -> None:
-        """Replace the old table with the rebuilt one."""
-
         def end(c: sqlite3.Connection) -> None:
             c.execute(f"DROP TABLE {entity_type}{PASSAGES}")
             c.execute(f"ALTER TABLE {entity_type}_rebuilt RENAME TO {entity_type}{PASSAGES}")
@@ -196,11 +168,9 @@ class SqliteStore(PassageCatalogue):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def mark(self, entity_type: str) -> object:
-        """A value that changes whenever the type changes."""
         return self._read(lambda c: self.version(c, entity_type))
 
     def embedding_of(self, entity_type: str) -> str | None:
-        """The fingerprint that a type's vectors were made with, None if nothing was stored yet."""
         return self._read(lambda c: _embedding(c, entity_type))
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
@@ -233,7 +203,6 @@ class SqliteStore(PassageCatalogue):
             self._read(partial(self.matrix, entity_type=entity_type))
 
     def statistics(self) -> Statistics:
-        """Counts, model, size."""
         kinds = {t: self.count_by(t, "kind_name") for t in self.types}
         models = {embedding for (embedding,) in self._rows("SELECT embedding FROM models")}
         return Statistics(
@@ -247,7 +216,6 @@ class SqliteStore(PassageCatalogue):
         )
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
         super().close()
         self._upgrade.forget()
 

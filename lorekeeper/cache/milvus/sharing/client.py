@@ -58,7 +58,7 @@ class Client(Backend):
         return self._exchanged(connection, operation, arguments)
 
     def _exchanged(self, connection: Connection, operation: str, arguments: Sequence[object]) -> Message:
-        """One call over one connection, which is kept for the next call."""
+        """One call over one connection, which stays open for the next call."""
         try:
             connection.send({"call": [operation, *arguments]})
             answer = connection.receive()
