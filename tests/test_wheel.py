@@ -82,7 +82,7 @@ def test_the_wheel_has_the_model_and_its_licence(wheel: Path) -> None:
         names = set(archive.namelist())
         assert {f"lorekeeper/data/model/{name}" for name in (DATA, MANIFEST, TOKENIZER, "LICENSE")} <= names
         assert "lorekeeper/data/library.zip" in names
-    assert wheel.stat().st_size < 37e6
+    assert wheel.stat().st_size < 46e6
 
 
 def test_the_installation_has_no_ballast(installed: Path) -> None:

@@ -103,14 +103,14 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
 
 
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="uri of a like entry", max_length=MAX_URI_LENGTH)),
+    "similar_to": (str | None, Field(None, description="uri of a similar entry", max_length=MAX_URI_LENGTH)),
     "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
-    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description="fewer show more")),
-    "offset": (int, Field(0, ge=0, description="to skip")),
+    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description="results")),
+    "offset": (int, Field(0, ge=0, description="results to skip")),
     "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
 }
 
