@@ -36,7 +36,7 @@ async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path
             counts = (await library.statistics()).counts
             sums = {t: sum(described[n]["count"] for n in names) for t, names in ENDPOINTS.items()}
             tables = tables_by_document(corpus)
-            assert counts == sums | {"notes": 0, "rules": sums["rules"] + tables.total()}
+            assert counts == sums | {"notes": 0, "characters": 0, "rules": sums["rules"] + tables.total()}
             assert first.tables == Counter(stored=tables.total())
             expected = {document: Counter(rules=number) for document, number in tables.items()}
             for entity_type, names in ENDPOINTS.items():

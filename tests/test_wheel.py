@@ -23,7 +23,7 @@ CLIFF = "we are falling off a cliff"
 WHEELS = "TESTED_WHEELS"
 """Variable that names a folder of wheels to install from, instead of the package index."""
 
-MEGABYTES = 660
+MEGABYTES = 670
 """Most that the packages of an installation take, with pip itself."""
 
 REPORTED = """

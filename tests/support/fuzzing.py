@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from lorekeeper.normalize import own
 from lorekeeper.render import lean
+from lorekeeper.server.tools import UNSURE_LIMIT
 
 Record = dict[str, Any]
 Predicate = Callable[[Record], bool]
@@ -316,6 +317,10 @@ class Verdict:
     offset: int | None = 0
 
 
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
 class Oracle:
     """Says what tools may answer over these records.
 
@@ -332,8 +337,10 @@ class Oracle:
     def verdict(self, tool: str, arguments: Mapping[str, Any]) -> Verdict:
         """Of a lookup, or of `search_lore`."""
         collection, rules = LOOKUPS.get(tool, ("", {}))
-        given = {k: v for k, v in arguments.items() if v is not None}
+        given = {k: v for k, v in arguments.items() if k == "query" or not (v is None or _is_blank(v))}
         verdict = Verdict(set(), ranked=not collection or "semantic_query" in given)
+        if verdict.ranked and given.get("detail") != "full":
+            verdict.limit = UNSURE_LIMIT
         tests: list[Predicate] = [self._types(given, verdict) if not collection else _of_type(collection)]
         for name, value in given.items():
             if name in rules:
