@@ -337,7 +337,8 @@ class Oracle:
     def verdict(self, tool: str, arguments: Mapping[str, Any]) -> Verdict:
         """Of a lookup, or of `search_lore`."""
         collection, rules = LOOKUPS.get(tool, ("", {}))
-        given = {k: v for k, v in arguments.items() if k == "query" or not (v is None or _is_blank(v))}
+        optional = {*rules, "documents", "limit", "offset", "detail", "types" if not collection else "semantic_query"}
+        given = {k: v for k, v in arguments.items() if not (v is None or (k in optional and _is_blank(v)))}
         verdict = Verdict(set(), ranked=not collection or "semantic_query" in given)
         if verdict.ranked and given.get("detail") != "full":
             verdict.limit = UNSURE_LIMIT
@@ -651,6 +652,7 @@ class Judge:
 
     def _documents(self, call: Call, answer: Answer) -> None:
         wanted = call.arguments.get("type")
+        wanted = None if _is_blank(wanted) else wanted
         counts: dict[str, dict[str, int]] = {}
         for record in self.oracle.records.values():
             own = counts.setdefault(record["document"], {})
