@@ -135,7 +135,7 @@ def test_the_entry_is_shown_as_a_player_would_see_it(run: Run) -> None:
     assert run("lore://spells/own/spell-2", "--person", "Cy, Bo")["visible"], "Bo is a character of Cy's"
     for name in ("Cy", "dm"):
         assert not run("lore://spells/own/spell-2", "--person", name, status=1)["visible"]
-    assert "Cy sees nothing of it" in run("lore://spells/own/spell-2", "--person", "Cy", status=1, text=True)
+    assert "Cy cannot see this entry" in run("lore://spells/own/spell-2", "--person", "Cy", status=1, text=True)
 
 
 @pytest.mark.slow

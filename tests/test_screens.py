@@ -194,7 +194,7 @@ def test_five_hits_of_two_lines_fit_a_terminal(screen, query):
     assert len(lines) <= LINES - 2  # with the command itself, and the prompt
     assert unbroken(found.stdout) == []
     assert max(map(len, lines[:-1])) <= COLUMNS
-    heads = [line for line in lines if not re.match(r" |Less sure:|\d+ |Read one:|lore:", line)]
+    heads = [line for line in lines if not re.match(r" |Nothing in|Less sure:|\d+ |Read one:|lore:", line)]
     assert 0 < len(heads) <= 5
     for line, hit in zip(heads, hits, strict=False):
         assert line.startswith(hit["name"])

@@ -134,6 +134,17 @@ class Search:
         return " ".join(self.wordings)
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether the library may well have no answer.
+
+        Evidence is of phrases, which notes lack: a note that leads is not doubted for it.
+        """
+        topic = self.topic
+        if topic is None or not topic.doubtful:
+            return False
+        return topic.off or not self.hits or self.hits[0].key[0] != NOTES
+
+    @property
     def is_off_topic(self) -> bool:
         """Whether the library has nothing close to the text, so that the page is empty."""
         return self.topic is not None and (self.topic.empty or (self.topic.off and self.language is not None))
@@ -437,7 +448,7 @@ class Searcher:
             return None
         found, ranked = search.found, len(search.hits)
         search.hits = relevant(search.hits, found.is_close, everything=self._few(search), reworded=found.reworded)
-        if search.topic and search.topic.doubtful:
+        if search.is_doubtful:
             search.hits = [hit._replace(sure=hit.retriever == "name") for hit in search.hits]
         sure = sum(hit.sure for hit in search.hits)
         return f"{len(search.hits)} of {ranked} relevant, {sure} of them sure"
@@ -512,7 +523,7 @@ class Searcher:
             search.note(missing.note, NEAREST if results else None)
         elif shown and search.language is None and not search.like:
             unknown = await unknown_words(self._cache, query.types, search.wordings[0], found) if plain else None
-            search.note(unknown or (HARDLY_CLOSE if search.topic and search.topic.doubtful else None))
+            search.note(unknown or (HARDLY_CLOSE if search.is_doubtful else None))
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
