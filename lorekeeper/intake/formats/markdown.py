@@ -49,7 +49,7 @@ _OTHER_TEXTS = re.compile(
 )
 _NOTE = re.compile(r"\A\s*(?:---|\+\+\+)\n|\[\[[^\[\]\n]+\]\]|^>? ?\[![\w-]+\]|%%", re.MULTILINE)
 _FENCE = re.compile(r"^```statblock[^\n]*\n(.*?)^```[^\n]*$", re.MULTILINE | re.DOTALL)
-_OBJECTS = re.compile(r"\s*(?:\[\s*)?\{(?!\{)")
+_OBJECTS = re.compile(r"\s*(?:(?:\[\s*)?\{(?!\{)|\[\s*\]\s*\Z)")
 """How JSON begins; two braces are a block of Homebrewery."""
 
 _GENERIC = frozenset({"src", "docs", "doc", "markdown", "md", "content", "text", "en", "english", "."})
