@@ -20,7 +20,6 @@ from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
-from lorekeeper.vaults.shares import SharesFile
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.search.rerank import Reranker
+    from lorekeeper.vaults.shares import SharesFile
 
 logger = logging.getLogger(__name__)
 
@@ -183,6 +183,8 @@ def people_of(settings: Settings) -> People:
 
 def shares_of(settings: Settings) -> SharesFile:
     """What the game master has shared of the vaults of the library of the settings."""
+    from lorekeeper.vaults.shares import SharesFile
+
     return SharesFile(path_beside(settings, ".shares"))
 
 

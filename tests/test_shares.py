@@ -12,9 +12,9 @@ import pytest
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.notes import read_note
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
 from lorekeeper.notes.suspicious import SecretNames, in_text, naming_word
 from lorekeeper.search.query import Query
+from lorekeeper.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
 from lorekeeper.vaults.shares import SharesFile, kept, shared, unshared
 from lorekeeper.views.sharing import fixed, preview, suspicious, target_of
 from tests.support.commands import environment, run_inside

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from lorekeeper.composition import people_of
-from lorekeeper.notes.shares import NOTE, TAG
+from lorekeeper.shares import NOTE, TAG
 from lorekeeper.vaults.shares import SharesFile, kept, shared
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder

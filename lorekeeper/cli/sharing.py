@@ -15,7 +15,7 @@ from lorekeeper.printable import one_line, quantity, shown
 
 if TYPE_CHECKING:
     from lorekeeper.library import Library
-    from lorekeeper.notes.shares import Share
+    from lorekeeper.shares import Share
     from lorekeeper.views.sharing import Preview, Target
 
 commands = Commands()

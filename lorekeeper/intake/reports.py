@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, ClassVar, Protocol
 
 from lorekeeper.errors import ImportFileError
-from lorekeeper.normalize import foreign
 
 SAME_LISTED = 20
 """Failures of one file for one reason that `ImportReport.as_dict` lists one by one; more are listed as one."""
@@ -159,6 +158,8 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
         only = next(name for name in report.skipped if name.partition(": ")[2] == kind)
         lines.append(f"skipped {sum(numbers):,} without lore{files}: {(kind or 'entries') if files else only}")
     lines += [f"warning {summary(group)}" for group in warned[2]]
+    from lorekeeper.normalize import foreign
+
     named = ((foreign.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
     lines += [f"skipped in folders: {number:,} times {advice}" for advice, number in named if advice]
     return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]

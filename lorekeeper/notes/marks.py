@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lorekeeper.notes.comparing import comparable
-from lorekeeper.notes.shares import Shares
 from lorekeeper.printable import shown
+from lorekeeper.shares import Shares
 
 KEYS = ("dm", "players", "none")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from lorekeeper.audience import DM, PLAYERS, parsed
 from lorekeeper.folding import fold
-from lorekeeper.notes.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
 from lorekeeper.people.rows import Rows
+from lorekeeper.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
 
 if TYPE_CHECKING:
     from lorekeeper.audience import Audience

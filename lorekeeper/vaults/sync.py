@@ -24,8 +24,8 @@ from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
-from lorekeeper.notes.shares import NOTE, Share, Shares
 from lorekeeper.printable import one_line, shown
+from lorekeeper.shares import NOTE, Share, Shares
 from lorekeeper.system import in_own_thread
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
 from lorekeeper.vaults.reading import Content, UnreadableError, content

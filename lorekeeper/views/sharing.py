@@ -18,7 +18,6 @@ from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.note import PATH_SEPARATOR
-from lorekeeper.notes.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares, folded_tag, folders_of
 from lorekeeper.notes.suspicious import (
     HEADING,
     NAME,
@@ -32,6 +31,7 @@ from lorekeeper.notes.suspicious import (
     naming_word,
 )
 from lorekeeper.printable import shown
+from lorekeeper.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares, folded_tag, folders_of
 from lorekeeper.text.notes import aliases
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.registry import Vault
