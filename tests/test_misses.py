@@ -268,7 +268,7 @@ async def test_b6_a_lookup_keeps_the_users_own_entry_and_stores_the_other_beside
     await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
     page = await look(library, level=2)
     assert [r.entity.uri for r in page.results] == ["lore://spells/tide-atlas/tide-lance-open5e"]
-    assert "1 of them is stored beside your own entries" in (page.note or "")
+    assert "1 of them is stored next to your own entries" in (page.note or "")
     (kept,) = await library.cache.load("spells", [("tide-atlas", "tide-lance")])
     assert kept.data == own
     report = await library.sync(["spells"])
