@@ -113,6 +113,8 @@ def check(query: Query) -> None:
         raise FilterError(f"the query has {len(query.wordings)} wordings, at most {MAX_WORDINGS} are allowed")
     for wording in (*query.wordings, *query.phrases):
         _check_text(wording)
+    if query.similar_to is not None and not query.similar_to.strip():
+        raise FilterError("similar_to is empty; give the uri of an entry, or leave it out")
     if query.also and (query.text is None or any(wording.strip().startswith("lore://") for wording in query.wordings)):
         raise FilterError(
             "a query in several wordings is plain words; for entries like another, give similar_to its uri"
