@@ -282,6 +282,11 @@ async def test_of_a_sqlite_library_with_spoilt_pages_all_is_kept_that_can_be_rea
     assert await integrity(library) is None
 
 
+def _uncounted(content: bytes | bytearray) -> bytes:
+    """A SQLite file without its two counters of transactions, which opening it may raise while all else stays."""
+    return bytes(content[:24] + content[28:92] + content[96:])
+
+
 @pytest.mark.alike(5)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
@@ -298,7 +303,7 @@ async def test_whatever_bits_are_flipped_or_cut_off_a_sqlite_library_never_answe
     report = await repair(library)
     assert sum(report.kept.values()) > (20 if seed % 3 == 0 else 100) or not report.aside
     if report.aside:
-        assert Path(report.aside).read_bytes()[: len(content)] == bytes(content)
+        assert _uncounted(Path(report.aside).read_bytes()[: len(content)]) == _uncounted(content)
     after = await state(library)
     assert all(isinstance(number, int) for number in after.values())
     if report.kept:
