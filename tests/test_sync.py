@@ -181,7 +181,7 @@ async def test_a_list_that_is_suddenly_empty_is_reported_and_nothing_removed(lib
     server.lists["v2/spells"] = []
     report = await library.sync(["spells"])
     assert [f.where for f in report.failed] == ["v2/spells"]
-    assert "kept" in report.failed[0].reason
+    assert "stay" in report.failed[0].reason
     assert len(await titles(library)) == 5
 
 

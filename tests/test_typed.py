@@ -31,6 +31,8 @@ def meant(text: str) -> tuple[object, ...]:
 
 
 SPELLS, CREATURES, EQUIPMENT = ("spells",), ("creatures",), ("equipment",)
+LEVELS = ("spells", "characters")
+"""The types that have a level."""
 ALL = tuple(SEARCHED)
 
 READ: list[tuple[str, dict[str, object]]] = [
@@ -42,16 +44,16 @@ READ: list[tuple[str, dict[str, object]]] = [
         "types": SPELLS, "where": "level<=3 class:wizard ritual", "phrases": ("wall of",)}),
     ("dragon cr:5..8 -type:undead book:srd-2014", {
         "types": CREATURES, "words": "dragon", "where": "cr:5..8 -type:undead", "documents": ("srd-2014",)}),
-    ("level <= 3 Fire", {"types": SPELLS, "words": "Fire", "where": "level <= 3", "unfinished": True}),
-    ("LEVEL:3 CLASS:Wizard", {"types": SPELLS, "where": "LEVEL:3 CLASS:Wizard"}),
-    ("level≤3", {"types": SPELLS, "where": "level<=3"}),
+    ("level <= 3 Fire", {"types": LEVELS, "words": "Fire", "where": "level <= 3", "unfinished": True}),
+    ("LEVEL:3 CLASS:Wizard", {"types": LEVELS, "where": "LEVEL:3 CLASS:Wizard"}),
+    ("level≤3", {"types": LEVELS, "where": "level<=3"}),
     ("type:“Magic Item”", {"types": ALL, "where": 'kind:"Magic Item"'}),
     ("type:npc,location", {"types": ALL, "where": "kind:npc,location"}),
     ("-type:condition", {"types": ALL, "where": "-kind:condition"}),
     ("“wall of” fire", {"phrases": ("wall of",), "words": "fire"}),
-    ("lvl:3", {"types": SPELLS, "where": "level:3"}),
-    ("ac>=18 hp<50", {"types": CREATURES, "where": "ac>=18 hp<50"}),
-    ("ac>=18", {"types": ("creatures", "equipment"), "where": "ac>=18"}),
+    ("lvl:3", {"types": LEVELS, "where": "level:3"}),
+    ("ac>=18 hp<50", {"types": ("creatures", "characters"), "where": "ac>=18 hp<50"}),
+    ("ac>=18", {"types": ("creatures", "equipment", "characters"), "where": "ac>=18"}),
     ("school:evocation", {"types": SPELLS}),
     ("tag:npc/ally", {"types": ("notes",)}),
     ("rarity:rare kind:magic-item", {"types": EQUIPMENT}),
@@ -77,7 +79,7 @@ READ: list[tuple[str, dict[str, object]]] = [
     ("ritual magic", {"words": "ritual magic"}),
     ("level:1 ritual magic", {"words": "magic", "where": "level:1 ritual"}),
     ("ritual in:spells", {"where": "ritual", "types": SPELLS}),
-    ("level:1 legendary", {"words": "legendary", "where": "level:1", "types": SPELLS}),
+    ("level:1 legendary", {"words": "legendary", "where": "level:1", "types": LEVELS}),
     ("-ritual", {"where": "-ritual", "types": SPELLS, "words": ""}),
     ("cr:5 order:cr", {"order": "cr"}),
     ('in:items sort:"cost desc"', {"order": "cost desc"}),

@@ -68,7 +68,7 @@ WRONG = [
     ("spells", "", "where is empty"),
     ("spells", "   ", "where is empty"),
     ("spells", "fireball", "unknown field of spells: 'fireball'"),
-    ("spells", "level", "level needs a value, as in level:VALUE"),
+    ("spells", "level", "level needs a value: level:VALUE"),
     ("spells", "levl:3", "did you mean 'level'"),
     ("spells", "cr:3", "cr is a field of creatures, not of spells"),
     ("spells", "level:three", "level must be a number, not 'three'"),

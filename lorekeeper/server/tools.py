@@ -103,7 +103,7 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
 
 
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="uri of a similar entry", max_length=MAX_URI_LENGTH)),
+    "similar_to": (str | None, Field(None, description="similar to this uri", max_length=MAX_URI_LENGTH)),
     "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
@@ -292,8 +292,8 @@ GATHER_TOPIC = Tool(
         "gather_topic",
         {
             "topic": (str, Field(description="name, words or uri", max_length=MAX_URI_LENGTH)),
-            "types": (Texts | None, Field(None, description="only these types")),
-            "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="lines of each kind")),
+            "types": (Texts | None, Field(None, description="only these")),
+            "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="lines a kind")),
         },
     ),
     run=_gather_topic,
