@@ -14,8 +14,15 @@ from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
 from lorekeeper.search.facets import facets
-from lorekeeper.search.languages import FOREIGN, FOREIGN_BOOKS, FOREIGN_UNSURE, language_of
-from lorekeeper.search.nothing import BRING_BOOKS, BRING_NOTES
+from lorekeeper.search.languages import (
+    FOREIGN,
+    FOREIGN_BOOKS,
+    FOREIGN_NAMED,
+    FOREIGN_NOTES,
+    FOREIGN_UNSURE,
+    language_of,
+)
+from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
 from lorekeeper.search.one import find_entry
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -109,6 +116,8 @@ async def test_a_type_without_any_entry_is_said_with_the_command_that_brings_som
     for query in (Query(["notes"], filters={"name": "mirra"}), Query(["notes"], "what did we promise")):
         page = await starter.search(query)
         assert page_text(page) == f"The library has no notes to search: {BRING_NOTES}."
+    characters = await ask(starter, ["characters"], filters={"classes": "wizard"})
+    assert page_text(characters) == f"The library has no characters to search: {BRING_CHARACTERS}."
 
 
 async def test_books_that_are_not_there_are_said_too(tmp_path):
@@ -198,6 +207,20 @@ async def test_a_name_in_another_language_is_found_and_named(starter):
     assert page.results[0].entity.name == "Fireball"
     assert page.results[0].sure
     assert "It names Fireball." in (page.note or "")
+
+
+async def test_a_note_that_a_question_in_another_language_names_is_surely_meant(tmp_path):
+    others = [
+        make(f"n{n}", f"Cargo list {n}: salt, rope and lamp oil.", type="notes", name=f"Cargo {n}") for n in range(400)
+    ]
+    note = make("veyra", "She keeps the old lighthouse of the cape.", type="notes", name="Veyra")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([*others, note], "notes")
+        page = await ask(library, ["notes"], "Wer ist Veyra wirklich?")
+        unnamed = await ask(library, ["notes"], "Wie backe ich einen Kuchen?")
+    assert page.results[0].entity.name == "Veyra"
+    assert page.note == FOREIGN_NAMED.format("Veyra")
+    assert (unnamed.results, unnamed.note) == ([], FOREIGN_NOTES)
 
 
 async def test_notes_in_the_language_of_the_question_answer_it_without_that_note(tmp_path):

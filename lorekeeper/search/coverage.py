@@ -69,9 +69,10 @@ async def topic_of(
 ) -> Topic | None:
     """Whether a text is off-topic: nothing is similar, and few of its words occur.
 
-    None for a name, a filtered search or a small library, which never are.
+    None for a name, a note that it names, a filtered search or a small library, which never are. A question in another language
+    may have no word of the library but a name.
     """
-    if retrieved.names or filtered or retrieved.count < LARGE_LIBRARY:
+    if retrieved.names or retrieved.named or filtered or retrieved.count < LARGE_LIBRARY:
         return None
     closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
     best_words = max((ranked.score for ranked in retrieved.keyword.values()), default=0.0)

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.folding import fold
-from lorekeeper.search.mentioned import named_notes
+from lorekeeper.search.mentioned import WHOLE, named_notes
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.shelves import NOTES
@@ -50,7 +51,9 @@ async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequ
     scores = {key: ranked.score for key, ranked in found.keyword.items() if key[0] == NOTES}
     best = max((scores.get(key, 0.0) + fed.get(key, 0.0) for key in scores | fed), default=0.0)
     further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}
-    return found.with_further({key: score for key, score in further.items() if score})
+    raised = found.with_further({key: score for key, score in further.items() if score})
+    whole = frozenset(key for key, share in named.items() if share == WHOLE)
+    return replace(raised, named=whole) if whole else raised
 
 
 async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.coverage import LARGE_LIBRARY
-from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections
@@ -109,20 +110,33 @@ def foreign_note(types: Sequence[str]) -> str:
     return FOREIGN_NOTES if set(types) == {NOTES} else FOREIGN
 
 
-def in_language(page: ResultPage, language: str, types: Sequence[str]) -> tuple[ResultPage, list[str]]:
+def in_language(
+    page: ResultPage, language: str, types: Sequence[str], names: Collection[Key]
+) -> tuple[ResultPage, list[str]]:
     """A page that answers a question in another language, sure only of what the question names, and notes on it.
 
     A page with notes in that language keeps its order: they may answer the question. That the books do not is still said.
+
+    Args:
+        page: of results.
+        language: of the question.
+        types: that were searched.
+        names: the notes that the question names among other words.
     """
     if _answered_by_notes(language, page.results):
         return page, [] if set(types) == {NOTES} else [FOREIGN_BOOKS]
-    results = [result if result.match == "name" else replace(result, sure=False) for result in page.results]
-    named = list(dict.fromkeys(result.entity.name for result in results if result.match == "name"))[:MAX_NAMED]
-    names = ", ".join(one_line(name, MAX_SHOWN) for name in named)
+    surely = [
+        result.match == "name" or (result.entity.type, result.entity.identity) in names for result in page.results
+    ]
+    results = [
+        result if is_sure else replace(result, sure=False) for result, is_sure in zip(page.results, surely, strict=True)
+    ]
+    named = list(dict.fromkeys(result.entity.name for result in compress(results, surely)))[:MAX_NAMED]
+    listed = ", ".join(one_line(name, MAX_SHOWN) for name in named)
     if set(types) == {NOTES}:
-        said = FOREIGN_NAMED.format(names) if named else FOREIGN_UNSURE
+        said = FOREIGN_NAMED.format(listed) if named else FOREIGN_UNSURE
     else:
-        said = f"{FOREIGN} It names {names}." if named else FOREIGN
+        said = f"{FOREIGN} It names {listed}." if named else FOREIGN
     return replace(page, results=results), [said]
 
 

@@ -15,6 +15,11 @@ BRING_NOTES = "'lorekeeper vault add FOLDER' adds a folder of notes"
 
 BRING_BOOKS = "'lorekeeper sync open5e' and 'lorekeeper import PATH' add books"
 
+BRING_CHARACTERS = "'lorekeeper import FILE' adds a character of Foundry VTT or D&D Beyond, and a note with 'kind: pc' and a class is one"
+
+BRINGS = {NOTES: BRING_NOTES, "characters": BRING_CHARACTERS}
+"""What brings entries of the types that no book has."""
+
 
 async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPage) -> str | None:
     """What to say of a page without results; None if it has some, or if its entries are there but none is meant.
@@ -43,9 +48,8 @@ async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPag
 
 def what_brings(types: Sequence[str]) -> str:
     """The commands that bring entries of some types."""
-    books = [BRING_BOOKS] if set(types) != {NOTES} else []
-    notes = [BRING_NOTES] if NOTES in types else []
-    return "; ".join([*books, *notes])
+    books = [BRING_BOOKS] if any(name not in BRINGS for name in types) else []
+    return "; ".join([*books, *(BRINGS[name] for name in types if name in BRINGS)])
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -501,7 +501,7 @@ class Searcher:
         if search.page is None:
             search.page = await self._ranked_page(search)
         if search.language is not None and not search.is_off_topic:
-            search.page, said = in_language(search.page, search.language, query.types)
+            search.page, said = in_language(search.page, search.language, query.types, found.named)
             search.notes = [*said, *search.notes]
         if query.explain:
             explanation = explanation_of(search.page, search.wordings, found, search.topic)

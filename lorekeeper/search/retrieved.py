@@ -48,6 +48,7 @@ class Retrieved:
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
         occurring: the content words of the wordings that an entry of one of the types has.
+        named: the notes whose whole name a wording has.
     """
 
     semantic: Ranking = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Retrieved:
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
     occurring: frozenset[str] = frozenset()
+    named: frozenset[Key] = frozenset()
 
     @cached_property
     def all_ranked(self) -> Ranking:

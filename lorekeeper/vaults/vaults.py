@@ -46,7 +46,7 @@ SCAN_SECONDS = 60.0
 TURN_SECONDS = 0.02
 """How often a process looks whether it is its turn to sync."""
 
-BEHIND = "Notes of a vault were changed and are still being read, so this answer may lack the last changes; ask again."
+BEHIND = "Notes of a vault are still being read, so this answer may lack the last changes; ask again."
 
 EVERY_VAULT = "*"
 """Stands for the keys of all vaults, none of which it can be."""
