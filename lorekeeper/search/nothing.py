@@ -15,7 +15,9 @@ BRING_NOTES = "'lorekeeper vault add FOLDER' adds a folder of notes"
 
 BRING_BOOKS = "'lorekeeper sync open5e' and 'lorekeeper import PATH' add books"
 
-BRING_CHARACTERS = "'lorekeeper import FILE' adds a character of Foundry VTT or D&D Beyond, and a note with 'kind: pc' and a class is one"
+BRING_CHARACTERS = (
+    "'lorekeeper import FILE' adds those of Foundry VTT or D&D Beyond; a note with 'kind: pc' and a class is one too"
+)
 
 BRINGS = {NOTES: BRING_NOTES, "characters": BRING_CHARACTERS}
 """What brings entries of the types that no book has."""
