@@ -97,8 +97,9 @@ class Links:
 
     def _ending(self, wanted: str, folder: str) -> list[str]:
         end = _backwards(_comparable(wanted))
-        there = itertools.islice(self._backwards, bisect_left(self._backwards, (end,)), None)
-        found = [path for _, path in itertools.takewhile(lambda each: each[0].startswith(end), there)]
+        there = range(bisect_left(self._backwards, (end,)), len(self._backwards))
+        ending = itertools.takewhile(lambda place: self._backwards[place][0].startswith(end), there)
+        found = [self._backwards[place][1] for place in ending]
 
         def rank(path: str) -> tuple[bool, int, str]:
             return bool(folder) and not path.startswith(f"{folder}/"), path.count("/"), path
