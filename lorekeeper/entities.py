@@ -114,7 +114,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage it deals: fire, ...", ("damage_type",), revision=2, facet=True),
-                Field("range", T.DECIMAL, "range in feet", revision=2),
+                Field("range", T.DECIMAL, "range in feet", revision=3),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
                 Field("conditions", T.TEXTS, "condition that it inflicts"),
                 Field("attack", T.TEXT, "spell attack that it makes: melee, ranged"),
@@ -215,15 +215,15 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",), revision=2),
                 Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max"), revision=2),
                 Field("weight", T.DECIMAL, "weight in lb", ("weight_max",), revision=2),
-                Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",), facet=True),
+                Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",), revision=2, facet=True),
                 Field(
                     "properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=2, facet=True
                 ),
                 Field("armor_class", T.INTEGER, "base AC of armour, bonus of a shield"),
                 Field("damage", T.DECIMAL, "average of a weapon's damage dice"),
-                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3"),
-                Field("charges", T.INTEGER, "most charges it has"),
-                Field("cursed", T.FLAG, "is cursed"),
+                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3", revision=2),
+                Field("charges", T.INTEGER, "most charges it has", revision=2),
+                Field("cursed", T.FLAG, "is cursed", revision=2),
             ),
         ),
         Collection(
