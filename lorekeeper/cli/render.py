@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.doctor import Findings
     from lorekeeper.maintenance.fixes import Fixes
     from lorekeeper.maintenance.migrate import MigrationReport
-    from lorekeeper.maintenance.repair import RepairReport
+    from lorekeeper.maintenance.repair import DataReport, RepairReport
     from lorekeeper.search.dossier.lines import Dossier
     from lorekeeper.search.recent import Recent
 
@@ -398,6 +398,18 @@ def print_repair(report: RepairReport) -> None:
     )
     if report.left:
         console.print(f"Not moved: {counted(report.left)}, which another program declares.")
+
+
+def print_data_repairs(report: DataReport) -> None:
+    """What is repaired in the data of the entries, by reason, with how many entries and one of them."""
+    table = _table("what the source gets wrong", "entries", "such as", right=("entries",))
+    for reason, entries in sorted(report.repairs.items(), key=lambda row: -len(row[1])):
+        table.add_row(plain(reason), f"{len(entries):,}", plain(next(iter(entries))))
+    console.print(table)
+    repaired = len({uri for entries in report.repairs.values() for uri in entries})
+    console.print(
+        f"{repaired:,} of {quantity(report.entries, 'entry')} are repaired whenever they are read; --json lists them."
+    )
 
 
 def print_statistics(statistics: Statistics, fresh: Freshness) -> None:
