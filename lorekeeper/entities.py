@@ -299,6 +299,9 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("background", T.TEXT, "background"),
                 Field("armor_class", T.INTEGER, "armor class"),
                 Field("hit_points", T.INTEGER, "hit point maximum"),
+                Field(
+                    "hit_points_lost", T.INTEGER, "hit points that it lacks of its maximum, as far as its source knows"
+                ),
                 *(Field(f"speed_{kind}", T.DECIMAL, "speed in feet") for kind in terms.MOVEMENTS),
                 *(Field(sense, T.DECIMAL, "range in feet") for sense in terms.SENSES),
                 *(Field(f"passive_{skill}", T.INTEGER, f"passive {skill.capitalize()}") for skill in terms.PASSIVES),
