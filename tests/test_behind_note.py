@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from lorekeeper.library import Library
+from lorekeeper.measures import Steps
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import ToolError, all_tools
 from lorekeeper.vaults import sync as sync_module
@@ -74,3 +76,24 @@ async def test_an_entry_that_may_not_have_been_read_yet_is_not_only_denied(read_
         with pytest.raises(ToolError) as error:
             await tool.run(library, {"uri": f"lore://notes/{document}/Weir.md"})
         assert (STILL in str(error.value)) == said
+
+
+async def test_a_process_that_ends_with_its_answer_waits_until_everything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[Steps] = []
+
+    @asynccontextmanager
+    async def waiting(steps: Steps) -> AsyncIterator[None]:
+        waited.append(steps)
+        yield
+
+    vault = write(tmp_path / "saga", {f"Ford {n}.md": f"# Ford {n}\nAn inn stands there.\n" for n in range(40)})
+    monkeypatch.setattr(vaults_module, "WAIT_SECONDS", 0.0)
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        library.vaults.waiting = waiting
+        page = await library.search(Query(["notes"], filters={"name": "ford"}))
+        assert (page.total, STILL in (page.note or ""), len(waited)) == (40, False, 1)
+        assert await library.vaults.fresh() == "", "what has not changed is waited for"
+        assert len(waited) == 1

@@ -28,6 +28,7 @@ from lorekeeper.server.tool import Tool as Tool
 from lorekeeper.server.tool import ToolError as ToolError
 from lorekeeper.server.topics import topic_answer
 from lorekeeper.views.view import View
+from lorekeeper.where import parse_where
 
 MAX_EDITION = 2000
 """Longest list of editions and document keys, in characters."""
@@ -162,10 +163,12 @@ def _lookup(name: str, collection: Collection) -> Tool:
 
 
 def _sorting(collection: Collection) -> dict[str, Parameter]:
-    """`_asked` for a lookup, with the fields that have no parameter of their own."""
-    fields = [field.name for field in collection.fields if not field.tool and field.name != entities.AUDIENCE]
+    """`_asked` for a lookup, with the fields that neither a parameter nor the example names."""
+    example = WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y")
+    named = {test.field for test in parse_where(example)} | {entities.AUDIENCE}
+    fields = [field.name for field in collection.fields if not field.tool and field.name not in named]
     orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
-    return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
+    return _asked(orders, example, fields)
 
 
 def _filters(collection: Collection) -> dict[str, _Filter]:

@@ -212,6 +212,14 @@ def _levels(entity: Entity) -> str:
     return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
 
 
+def _hit_points(entity: Entity) -> str:
+    """The hit points of a character: "HP 32", and of one that lacks some "HP 14 of 32"."""
+    most, lost = entity.fields.get("hit_points"), entity.fields.get("hit_points_lost")
+    if not isinstance(most, int):
+        return ""
+    return f"HP {most - lost} of {most}" if isinstance(lost, int) and lost else f"HP {most}"
+
+
 def _player(entity: Entity) -> str:
     """Who plays a character, as written."""
     player = entity.data.get("player")
@@ -257,11 +265,11 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "notes": (lead, folder, session, tags),
     "characters": (
         _levels,
-        _field("race"),
         _labelled("AC", "armor_class"),
-        _labelled("HP", "hit_points"),
+        _hit_points,
         _labelled("passive Perception", "passive_perception"),
         _player,
+        _field("race"),
     ),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
