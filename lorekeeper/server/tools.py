@@ -251,9 +251,10 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     entities = await view.entities_at(entity_type, document, slug)
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
+        lacking = await view.unread_note(entity_type, document)
         raise ToolError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
-            f"name with {tool}"
+            f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
     answer = await entity_answer(view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0))
     return with_rolls(answer, entities[0]) if arguments.get("roll") else answer

@@ -154,10 +154,7 @@ def _challenge_rating(entity: Entity) -> str:
 
 
 def range_of(entity: Entity) -> str:
-    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles.
-
-    Sources give a number to "sight" too, to sort and filter by.
-    """
+    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles."""
     text = entity.data.get("range_text")
     said = text.casefold() if isinstance(text, str) and len(text) <= MAX_RANGE else ""
     is_distance = any(char.isdigit() for char in said)
@@ -199,7 +196,7 @@ def _armor_class(entity: Entity) -> str:
 
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
-    weapon = entity.data.get("weapon")
+    weapon = with_values(entity).get("weapon")
     dice = entity.data.get("damage_dice") or (weapon.get("damage_dice") if isinstance(weapon, Mapping) else None)
     return _words(dice, entity.fields.get("damage_type"))
 
