@@ -252,7 +252,9 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
             f"name with {tool}"
         )
-    answer = await entity_answer(view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0))
+    answer = await entity_answer(
+        view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
+    )
     return with_rolls(answer, entities[0]) if arguments.get("roll") else answer
 
 
@@ -308,7 +310,7 @@ GET_ENTITY = Tool(
         "get_entity",
         {
             "uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH)),
-            "section": optional_text("a heading: reads that section"),
+            "section": optional_text("only this part: a feature, heading, table, row, or 'level 5' of a class"),
             "offset": (int, Field(0, ge=0, description="characters to skip")),
             "roll": (bool | None, Field(None, description="roll on its tables")),
         },
