@@ -17,7 +17,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
-from lorekeeper.server.arguments import Texts, Wordings
+from lorekeeper.server.arguments import OneText, Texts, Wordings
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
 from lorekeeper.text.secrecy import is_secret
@@ -210,8 +210,8 @@ PLAN_ENCOUNTER = Tool(
                 Texts | None,
                 Field(None, description='to rate: "3 goblin" or a uri each; without it, the rest proposes'),
             ),
-            "environment": (Texts | None, Field(None, description="where they live")),
-            "type": (Texts | None, Field(None, description="as undead")),
+            "environment": (OneText | None, Field(None, description="where they live")),
+            "type": (OneText | None, Field(None, description="as undead")),
             "cr_min": (float | str | None, Field(None, description="of each monster, at least")),
             "cr_max": (float | str | None, Field(None, description="of each monster, at most")),
             "where": (str | None, Field(None, description="tests as in lookup_creature")),

@@ -20,7 +20,7 @@ from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
-from lorekeeper.server.rolls import with_rolls
+from lorekeeper.server.rolls import ROLL, only_rolls
 from lorekeeper.server.tool import SEARCHED as SEARCHED
 from lorekeeper.server.tool import Arguments as Arguments
 from lorekeeper.server.tool import Parameter, model, optional_text
@@ -68,13 +68,27 @@ NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 def all_tools() -> list[Tool]:
     """Every tool, in the order in which they are listed."""
     lookups = [_lookup(collection.tool, collection) for collection in COLLECTIONS.values() if collection.tool]
-    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, LIST_DOCUMENTS]
+    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, ROLL, LIST_DOCUMENTS]
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
+FEW = frozenset(
+    {
+        "casting_time",
+        "alignment",
+        "category",
+        "rarity",
+        "property",
+        "parent",
+        "folder",
+        "links_to",
+        "size",
+        "school",
+        "player",
+    }
+)
 """Parameters that are described as one text, since hardly anybody lists several."""
 
 _WORDINGS = ", in 2-3 short wordings"
@@ -94,7 +108,7 @@ def _one(description: str) -> Parameter:
 
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
-    further = f"; more fields: {', '.join(fields)}" if fields else ""
+    further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
@@ -102,8 +116,22 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     }
 
 
+def _joined(fields: Sequence[str]) -> list[str]:
+    """Names of fields, those with one beginning together: "speed_walk/fly/swim"."""
+    joined: list[str] = []
+    beginning = ""
+    for name in fields:
+        prefix, _, rest = name.partition("_")
+        if rest and prefix == beginning:
+            joined[-1] += f"/{rest}"
+        else:
+            joined.append(name)
+        beginning = prefix if rest else ""
+    return joined
+
+
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="similar to this uri", max_length=MAX_URI_LENGTH)),
+    "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
     "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
@@ -255,7 +283,7 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     answer = await entity_answer(
         view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
     )
-    return with_rolls(answer, entities[0]) if arguments.get("roll") else answer
+    return only_rolls(answer, entities[0]) if arguments.get("roll") else answer
 
 
 async def _list_documents(view: View, arguments: Arguments) -> Answer:
