@@ -209,7 +209,7 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
     argument(
         "--monster", action="append", metavar="'N NAME'", help="rate this: '3 goblin', or a uri (may be repeated)"
     ),
-    argument("--difficulty", help="easy, medium, hard, deadly (2014); low, moderate, high (2024)"),
+    argument("--difficulty", help="easy, medium, hard, deadly (2014); low, moderate, high (2024); day: XP of a day"),
     argument(
         "--rules",
         choices=("2014", "2024"),
