@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
-from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, PROPERTIES, Collection, FieldType, parse_uri
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -109,6 +109,7 @@ def _one(description: str) -> Parameter:
 
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
+    fields = ["any key" if name == PROPERTIES else name for name in fields]
     further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
