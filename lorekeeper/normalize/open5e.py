@@ -17,6 +17,7 @@ from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import Origin, build, feet, flag, local_key, local_keys, number, ref_key, slugify
 from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.shared import taken_apart
+from lorekeeper.repairs.entries import repaired_entry
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
 """The document of objects that do not name one."""
@@ -334,7 +335,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
         name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
         kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
         slug=endpoint.slug_of(slug) + endpoint.slug_suffix if version == 2 else slug,
-        fields=endpoint.fields(obj),
+        fields=endpoint.fields(repaired_entry(obj)),
     )
     children = [entities(child, ENDPOINTS[name], document) for child, name in endpoint.children(obj)]
     return [entity, *(child for several in children for child in several)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from lorekeeper.repairs.entries import repaired_entry
 from lorekeeper.terms import SENSES
 
 Object = Mapping[str, Any]
@@ -41,19 +42,21 @@ _LEGENDARY = ("LEGENDARY_ACTION", "MYTHIC_ACTION")
 
 
 def repaired_values(entity_type: str, data: Object) -> Object:
-    """An object with its known faults repaired; what cannot be repaired is None. Other types are returned as they are."""
-    if entity_type != "creatures":
-        return data
-    changes = {
-        **_alignment(data),
-        **_size(data),
-        **_environments(data),
-        **_bonuses(data),
-        **_numbers(data),
-        **_actions(data),
-    }
-    changed = {key: value for key, value in changes.items() if data.get(key) != value}
+    """An object with its known faults repaired: those of the table of entries, then those of creatures that a rule finds.
+
+    What cannot be repaired is None.
+    """
+    data = repaired_entry(data)
+    changed = {key: value for _, key, value in creature_changes(data)} if entity_type == "creatures" else {}
     return {**data, **changed} if changed else data
+
+
+def creature_changes(data: Object) -> Iterator[tuple[str, str, Any]]:
+    """What the rules change in a creature: the reason, the key, and the value without the fault."""
+    for reason, rule in RULES:
+        for key, value in rule(data).items():
+            if data.get(key) != value:
+                yield reason, key, value
 
 
 def _key(reference: object) -> str:
@@ -104,7 +107,7 @@ def _environments(data: Object) -> dict[str, Any]:
 
 
 def _numbers(data: Object) -> dict[str, Any]:
-    """Numbers that no creature has: senses as far as their digits can be read, anything else is left out."""
+    """Numbers that no creature has are left out."""
     changes: dict[str, Any] = {}
     for name in ("armor_class", "hit_points", "passive_perception"):
         if _above(data.get(name), LARGEST[name]):
@@ -112,7 +115,7 @@ def _numbers(data: Object) -> dict[str, Any]:
     speeds = data.get("speed")
     if isinstance(speeds, Mapping) and any(_above(value, LARGEST["speed"]) for value in speeds.values()):
         changes["speed"] = {mode: value for mode, value in speeds.items() if not _above(value, LARGEST["speed"])}
-    return {**changes, **_senses(data)}
+    return changes
 
 
 def _above(value: object, most: int) -> bool:
@@ -192,3 +195,15 @@ def _told(action: object) -> tuple[str, str] | None:
         return None
     name = _DICE_AFTER_COST.sub("", str(action.get("name") or "").strip())
     return name.casefold(), " ".join(action["desc"].split()).casefold()
+
+
+RULES: Sequence[tuple[str, Callable[[Object], dict[str, Any]]]] = (
+    ("an alignment that is invented, or the rest of a type line", _alignment),
+    ('"Medium or Small" cut to "Small"', _size),
+    ("all environments, where none is known", _environments),
+    ("saving throws or skills listed as 0", _bonuses),
+    ("a number that no creature has", _numbers),
+    ("senses whose numbers are run together", _senses),
+    ("legendary actions listed among the actions too", _actions),
+)
+"""What is wrong, and the values of a creature without it."""
