@@ -53,11 +53,13 @@ class Rules:
         found: the entries, in the order of the sheet.
         missing: names without an entry.
         growing: what the tables of its classes say for its levels, by column, as "3d6" for Sneak Attack.
+        linked: whether each name is to be a link, for people; else addresses are written, as short as they can be.
     """
 
     found: Sequence[Reference] = ()
     missing: Sequence[str] = ()
     growing: Mapping[str, str] = field(default_factory=dict)
+    linked: bool = False
 
 
 UNKNOWN = Rules()
@@ -229,10 +231,23 @@ def _items(source: Source) -> str:
 
 def _references(rules: Rules) -> Iterator[str]:
     """The addresses: what a document has under the usual key of a name, together; others one by one."""
-    rows = list(_addresses(rules.found))
+    rows = list(_links(rules.found) if rules.linked else _addresses(rules.found))
     if rules.missing:
         rows.append(f"- Not in the library: {', '.join(map(inline, rules.missing))}")
     yield "\n".join(rows)
+
+
+def _links(found: Iterable[Reference]) -> Iterator[str]:
+    """The names as links, a row for each type."""
+    rows: dict[str, list[str]] = {}
+    for each in found:
+        rows.setdefault(each.entity_type, []).append(f"[{inline(each.name)}]({each.uri}){_other(each)}")
+    for entity_type, links in rows.items():
+        yield f"- {TYPES.get(entity_type, title(entity_type))}: {', '.join(links)}"
+
+
+TYPES = {"character_options": "Classes, species and background", "equipment": "Items", "rules": "Features"}
+"""What rows of links are called, where that is not their type."""
 
 
 def _addresses(found: Iterable[Reference]) -> Iterator[str]:

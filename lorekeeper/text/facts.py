@@ -201,6 +201,77 @@ def _damage(entity: Entity) -> str:
     return _words(dice, entity.fields.get("damage_type"))
 
 
+def _parts(entity: Entity, *keys: str) -> list[Mapping[str, object]]:
+    """The objects of a list of an entry: its traits, benefits or saving throws."""
+    lists = [entity.data.get(key) for key in keys]
+    return [each for found in lists if isinstance(found, (list, tuple)) for each in found if isinstance(each, Mapping)]
+
+
+def _option(entity: Entity) -> str:
+    """What a feat is, and what it asks for; of others what `lead` says."""
+    kind = entity.data.get("type")
+    if entity.kind != "feat" or not isinstance(kind, str) or kind == UNSORTED:
+        return lead(entity)
+    return f"{kind.lower().removesuffix(' feat')} feat"
+
+
+UNSORTED = "GENERAL"
+"""What Open5e calls feats of books that have one kind of them only."""
+
+
+def _prerequisite(entity: Entity) -> str:
+    text = entity.data.get("prerequisite")
+    if entity.kind != "feat" or not isinstance(text, str):
+        return ""
+    text = re.sub(r"^prerequisites?: *", "", text.strip(" *."), flags=re.IGNORECASE)
+    return f"{text[:1].lower()}{text[1:]}" if text.startswith("Level") else text
+
+
+def _saving_throws(entity: Entity) -> str:
+    names = [str(each.get("name")) for each in _parts(entity, "saving_throws")] if entity.kind == "class" else []
+    return f"saves {', '.join(name.lower() for name in names)}" if names else ""
+
+
+def _species(entity: Entity) -> str:
+    """Size, speed and darkvision of a species, and the names of its other traits."""
+    if entity.kind not in ("race", "subrace"):
+        return ""
+    traits = {str(each.get("name") or ""): str(each.get("desc") or "") for each in _parts(entity, "traits")}
+    size, speed = traits.get("Size", ""), re.search(r"(\d+) (?:feet|foot|ft)", traits.get("Speed", ""))
+    stated = re.search(r"\bsize is (.*)", size, re.IGNORECASE)
+    sizes = re.findall(r"\b(?:tiny|small|medium|large)\b", (stated[1] if stated else size).lower())
+    sight = next((text for name, text in traits.items() if "Darkvision" in name), "")
+    far = re.search(r"(\d+) (?:feet|foot|ft)", sight)
+    others = [name for name in traits if name and name not in USUAL_TRAITS and "Darkvision" not in name]
+    known = (
+        " or ".join(dict.fromkeys(sizes)),
+        f"speed {speed[1]} ft" if speed else "",
+        f"darkvision {far[1]} ft" if far else "",
+        ", ".join(others[:MOST_TRAITS]),
+    )
+    return SEPARATOR.join(filter(None, known))
+
+
+USUAL_TRAITS = frozenset({"Ability Score Increase", "Age", "Alignment", "Creature Type", "Languages", "Size", "Speed"})
+"""Traits that every species has."""
+
+MOST_TRAITS = 6
+
+
+def _background(entity: Entity) -> str:
+    """The skills of a background, and its feat."""
+    if entity.kind != "background":
+        return ""
+    given = {str(each.get("type")): str(each.get("desc") or "") for each in _parts(entity, "benefits")}
+    skills = given.get("skill_proficiency") or entity.data.get("skill_proficiencies")
+    known = (skills if isinstance(skills, str) else "", given.get("feat", ""))
+    return SEPARATOR.join(" ".join(text.split()).strip(" .") for text in known if 0 < len(text) <= MAX_SKILLS)
+
+
+MAX_SKILLS = 100
+"""Longest line of skills that is shown, in characters."""
+
+
 def _levels(entity: Entity) -> str:
     """The classes of a character with their levels: "rogue 5 (thief), wizard 2"."""
     listed = entity.data.get("class_levels")
@@ -261,7 +332,14 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _figure("weight", "lb"),
         _field("properties"),
     ),
-    "character_options": (lead, _labelled("hit die", "hit_die")),
+    "character_options": (
+        _option,
+        _prerequisite,
+        _labelled("hit die", "hit_die"),
+        _saving_throws,
+        _species,
+        _background,
+    ),
     "notes": (lead, folder, session, tags),
     "characters": (
         _levels,
