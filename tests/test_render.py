@@ -16,6 +16,7 @@ from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.lean import MAX_RATIO
+from lorekeeper.render.pages import defences
 from lorekeeper.render.prose import HEADING, inline, prose
 from lorekeeper.repairs import repaired
 from lorekeeper.text.facts import facts
@@ -236,6 +237,10 @@ def test_filter_fields_of_our_own_shape_read_as_the_lines_of_a_book():
     assert "- **Forces Saves** wisdom" in page
     assert "Saving Throws" not in page
     assert "- **Senses** darkvision 60 ft., keen smell" in page
+    full = {"saves": ["constitution"], "actions": [{"name": "Bite", "desc": "It bites."}]}
+    assert "- **Forces Saves** constitution" in markdown(entry("creatures", "creature", full))
+    assert "saves" not in defences(entry("creatures", "creature", full))
+    assert "saves Dex +5" in defences(entry("creatures", "creature", {**full, "saves": ["Dex +5"]}))
     net = {"category": ["weapon", "martial weapon", "ranged weapon"], "damage": 2.5, "damage_type": "piercing"}
     page = markdown(entry("equipment", "weapon", net))
     assert "*Martial weapon, ranged weapon*" in page

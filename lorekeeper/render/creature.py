@@ -208,10 +208,12 @@ def _saves(source: Source) -> str:
 
 
 def _forced_saves(source: Source) -> str:
-    """The abilities of saving throws that it forces on others: in our own JSON shape, "saves" is a list of them."""
+    """The abilities of saving throws that it forces on others: in our own JSON shape, "saves" is a list of them.
+
+    Its own saving throws have bonuses.
+    """
     saves = source.raw("saves")
-    told = any(source.raw(key) for _, _, keys in SECTIONS for key in keys)
-    return words(saves) if isinstance(saves, list) and not told else ""
+    return words(saves) if isinstance(saves, list) and {str(each).lower() for each in saves} <= {*ABILITIES} else ""
 
 
 def _ability_place(name: str) -> int:
