@@ -154,10 +154,7 @@ def _challenge_rating(entity: Entity) -> str:
 
 
 def range_of(entity: Entity) -> str:
-    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles.
-
-    Sources give a number to "sight" too, to sort and filter by.
-    """
+    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles."""
     text = entity.data.get("range_text")
     said = text.casefold() if isinstance(text, str) and len(text) <= MAX_RANGE else ""
     is_distance = any(char.isdigit() for char in said)
@@ -199,7 +196,7 @@ def _armor_class(entity: Entity) -> str:
 
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
-    weapon = entity.data.get("weapon")
+    weapon = with_values(entity).get("weapon")
     dice = entity.data.get("damage_dice") or (weapon.get("damage_dice") if isinstance(weapon, Mapping) else None)
     return _words(dice, entity.fields.get("damage_type"))
 
@@ -286,6 +283,14 @@ def _levels(entity: Entity) -> str:
     return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
 
 
+def _hit_points(entity: Entity) -> str:
+    """The hit points of a character: "HP 32", and of one that lacks some "HP 14 of 32"."""
+    most, lost = entity.fields.get("hit_points"), entity.fields.get("hit_points_lost")
+    if not isinstance(most, int):
+        return ""
+    return f"HP {most - lost} of {most}" if isinstance(lost, int) and lost else f"HP {most}"
+
+
 def _player(entity: Entity) -> str:
     """Who plays a character, as written."""
     player = entity.data.get("player")
@@ -338,11 +343,11 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "notes": (lead, folder, session, tags),
     "characters": (
         _levels,
-        _field("race"),
         _labelled("AC", "armor_class"),
-        _labelled("HP", "hit_points"),
+        _hit_points,
         _labelled("passive Perception", "passive_perception"),
         _player,
+        _field("race"),
     ),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }
