@@ -414,6 +414,8 @@ def told(item: object) -> str:
 
 def _uses(action: Object) -> str:
     limits = mapping(action.get("usage_limits"))
+    if "(Recharge" in words(action.get("name")):  # the name has it already
+        return ""
     form = USES.get(fold(str(limits.get("type", ""))))
     count = words(limits.get("param"))
     if form is None:
