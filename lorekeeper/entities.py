@@ -31,13 +31,23 @@ from lorekeeper.fields import (
     MAX_TEXT_LENGTH,
     MAX_URI_LENGTH,
     NAME,
+    PROPERTIES,
     WHOLE_NAME,
     Collection,
     Field,
     FieldType,
     Value,
 )
-from lorekeeper.folding import fold_alignment, fold_class, fold_component, fold_environment, fold_key, fold_time
+from lorekeeper.folding import (
+    fold_alignment,
+    fold_class,
+    fold_component,
+    fold_environment,
+    fold_key,
+    fold_property,
+    fold_time,
+    key_alone,
+)
 from lorekeeper.paths import fold_link, fold_path, fold_tag, path_name, path_parents
 from lorekeeper.printable import shown
 
@@ -54,6 +64,7 @@ __all__ = [
     "MAX_TEXT_LENGTH",
     "MAX_URI_LENGTH",
     "NAME",
+    "PROPERTIES",
     "RECORD_KEYS",
     "WHOLE_NAME",
     "Collection",
@@ -114,7 +125,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage it deals: fire, ...", ("damage_type",), revision=3, facet=True),
-                Field("range", T.DECIMAL, "range in feet", revision=2),
+                Field("range", T.DECIMAL, "range in feet", revision=3),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others", revision=2),
                 Field("conditions", T.TEXTS, "condition that it inflicts", revision=2),
                 Field("attack", T.TEXT, "spell attack that it makes: melee, ranged", revision=2),
@@ -225,9 +236,9 @@ COLLECTIONS: dict[str, Collection] = {
                 ),
                 Field("armor_class", T.INTEGER, "base AC of armour, bonus of a shield"),
                 Field("damage", T.DECIMAL, "average of a weapon's damage dice", revision=2),
-                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3"),
-                Field("charges", T.INTEGER, "most charges it has"),
-                Field("cursed", T.FLAG, "is cursed"),
+                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3", revision=2),
+                Field("charges", T.INTEGER, "most charges it has", revision=2),
+                Field("cursed", T.FLAG, "is cursed", revision=2),
             ),
         ),
         Collection(
@@ -270,18 +281,21 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(ALIASES, T.TEXTS, "another name"),
                 Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents, facet=True),
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
-                Field("session", T.INTEGER, "number of the session", ("session",), facet=True),
+                Field("session", T.INTEGER, "its number", ("session",), facet=True),
                 Field("session_date", T.DATE, "date of the session"),
                 Field(
                     "links",
                     T.TEXTS,
-                    "note it links to: name, path or uri",
+                    "note it links to: name or path",
                     ("links_to",),
                     fold_link,
                     path_name,
                     longest=MAX_URI_LENGTH,
                     most=MAX_LINKS,
                 ),
+                Field("state", T.TEXT, "open or done: by its status, else by its tasks", facet=True),
+                Field("world_date", T.INTEGER, "date in its world, 14920310 for day 10 of month 3 in 1492"),
+                Field(PROPERTIES, T.TEXTS, "key with its value: status=ready", (), fold_property, key_alone),
             ),
         ),
         Collection(

@@ -13,6 +13,7 @@ from lorekeeper import dates
 from lorekeeper.entities import (
     COLLECTIONS,
     NAME,
+    PROPERTIES,
     WHOLE_NAME,
     Collection,
     Entity,
@@ -274,6 +275,8 @@ def _tested(collection: Collection, text: Any) -> list[Condition]:
 
 def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     field = named_field(collection, test.field)
+    if field is None and PROPERTIES in collection.filters:
+        field, test = collection.field(PROPERTIES), _of_property(test)
     if field is None:
         raise not_a_test(test.text, _unknown_field(collection, test.field))
     try:
@@ -283,6 +286,14 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     if not test.negated:
         return conditions
     return [negated(conditions)]
+
+
+def _of_property(test: FieldTest) -> FieldTest:
+    """A test of any key, as one of the keys with their values; a key alone is true, whatever its value."""
+    if test.ends or test.sign not in (":", ""):
+        raise not_a_test(test.text, f"{test.field} is no field with numbers: compare it with ':'")
+    values = tuple(f"{test.field}={value}" for value in test.values) or (test.field,)
+    return replace(test, field=PROPERTIES, sign=":", values=values)
 
 
 def _unknown_field(collection: Collection, name: str) -> str:

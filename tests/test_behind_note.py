@@ -11,6 +11,7 @@ import pytest
 from lorekeeper.library import Library
 from lorekeeper.measures import Steps
 from lorekeeper.search.query import Query
+from lorekeeper.server.tools import ToolError, all_tools
 from lorekeeper.vaults import sync as sync_module
 from lorekeeper.vaults import vaults as vaults_module
 from tests.support.vaults import vault_library, write
@@ -76,3 +77,23 @@ async def test_a_process_that_ends_with_its_answer_waits_until_everything_is_rea
         assert (page.total, STILL in (page.note or ""), len(waited)) == (40, False, 1)
         assert await library.vaults.fresh() == "", "what has not changed is waited for"
         assert len(waited) == 1
+
+
+async def test_a_type_is_not_denied_while_notes_that_may_give_it_are_read(read_again):
+    library, saga, _ = read_again
+    write(saga, {"Mill.md": "# Mill\nIt grinds barley.\n"})
+    library.vaults._noticed += 1  # as a sync under way has it
+    said = await note(library, "characters")
+    assert STILL in said
+    assert "has no characters" not in said
+
+
+async def test_an_entry_that_may_not_have_been_read_yet_is_not_only_denied(read_again):
+    library, saga, _ = read_again
+    write(saga, {"Mill.md": "# Mill\nIt grinds barley.\n"})
+    library.vaults._noticed += 1  # as a sync under way has it
+    tool = next(tool for tool in all_tools() if tool.name == "get_entity")
+    for document, said in (("saga", True), ("atlas", False)):
+        with pytest.raises(ToolError) as error:
+            await tool.run(library, {"uri": f"lore://notes/{document}/Weir.md"})
+        assert (STILL in str(error.value)) == said

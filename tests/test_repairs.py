@@ -166,6 +166,48 @@ def test_other_numbers_that_no_creature_has_are_left_out(values):
     assert number not in made.fields.values()
 
 
+LONGSWORD = {
+    "name": "Longsword",
+    "damage_dice": "1d8",
+    "damage_type": {"name": "Slashing", "key": "slashing"},
+    "properties": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "dice", "shown"),
+    [
+        (
+            "The blade gleams. It is a weapon which deals Radiant damage instead of Slashing damage.",
+            "1d8",
+            "1d8 radiant",
+        ),
+        ("While it burns, it deals fire damage instead of slashing damage.", "1d8", "1d8 slashing"),
+        ("You can choose that it deals force damage instead of slashing damage.", "1d8", "1d8 slashing"),
+        ("It gleams.", "1d8", "1d8 slashing"),
+        ("It entangles.", "0", ""),
+    ],
+)
+def test_a_weapon_has_the_damage_that_its_text_gives_it_for_always(text, dice, shown):
+    entity = normalize(
+        {
+            "key": "x_dawn",
+            "name": "Dawn",
+            "document": OF_2024,
+            "category": {"key": "weapon"},
+            "rarity": {"key": "rare"},
+            "requires_attunement": False,
+            "armor": None,
+            "weapon": {**LONGSWORD, "damage_dice": dice},
+            "desc": text,
+        }
+    )[0]
+    assert entity.fields.get("damage_type") == (shown.partition(" ")[2] or None)
+    assert ("1d8" in facts(entity)) == bool(shown)
+    assert shown in facts(entity)
+    assert (f"**Damage** {shown}" in markdown(entity)) == bool(shown)
+
+
 def test_what_a_person_has_written_is_not_repaired():
     own = {"collection": "creatures", "name": "Bell Titan", "document": "own", "senses": {"truesight": 2000}}
     (made,) = normalize({**own, "alignment": "chaotic evil", "traits": [{"name": "Deaf", "desc": "Hitom it doesnt."}]})

@@ -68,7 +68,6 @@ def _first(obj: Object, *keys: str) -> Any:
 
 
 def _spell(o: Object) -> Fields:
-    distance = feet(o["range"], o.get("range_unit")) if o.get("range") is not None else None
     return {
         "level": _first(o, "level_int", "level"),
         "school": local_key(o.get("school")),
@@ -76,9 +75,17 @@ def _spell(o: Object) -> Fields:
         "ritual": flag(o.get("ritual")),
         "concentration": _concentration(o),
         "casting_time": spells.casting_time(_first(o, "casting_time")),
-        "range": distance,
+        "range": _range(o),
         **spells.fields(_spell_wording(o)),
     }
+
+
+def _range(o: Object) -> float | None:
+    """The range of a spell in feet; None if its words give no distance: for "Sight" Open5e writes 2,020 or 0."""
+    text = o.get("range_text")
+    if o.get("range") is None or (isinstance(text, str) and text and feet(text) is None):
+        return None
+    return feet(o["range"], o.get("range_unit"))
 
 
 def _concentration(o: Object) -> bool | None:

@@ -1,4 +1,4 @@
-"""Values of creatures that Open5e invents, cuts or runs together."""
+"""Values of creatures that Open5e invents, cuts or runs together, and of magic weapons that it takes from their kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lorekeeper.repairs.entries import repaired_entry
-from lorekeeper.terms import SENSES
+from lorekeeper.terms import DAMAGE_TYPES, SENSES
 
 Object = Mapping[str, Any]
 
@@ -42,11 +42,13 @@ _LEGENDARY = ("LEGENDARY_ACTION", "MYTHIC_ACTION")
 
 
 def repaired_values(entity_type: str, data: Object) -> Object:
-    """An object with its known faults repaired: those of the table of entries, then those of creatures that a rule finds.
+    """An object with its known faults repaired: those of the table of entries, then those that a rule finds.
 
     What cannot be repaired is None.
     """
     data = repaired_entry(data)
+    if entity_type == "equipment":
+        return _with_damage(data)
     changed = {key: value for _, key, value in creature_changes(data)} if entity_type == "creatures" else {}
     return {**data, **changed} if changed else data
 
@@ -57,6 +59,33 @@ def creature_changes(data: Object) -> Iterator[tuple[str, str, Any]]:
         for key, value in rule(data).items():
             if data.get(key) != value:
                 yield reason, key, value
+
+
+_INSTEAD = re.compile(rf"\bdeals (?P<type>{'|'.join(DAMAGE_TYPES)}) damage instead of\b", re.IGNORECASE)
+_SOMETIMES = re.compile(r"\b(?:choose|each time|if|once|until|when|while)\b", re.IGNORECASE)
+
+
+def _with_damage(data: Object) -> Object:
+    """A weapon with the type of damage that its text gives it instead of that of its kind, and one that deals none without any.
+
+    A Sun Blade deals radiant damage; a net has damage dice of "0".
+    """
+    weapon = data.get("weapon")
+    if not isinstance(weapon, Mapping):
+        return data
+    if str(weapon.get("damage_dice")) == "0":
+        return {**data, "weapon": {**weapon, "damage_dice": None, "damage_type": None}}
+    own = _own_damage(data.get("desc"))
+    return {**data, "weapon": {**weapon, "damage_type": {"name": own.capitalize(), "key": own}}} if own else data
+
+
+def _own_damage(text: object) -> str | None:
+    """The type of damage that a text gives a weapon for always; None if it says nothing of that."""
+    if not isinstance(text, str) or "instead of" not in text:
+        return None
+    always = (sentence for sentence in re.split(r"[.\n]", text) if not _SOMETIMES.search(sentence))
+    match = next(filter(None, map(_INSTEAD.search, always)), None)
+    return match["type"].lower() if match else None
 
 
 def _key(reference: object) -> str:

@@ -22,7 +22,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.absent import NEAREST, Absent, absent
 from lorekeeper.search.asked_type import asked_type
-from lorekeeper.search.coverage import occurring, topic_of, unknown_words
+from lorekeeper.search.coverage import nothing, occurring, topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import editions_first, with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
@@ -63,9 +63,9 @@ The head is always the same, so that pages join without overlap or gap."""
 
 STATED = "Read from the query: where='{}'. Say it in other words to search by meaning alone."
 
-HARDLY_CLOSE = "Nothing in the library is close for sure; these are the nearest."
+HARDLY_CLOSE = "{} is close for sure; these are the nearest."
 
-NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
+NOTHING_CLOSE = "{} is close to this query. Rephrase it, or give the name of the entry."
 
 CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
 
@@ -432,7 +432,8 @@ class Searcher:
             return search.missing.note
         if search.is_off_topic:
             search.page = ResultPage([], 0, "hybrid")
-            search.notes = [NOTHING_CLOSE if search.language is None else foreign_note(query.types)]
+            nowhere = NOTHING_CLOSE.format(nothing(query.types, query.documents))
+            search.notes = [nowhere if search.language is None else foreign_note(query.types)]
             return "nothing is close"
         return search.language and f"the text is in {search.language}"
 
@@ -567,7 +568,9 @@ class Searcher:
             search.note(missing.note, NEAREST if results else None)
         elif shown and search.language is None and not search.like:
             unknown = await unknown_words(self._cache, query.types, search.wordings[0], found) if plain else None
-            search.note(unknown or (HARDLY_CLOSE if search.is_doubtful else None))
+            search.note(
+                unknown or (HARDLY_CLOSE.format(nothing(query.types, query.documents)) if search.is_doubtful else None)
+            )
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))

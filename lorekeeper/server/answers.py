@@ -23,7 +23,7 @@ from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.search.variants import label_of
 from lorekeeper.server.linked import related_of
-from lorekeeper.server.parts import LONG, Part, outline, part
+from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.twins import without_text
 from lorekeeper.text.evidence import FULL
@@ -252,9 +252,11 @@ def _quoted(text: str) -> str:
 
 
 async def entity_answer(
-    view: View, entity: Entity, *others: Entity, section: str | None = None, offset: int = 0
+    view: View, entity: Entity, *others: Entity, section: str | None = None, offset: int = 0, brief: bool = False
 ) -> Answer:
     """An entry, or a part of it, with its source and attribution; ``others`` have taken the place of the same earlier entry.
+
+    With ``brief`` a part that is named has at most `BRIEF` characters, and of a long entry its outline and beginning are given.
 
     Raises:
         NotFoundError: the entry has no such section, or ends before the offset.
@@ -268,8 +270,11 @@ async def entity_answer(
     page = whole = markdown(entity, subclasses=named, related=related, rules=rules, whole=True)
     if len(whole) > most:
         page = markdown(entity, subclasses=named, related=related, rules=rules)
+    if brief and entity.type != "notes" and (section is not None or (not offset and len(whole) > LONG)):
+        most = min(most, FIRST if section is None else BRIEF)
     given = part(whole, section, offset, most)
     is_part = section is not None or offset > 0
+    is_cut = brief and given.end < given.total
     content: JsonObject = {
         "uri": entity.uri,
         "name": one_line(entity.name),
@@ -281,7 +286,9 @@ async def entity_answer(
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
-        "entity": {"name": entity.name, "section": given.path, "text": given.text} if is_part else lean(entity),
+        "entity": {"name": entity.name, "section": given.path, "text": given.text}
+        if is_part or is_cut
+        else lean(entity),
     }
     if is_secret(entity):
         content["secret"] = True
@@ -291,10 +298,11 @@ async def entity_answer(
         content["note"] = missing
     origin = _origin(entity, content)
     contents = [f"Section: {one_line(given.path)}"] if given.path else []
+    contents += [f"Within it: {given.within}"] if given.within and not offset else []
     if len(whole) > LONG and not is_part:
         contents = [f"Sections, for section: {outline(whole)}"]
     head = [*_head(entity, content, origin), *contents, *([] if is_part else _rollable(entity, page)), entity.uri, ""]
-    more = [f"\n{_more(given)}"] if given.end < given.total else []
+    more = [f"\n{_more(given, section)}"] if given.end < given.total else []
     return Answer(
         content,
         "\n".join([*head, _quoted(given.text), *more]).rstrip(),
@@ -302,8 +310,8 @@ async def entity_answer(
     )
 
 
-def _more(given: Part) -> str:
-    section = f'section="{given.path}" and ' if given.path else ""
+def _more(given: Part, asked: str | None) -> str:
+    section = f'section="{one_line(asked)}" and ' if asked else ""
     return (
         f"Cut at character {given.end:,} of {given.total:,}. To read on, call get_entity with {section}offset={given.end}, or with "
         "section for one section."

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
-from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, PROPERTIES, Collection, FieldType, parse_uri
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -20,7 +20,7 @@ from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
-from lorekeeper.server.rolls import with_rolls
+from lorekeeper.server.rolls import ROLL, only_rolls
 from lorekeeper.server.tool import SEARCHED as SEARCHED
 from lorekeeper.server.tool import Arguments as Arguments
 from lorekeeper.server.tool import Parameter, model, optional_text
@@ -69,13 +69,27 @@ NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 def all_tools() -> list[Tool]:
     """Every tool, in the order in which they are listed."""
     lookups = [_lookup(collection.tool, collection) for collection in COLLECTIONS.values() if collection.tool]
-    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, LIST_DOCUMENTS]
+    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, ROLL, LIST_DOCUMENTS]
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
+FEW = frozenset(
+    {
+        "casting_time",
+        "alignment",
+        "category",
+        "rarity",
+        "property",
+        "parent",
+        "folder",
+        "links_to",
+        "size",
+        "school",
+        "player",
+    }
+)
 """Parameters that are described as one text, since hardly anybody lists several."""
 
 _WORDINGS = ", in 2-3 short wordings"
@@ -95,7 +109,8 @@ def _one(description: str) -> Parameter:
 
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
-    further = f"; more fields: {', '.join(fields)}" if fields else ""
+    fields = ["any key" if name == PROPERTIES else name for name in fields]
+    further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
@@ -103,8 +118,22 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     }
 
 
+def _joined(fields: Sequence[str]) -> list[str]:
+    """Names of fields, those with one beginning together: "speed_walk/fly/swim"."""
+    joined: list[str] = []
+    beginning = ""
+    for name in fields:
+        prefix, _, rest = name.partition("_")
+        if rest and prefix == beginning:
+            joined[-1] += f"/{rest}"
+        else:
+            joined.append(name)
+        beginning = prefix if rest else ""
+    return joined
+
+
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="similar to this uri", max_length=MAX_URI_LENGTH)),
+    "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
     "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
@@ -251,12 +280,15 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     entities = await view.entities_at(entity_type, document, slug)
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
+        lacking = await view.unread_note(entity_type, document)
         raise ToolError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
-            f"name with {tool}"
+            f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
-    answer = await entity_answer(view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0))
-    return with_rolls(answer, entities[0]) if arguments.get("roll") else answer
+    answer = await entity_answer(
+        view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
+    )
+    return only_rolls(answer, entities[0]) if arguments.get("roll") else answer
 
 
 async def _list_documents(view: View, arguments: Arguments) -> Answer:
@@ -311,7 +343,7 @@ GET_ENTITY = Tool(
         "get_entity",
         {
             "uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH)),
-            "section": optional_text("a heading: reads that section"),
+            "section": optional_text("only this part: a feature, heading, table, row, or 'level 5' of a class"),
             "offset": (int, Field(0, ge=0, description="characters to skip")),
             "roll": (bool | None, Field(None, description="roll on its tables")),
         },
