@@ -35,7 +35,7 @@ US = re.compile(
 PEOPLE = re.compile(
     rf"{US.pattern}|^\W*(?:who(?:'s|se)?|wer|qui|qui[eé]n(?:es)?|chi|quem|kto)\b|"
     r"^\W*(?:which (?:character|pc|player|hero|one)|(?:does|do|can|could|is|are|has|have) (?:any|some|every)(?:one|body))|"
-    r"^\W*(?:what|which|how (?:much|many)|do|can|could|are|have)\b.*\b(?:we|us|our)\b",
+    r"^\W*(?:what|which|how (?:much|many)|do|can|could|are|have|is)\b.*\b(?:we|us|our|every(?:one|body))\b",
     re.IGNORECASE,
 )
 """What a question has whose answer is persons, or the players' characters together."""
