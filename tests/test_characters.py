@@ -26,6 +26,7 @@ from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import read_note
 from lorekeeper.render import markdown
+from lorekeeper.render.character import Reference, Rules
 from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.registry import Registry
 from tests.support.entities import make
@@ -741,6 +742,30 @@ async def test_two_characters_are_compared(library: Library) -> None:
 
 
 @pytestmark_module
+async def test_an_import_renews_a_character_and_last_months_sheet_tells_what_it_gained(
+    library: Library, tmp_path: Path
+) -> None:
+    file, older = tmp_path / "quill.json", cleric() | {"name": "Quill"}
+    file.write_text(json.dumps(older))
+    await library.import_paths([file])
+    await library.import_paths([file], document="october")
+    newer = older | {"classes": [{**older["classes"][0], "level": 5}], "baseHitPoints": 28}
+    newer["classSpells"] = [{"spells": [{"definition": {"name": "Aid", "level": 2}, "prepared": True}]}]
+    file.write_text(json.dumps(newer))
+    assert (await library.import_paths([file])).stored == 1
+    answer = await ask(library, "compare_entries", name="Quill")
+    assert "A: Cleric **5** (Life Domain)" in answer.text
+    assert "B: Cleric **4** (Life Domain)" in answer.text
+    assert "**Aid**" in answer.text
+    asked = await ask(library, "search_lore", query="what did Quill gain since last month")
+    assert "compare_entries with name='Quill'" in asked.structured["note"]
+    assert {result["name"] for result in asked.structured["results"][:2]} == {"Quill"}
+    best = (await ask(library, "search_lore", query="who has the highest Armor Class")).structured["results"]
+    assert sorted(result["name"] for result in best[:3]) == ["Brannoch", "Mira", "Quill"]
+    await library.cache.delete_entities("characters", [("characters", "quill"), ("october", "quill")])
+
+
+@pytestmark_module
 async def test_the_character_of_a_note_is_renewed_and_goes_with_it(library: Library, vale: Path) -> None:
     note = vale / "Party" / "Tess.md"
     note.write_text("---\ntype: pc\nclass: Monk\nlevel: 2\n---\n")
@@ -752,6 +777,22 @@ async def test_the_character_of_a_note_is_renewed_and_goes_with_it(library: Libr
     note.unlink()
     await library.vaults.sync()
     assert not await library.cache.get_entities("characters", name="Tess")
+
+
+def test_the_sheet_of_a_wizard_of_level_20_names_its_entries_in_short() -> None:
+    spells = [f"Spell {letter}" for letter in "ABCDEFGHIJKLMNOP"]
+    (made,) = normalize(
+        {
+            "collection": "characters", "kind": "character", "name": "Eldrin", "class_levels": [{"name": "Wizard", "level": 20}],
+            "spells": [{"name": name, "level": 1, "prepared": True} for name in spells],
+            "features": ["Trance", "Lucky", "Alert", "Overchannel"],
+        }
+    )  # fmt: skip
+    found = [Reference(name, "spells", "srd", name.lower().replace(" ", "-")) for name in spells[:-1]]
+    page = markdown(made, rules=Rules(found, [spells[-1], "Trance", "Lucky", "Alert", "Overchannel", "Sage"]))
+    assert "lore://spells/srd/SLUG, the name in lower case with hyphens: all spells but Spell P\n" in page
+    assert "Not in the library: all features; Spell P, Sage" in page
+    assert page.count("Spell B") == 1
 
 
 def test_the_sheet_of_a_character_repeats_nothing() -> None:

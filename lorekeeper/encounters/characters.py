@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lorekeeper.encounters.tables import MAX_LEVEL
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
+from lorekeeper.search.party import CHARACTERS, current, level_of
 from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.facts import lead
 from lorekeeper.views.view import View
-
-CHARACTERS = "characters"
 
 THE_TABLE = frozenset(
     "the table|table|our table|our party|the party|party|us|we|our characters|the characters|my party|my table".split(
@@ -43,29 +41,19 @@ async def at_the_table(view: View) -> list[Entity]:
     Raises:
         FilterError: there is none whose level is known, or there are too many for one party.
     """
-    found: dict[str, Entity] = {}
-    for each in await view.cache.get_entities(CHARACTERS, kind="character"):
-        before = found.get(fold(each.name))
-        if _level(each) and (before is None or _level(each) > _level(before)):
-            found[fold(each.name)] = each
+    found = current(each for each in await view.cache.get_entities(CHARACTERS, kind="character") if level_of(each))
     if not found:
         raise FilterError(NONE_KNOWN)
     if len(found) > MAX_CHARACTERS:
         raise FilterError(
             f"the library has {len(found)} characters, and a party has at most {MAX_CHARACTERS}; give their levels"
         )
-    return [found[name] for name in sorted(found)]
-
-
-def _level(character: Entity) -> int:
-    """The level of a character, 0 if it is unknown or none that the rules have."""
-    level = character.fields.get("level")
-    return level if isinstance(level, int) and 1 <= level <= MAX_LEVEL else 0
+    return found
 
 
 def levels_of(characters: Sequence[Entity]) -> tuple[int, ...]:
     """Their levels, in their order."""
-    return tuple(map(_level, characters))
+    return tuple(map(level_of, characters))
 
 
 def matrix_row(character: Entity) -> dict[str, object]:
@@ -75,7 +63,7 @@ def matrix_row(character: Entity) -> dict[str, object]:
         "name": one_line(character.name),
         "uri": character.uri,
         "classes": one_line(lead(character)),
-        "level": _level(character),
+        "level": level_of(character),
         "armor_class": fields.get("armor_class"),
         "hit_points": fields.get("hit_points"),
         "saves": {ability: fields.get(f"save_{ability}") for ability in ABILITIES},

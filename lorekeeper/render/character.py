@@ -89,7 +89,7 @@ def character(source: Source, rules: Rules = UNKNOWN) -> Iterator[str]:
     yield labelled(source, [("At These Levels", lambda _: ", ".join(f"{k} {v}" for k, v in growing.items()))])
     yield section("Spells", *_spells(source, rules))
     yield section("Features", ", ".join(map(inline, map(words, source.items("features")))))
-    yield section("Entries of the Rules", *_references(rules))
+    yield section("Entries of the Rules", *_references(rules, _listed(source)))
     yield section("Items", _items(source))
     yield section("Description", source.prose("desc"))
 
@@ -229,12 +229,37 @@ def _items(source: Source) -> str:
     return ", ".join(found or [inline(words(name)) for name in source.items("items")])
 
 
-def _references(rules: Rules) -> Iterator[str]:
+def _listed(source: Source) -> dict[str, list[str]]:
+    """What the sheet lists, by what that is called."""
+    found = {
+        "spells": source.items("known", "prepared"),
+        "features": source.items("features"),
+        "items": source.items("items"),
+    }
+    return {label: [words(name) for name in names] for label, names in found.items()}
+
+
+def _references(rules: Rules, listed: Mapping[str, list[str]]) -> Iterator[str]:
     """The addresses: what a document has under the usual key of a name, together; others one by one."""
-    rows = list(_links(rules.found) if rules.linked else _addresses(rules.found))
+    rows = list(_links(rules.found) if rules.linked else _addresses(rules.found, listed))
     if rules.missing:
-        rows.append(f"- Not in the library: {', '.join(map(inline, rules.missing))}")
+        rows.append(f"- Not in the library: {_in_short(rules.missing, listed)}")
     yield "\n".join(rows)
+
+
+def _in_short(names: Sequence[str], listed: Mapping[str, list[str]]) -> str:
+    """Names with commas; a list of the sheet that is among them, whole or but for a few, is not written again."""
+    left, told = list(names), []
+    for label, own in listed.items():
+        there, rest = [name for name in own if name in left], [name for name in own if name not in left]
+        if len(there) > MOST_EXCEPT and len(rest) <= MOST_EXCEPT:
+            told.append(f"all {label}{' but ' if rest else ''}{', '.join(map(inline, rest))}")
+            left = [name for name in left if name not in there]
+    return "; ".join(filter(None, [*told, ", ".join(map(inline, left))]))
+
+
+MOST_EXCEPT = 3
+"""Most names of a list that are named as what is not meant, and fewest that are worth it."""
 
 
 def _links(found: Iterable[Reference]) -> Iterator[str]:
@@ -250,7 +275,7 @@ TYPES = {"character_options": "Classes, species and background", "equipment": "I
 """What rows of links are called, where that is not their type."""
 
 
-def _addresses(found: Iterable[Reference]) -> Iterator[str]:
+def _addresses(found: Iterable[Reference], listed: Mapping[str, list[str]]) -> Iterator[str]:
     references = list(found)
     usual = Counter((each.entity_type, each.document) for each in references if _is_usual(each))
     told: set[tuple[str, str]] = set()
@@ -263,8 +288,8 @@ def _addresses(found: Iterable[Reference]) -> Iterator[str]:
         elif key not in told:
             told.add(key)
             base = uri_of(*key, SIGNS_OF_SLUG)
-            listed = ", ".join(inline(r.name) for r in names)
-            yield f"- {base}, the name in lower case with hyphens{_other(each)}: {listed}"
+            meant = _in_short([r.name for r in names], listed)
+            yield f"- {base}, the name in lower case with hyphens{_other(each)}: {meant}"
 
 
 def _is_usual(reference: Reference) -> bool:

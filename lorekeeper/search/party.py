@@ -9,7 +9,7 @@ speak Elvish too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
@@ -35,7 +35,7 @@ US = re.compile(
 PEOPLE = re.compile(
     rf"{US.pattern}|^\W*(?:who(?:'s|se)?|wer|qui|qui[eé]n(?:es)?|chi|quem|kto)\b|"
     r"^\W*(?:which (?:character|pc|player|hero|one)|(?:does|do|can|could|is|are|has|have) (?:any|some|every)(?:one|body))|"
-    r"^\W*(?:what|which|how (?:much|many)|do|can|could|are|have)\b.*\b(?:we|us|our)\b",
+    r"^\W*(?:what|which|how (?:much|many)|do|can|could|are|have|is)\b.*\b(?:we|us|our|every(?:one|body))\b",
     re.IGNORECASE,
 )
 """What a question has whose answer is persons, or the players' characters together."""
@@ -95,7 +95,7 @@ MORE = {"slowest": "speed_walk asc", "fastest": "speed_walk desc", "richest": "g
 _OF_A_SHEET = (
     "cast casts casting prepare prepares prepared spell spells slot slots cantrip cantrips ac armor armour hp hit speed save saves",
     "saving passive level levels class subclass language languages speak speaks carry carries attuned gold skill skills bonus",
-    "modifier dc darkvision sheet stats proficient feature features hurt",
+    "modifier dc darkvision sheet stats proficient feature features hurt gain gained change changed new levelled leveled learned",
 )
 OF_A_SHEET = re.compile(rf"\b(?:{'|'.join(' '.join(_OF_A_SHEET).split())})\b")
 """Words of questions about one character that a sheet answers."""
@@ -107,7 +107,7 @@ class Party:
 
     Attributes:
         found: identities of those that it means, the first first.
-        asks: the filter or order that finds them, as a parameter of `lookup_character`; "" for a name.
+        asks: the call that finds them alone, or compares what a character was and is; "" for a character by name.
         fields: names of the fields that it is about.
         only: whether it is about nobody else.
     """
@@ -120,7 +120,26 @@ class Party:
     @property
     def note(self) -> str:
         """How to ask for them alone."""
-        return f"Of the players' characters: lookup_character with {self.asks}." if self.asks else ""
+        return f"Of the players' characters: {self.asks}." if self.asks else ""
+
+
+def current(characters: Iterable[Entity]) -> list[Entity]:
+    """The characters by name; of one that is there twice, as with last month's sheet, the one of the highest level."""
+    found: dict[str, Entity] = {}
+    for each in characters:
+        before = found.get(fold(each.name))
+        if before is None or level_of(each) > level_of(before):
+            found[fold(each.name)] = each
+    return [found[name] for name in sorted(found)]
+
+
+def level_of(character: Entity) -> int:
+    """The level of a character, 0 if it is unknown or none that the rules have."""
+    level = character.fields.get("level")
+    return level if isinstance(level, int) and 1 <= level <= MAX_LEVEL else 0
+
+
+MAX_LEVEL = 20
 
 
 def may_ask(types: Sequence[str], text: str, names: Sequence[str]) -> bool:
@@ -141,7 +160,11 @@ def asked_of(characters: Sequence[Entity], text: str, types: Sequence[str]) -> P
     question = " ".join(text.casefold().replace("’", "'").split())
     named = [each for each in characters if _is_named(each.name, text)]
     if named and (OF_A_SHEET.search(question) or any(_tests_of(each, question) for each in named)):
-        return Party([each.identity for each in named])
+        versions = [each for each in named if fold(each.name) == fold(named[0].name)]
+        return Party(
+            [each.identity for each in named], f"compare_entries with name='{named[0].name}'" if versions[1:] else ""
+        )
+    characters = current(characters)
     if len(types) > 1 and not PEOPLE.search(text):
         return None
     only = bool(US.search(question))
@@ -149,7 +172,11 @@ def asked_of(characters: Sequence[Entity], text: str, types: Sequence[str]) -> P
         field, _, direction = order.partition(" ")
         valued = [(value, each) for each in characters if isinstance(value := each.fields.get(field), (int, float))]
         valued.sort(key=lambda pair: pair[0], reverse=direction == "desc")
-        return Party([each.identity for _, each in valued], f"order='{order}'", [field], only) if valued else None
+        return (
+            Party([each.identity for _, each in valued], f"lookup_character with order='{order}'", [field], only)
+            if valued
+            else None
+        )
     meeting = {each.identity: _tests_of(each, question) for each in characters}
     tests = list(dict.fromkeys(test for own in meeting.values() for test in own))
     chosen = [test for test in tests if not any(test != other and _within(test, other) for other in tests)]
@@ -157,7 +184,7 @@ def asked_of(characters: Sequence[Entity], text: str, types: Sequence[str]) -> P
     if not found:
         return None
     fields = [field for own in meeting.values() for test, field in own.items() if test in chosen]
-    return Party(found, f"where='{' '.join(chosen)}'", list(dict.fromkeys(fields)), only)
+    return Party(found, f"lookup_character with where='{' '.join(chosen)}'", list(dict.fromkeys(fields)), only)
 
 
 def _order(question: str) -> str:

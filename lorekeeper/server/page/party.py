@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from lorekeeper.entities import Entity
 from lorekeeper.render.source import amount, words
-from lorekeeper.search.party import CHARACTERS
+from lorekeeper.search.party import CHARACTERS, current
 from lorekeeper.server.page.site import Page, Site
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
 from lorekeeper.text.facts import lead
@@ -50,7 +50,7 @@ class Member:
 
 async def members(view: View) -> list[Member]:
     """The characters that the viewer sees, by name, their companions last."""
-    found = await view.cache.get_entities(CHARACTERS, limit=MOST)
+    found = current(await view.cache.get_entities(CHARACTERS))[:MOST]
     return [_member(each) for each in sorted(found, key=lambda each: each.kind != "character")]
 
 
