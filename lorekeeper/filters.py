@@ -420,11 +420,20 @@ _TYPES_CALLED: Mapping[str, str] = {
 """What people call an entity type. Its letters say nothing of it: "monsters" are nearer to "notes" than to "creatures"."""
 
 
+NEAREST = 3
+"""Most names that a message suggests."""
+
+MOST_LISTED = 64
+"""Most known names that stand in a message which has a suggestion too."""
+
+
 def unknown_name(name: str, known: list[str], what: str) -> str:
-    """The message for a misspelt name: the closest known one first, then all of them."""
+    """The message for a misspelt name: the nearest known ones first, then all of them; of very many, only the nearest."""
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
+    near = near or [each for each in known if name.lower() in each.split("_")][:NEAREST]
     called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
     if called in known:
         near = [called]
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    listed = f"known: {', '.join(known)}" if len(known) <= MOST_LISTED or not near else ""
+    return f"unknown {what}: {shown(name)}; {' '.join(filter(None, [hint, listed]))}"

@@ -17,11 +17,13 @@ from lorekeeper.encounters.arithmetic import window
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
+from lorekeeper.render.pages import defences
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.views.view import View
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
+from tests.support.entities import make
 from tests.support.libraries import settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -218,3 +220,21 @@ async def test_a_player_is_proposed_only_what_players_see(library):
     assert "Hidden Tyrant" not in seen["player"]
     with pytest.raises(LoreKeeperError, match="no entry is called 'hidden tyrant'"):
         await plan(player, party="4x3", monsters=["hidden tyrant"])
+
+
+async def test_what_each_monster_defends_itself_with_stands_below_it(library):
+    answer = await plan(library.view(), party="4x3", monsters=["2 goblin"])
+    (monster,) = monsters_of(answer)
+    assert defences(entity_at(monster["uri"])) == monster["defences"]
+    told = {"armor_class": 15, "hit_points": 7, "damage_resistances": ["cold"], "senses": "darkvision 60 ft."}
+    troll = make("troll", type="creatures", kind="creature", data={"name": "Troll", **told})
+    assert defences(troll) == "AC 15; HP 7; resistant cold; senses darkvision 60 ft."
+
+
+async def test_a_day_is_answered_without_monsters(library):
+    answer = await plan(library.view(), party="4x6", difficulty="day", rules="2014")
+    assert answer.structured["encounters"] == []
+    assert "16,000 adjusted XP a day: about 13 easy, 6 medium, 4 hard or 2 deadly encounters" in answer.text
+    assert "Nothing found" not in answer.text
+    newer = await plan(library.view(), party="4x6", difficulty="day", rules="2024")
+    assert "Day: The rules of 2024 set no XP for a day" in newer.text

@@ -17,6 +17,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.server.cutting import MAX_CHARS, cut_content, cut_text
 from lorekeeper.server.mcp import build_server
+from lorekeeper.server.parts import outline, part
 from lorekeeper.server.tools import all_tools
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -88,12 +89,16 @@ async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
     async with Client(build_server(halls)) as client:
         first = await client.call_tool("get_entity", {"uri": NORTH})
         result = await client.call_tool("get_entity", {"uri": NORTH, "section": "chamber 42"})
+        offset = int(re.findall(r'section="chamber 42" and offset=(\d+)', result.content[0].text)[0])
+        rest = await client.call_tool("get_entity", {"uri": NORTH, "section": "chamber 42", "offset": offset})
         none = await client.call_tool("get_entity", {"uri": NORTH, "section": "Attic"})
         far = await client.call_tool("get_entity", {"uri": NORTH, "offset": 999_999})
     assert "Sections, for section: Chamber 0; Chamber 1;" in first.content[0].text[:300]
     text, entity = result.content[0].text, result.structured_content["entity"]
     assert "Chamber 42" in text
-    assert "lies 151 deep" in text
+    assert "lies 90 deep" in text
+    assert "lies 151 deep" in rest.content[0].text
+    assert max(len(text), len(rest.content[0].text)) < 3_200, "some 800 tokens"
     assert not any(f"Chamber {n}\n" in text for n in (4, 41, 43))
     assert entity["section"] == "Chamber 42"
     assert entity["text"] in text.replace("\n   ", "\n")
@@ -170,3 +175,65 @@ def test_content_of_any_shape_is_cut_to_the_limit(value):
     assert "To read on" in cut["note"]
     assert content["note"] is None
     assert cut_content({"entity": "short"}, {}) == {"entity": "short"}
+
+
+CLERK = """# Clerk
+
+## By Level
+
+| Level | Features | Tricks |
+|---|---|---|
+| 1 | Filing | 2 |
+| 2 | — | 3 |
+| 3 | Stamps, Filing | 3 |
+
+## Features
+
+### Level 1: Filing
+
+*again at level 3*
+
+You file.
+
+**Tidy Mind.** You know where things are.
+
+### Level 3: Stamps
+
+You stamp what you filed.
+
+**Blots (table)**
+
+| d6 | Blot |
+|---|---|
+| 1-2 | Round |
+| 3-6 | Like a heron |
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("level 3", "**Level 3:** Features Stamps, Filing; Tricks 3\n\n### Level 3: Stamps\n\nYou stamp"),
+        ("3rd", "Again at level 3: Filing"),
+        ("2", "**Level 2:** Tricks 3\n\nNo feature comes with this level."),
+        ("filing", "### Level 1: Filing\n\n*again at level 3*\n\nYou file.\n\n**Tidy Mind.**"),
+        ("tidy mind", "**Tidy Mind.** You know where things are."),
+        ("Blots", "| d6 | Blot |\n|---|---|\n| 1-2 | Round |"),
+        ("round", "| 1-2 | Round |"),
+        ("5", "Like a heron"),
+        ("tidy things", "**Tidy Mind.** You know where things are."),
+    ],
+)
+def test_a_part_is_a_level_a_feature_a_table_a_row_or_what_has_the_words(asked, said):
+    assert said in part(CLERK, asked).text
+
+
+def test_what_no_part_is_called_names_those_that_there_are():
+    with pytest.raises(NotFoundError, match=r"By Level; Features; .*Level 3: Stamps; Tidy Mind; Blots"):
+        part(CLERK, "unicorn")
+
+
+def test_the_outline_of_many_sections_counts_the_innermost():
+    page = "# Rules\n\n" + "".join(f"## Part {n}\n\n" + "### A detail of it\n\nText.\n\n" * 40 for n in range(30))
+    names = page.replace("### A detail of it", "### A detail {}").format(*range(1_200))
+    assert outline(names).startswith("Part 0 (40 within); Part 1 (40 within); ")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.tables import page_tables
-from lorekeeper.rolling.dice import Dice, dice_in, dice_of, parsed_dice
+from lorekeeper.rolling.dice import Dice, Formula, Term, dice_in, dice_of, formula_of, parsed_formula
 from lorekeeper.rolling.tables import Table, as_data, chosen, numbers_of, tables_of
+from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.spell_lists import spell_list
 from tests.support.commands import run_inside
@@ -80,20 +81,101 @@ def test_dice_are_read_as_books_write_them(text, dice):
 def test_what_is_not_dice_is_refused_with_an_example(text):
     assert dice_of(text) is None
     with pytest.raises(FilterError, match="2d6"):
-        parsed_dice(text)
+        parsed_formula(text)
 
 
 def test_as_many_dice_and_sides_as_the_message_says_are_thrown_and_no_more():
-    assert parsed_dice("1000d100000") == Dice(1_000, 100_000)
+    assert parsed_formula("1000d100000") == Formula((Term(Dice(1_000, 100_000)),))
     for beyond in ("1001d6", "1d100001", "0d6", "1d0"):
         with pytest.raises(FilterError, match=r"at most 1,000 dice of 100,000 sides"):
-            parsed_dice(beyond)
+            parsed_formula(beyond)
 
 
 @given(st.integers(1, 20), st.integers(1, 100), st.integers(-9, 9), st.integers())
 def test_a_roll_lies_between_the_least_and_the_most(count, sides, more, seed):
     dice = Dice(count, sides, 1, more)
     assert dice.least <= dice.roll(Random(seed)) <= dice.most
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "least", "most"),
+    [
+        ("d20 advantage", "2d20 keep highest 1", 1, 20),
+        ("1d20+5 with disadvantage", "2d20+5 keep lowest 1", 6, 25),
+        ("4d6 drop lowest", "4d6 keep highest 3", 3, 18),
+        ("4d6 drop the highest 2", "4d6 keep lowest 2", 2, 12),
+        ("4d6kh3", "4d6 keep highest 3", 3, 18),
+        ("2d20kl1", "2d20 keep lowest 1", 1, 20),
+        ("keep best 2 4d6", "4d6 keep highest 2", 2, 12),
+        ("2d6 + 1d4 + 3", "2d6 + 1d4+3", 6, 19),
+        ("3d8-1d4", "3d8 - 1d4", -1, 23),
+    ],
+)
+def test_sums_of_dice_and_the_best_or_worst_of_some_are_thrown(text, written, least, most):
+    formula = formula_of(text)
+    assert str(formula) == written
+    assert formula is not None
+    totals = {formula.throw(Random(seed))[0] for seed in range(3_000)}
+    assert least <= min(totals) <= max(totals) <= most
+    assert len(totals) > (most - least) / 2
+
+
+@pytest.mark.parametrize("text", ["advantage", "4d6 drop 4", "3d6 advantage", "2d6 + fire", "keep 3", "wand of wonder"])
+def test_what_is_no_sum_of_dice_is_none(text):
+    assert formula_of(text) is None
+
+
+def test_the_dice_that_do_not_count_are_in_brackets():
+    total, fell = Formula((Term(Dice(2, 20), keep=1),)).throw(Random(1))
+    kept, dropped = (int(part.strip("()")) for part in sorted(fell.split(", "), key=lambda part: "(" in part))
+    assert total == kept >= dropped
+
+
+DECK = "\n".join(["| Playing Card | Card |", "|---|---|", *(f"| No. {n} | Fate {n} |" for n in range(6))])
+TWO_DECKS = """**Cards (table)**
+
+| 1d100 (13-Card Deck) | 1d100 (22-Card Deck) | Card |
+|---|---|---|
+| 01-50 | 01-20 | Owl |
+| — | 21-60 | Hawk |
+| 51-100 | 61-100 | Wren |
+"""
+
+
+def test_each_column_of_dice_is_a_table():
+    first, second = tables_of(make("two", TWO_DECKS, type="rules", kind="rule"))
+    assert (first.title, second.title) == ("Cards: 13-Card Deck (1d100)", "Cards: 22-Card Deck (1d100)")
+    assert [row.cells for row in first.rows] == [("Owl",), ("Wren",)]
+    assert [(row.least, row.cells) for row in second.rows] == [(1, ("Owl",)), (21, ("Hawk",)), (61, ("Wren",))]
+
+
+async def test_a_model_rolls_dice_tables_and_decks(tmp_path, marsh):
+    tool = next(each for each in all_tools() if each.name == "roll")
+
+    async def roll(**asked: object) -> Answer:
+        return await tool.run(library, tool.check(asked))
+
+    async with open_library(tmp_path, backend="sqlite") as library:
+        deck = make("deck", DECK, type="equipment", kind="magic-item", name="Deck of Fates")
+        plain = make("plain", "| Name | Price |\n|---|---|\n| Rope | 1 gp |", type="rules", kind="rule", name="Prices")
+        await library.cache.store_entities([marsh, plain], "rules")
+        await library.cache.store_entities([deck], "equipment")
+        dice = await roll(what="d20+5 advantage", seed=3, times=2)
+        assert dice == await roll(what="d20+5 advantage", seed=3, times=2)
+        assert dice.structured["dice"] == "2d20+5 keep highest 1"
+        assert len(dice.structured["numbers"]) == 2
+        one = await roll(what="marsh", table="mishaps", seed=1)
+        assert [each["table"] for each in one.structured["rolls"]] == ["Mishaps"]
+        assert one.text.startswith("Rolled: Mishaps, 1d100: ")
+        assert len(one.text) < 400, "the row, and not the table"
+        drawn = await roll(what="deck of fates", times=6)
+        assert sorted(each["number"] for each in drawn.structured["rolls"]) == [1, 2, 3, 4, 5, 6], "each card once"
+        assert "row " in drawn.text
+        with pytest.raises(NotFoundError, match="no table to roll on"):
+            await roll(what="prices")
+        assert "Rope" in (await roll(what="prices", table="prices")).text
+        with pytest.raises(NotFoundError, match="no entry is called 'dragonfish'"):
+            await roll(what="dragonfish")
 
 
 def test_dice_within_a_text_are_found_and_nothing_else():
@@ -225,6 +307,8 @@ async def test_a_model_rolls_on_the_tables_of_an_entry(tmp_path, marsh):
         rolled = await tool.run(library, tool.check({"uri": marsh.uri, "roll": True}))
         assert [each["table"] for each in rolled.structured["rolls"]] == ["Mishaps", "Marsh"]
         assert rolled.text.startswith("Rolled: Mishaps, 1d100: ")
+        assert "entity" not in rolled.structured
+        assert "A heron | Cross" not in rolled.text, "what was rolled, and not the tables"
         with pytest.raises(NotFoundError, match="no table"):
             await tool.run(library, tool.check({"uri": "lore://spells/own/plain", "roll": True}))
 

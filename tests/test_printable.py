@@ -214,11 +214,14 @@ async def test_b11_no_line_of_a_tools_text_is_forged(hostile_library, tool, argu
 async def test_b11_the_head_of_an_entry_is_three_lines_and_all_else_is_indented(hostile_library):
     for entity_type in ("spells", "equipment", "rules", "documents"):
         answer = await call(hostile_library, "get_entity", uri=f"lore://{entity_type}/evil/evil")
-        name, source, uri, empty, *text = answer.text.splitlines()
+        head, _, body = answer.text.partition("\n\n")
+        name, source, *outline, uri = head.splitlines()
+        empty, text = "", body.splitlines()
+        assert [line for line in outline if not line.startswith("Sections, for section: ")] == []
         assert name.startswith(entity_type)
         assert source.startswith(("Source: title", "Source: documents"))
         assert (uri, empty) == (f"lore://{entity_type}/evil/evil", "")
-        assert [line for line in text if line and not line.startswith("   ")] == []
+        assert [line for line in text if line and not line.startswith(("   ", "Cut at character "))] == []
         assert forbidden(answer.text, "\n\t") == set()
         plain = {k: v for k, v in answer.structured.items() if k != "entity"}
         assert forbidden(json.dumps(plain, ensure_ascii=False)) == set()

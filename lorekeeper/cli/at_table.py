@@ -29,7 +29,7 @@ from lorekeeper.printable import shown
 
 if TYPE_CHECKING:
     from lorekeeper.library import Library
-    from lorekeeper.rolling.dice import Dice
+    from lorekeeper.rolling.dice import Formula
     from lorekeeper.server.answers import Answer
     from lorekeeper.views.view import View
 
@@ -71,7 +71,7 @@ async def roll(call: Call) -> int:
     seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
     random, dice = Random(seed), _dice(what)  # noqa: S311
     if dice is not None:
-        numbers = [dice.roll(random) for _ in range(arguments.times)]
+        numbers = [dice.throw(random)[0] for _ in range(arguments.times)]
         content = {"dice": str(dice), "numbers": numbers, "seed": seed}
         call.show(content, lambda: show(f"{dice}: {', '.join(map(str, numbers))}"))
         return DONE
@@ -83,20 +83,20 @@ async def roll(call: Call) -> int:
     return DONE
 
 
-def _dice(text: str) -> Dice | None:
+def _dice(text: str) -> Formula | None:
     """The dice that a text is; None if it is a name.
 
     Raises:
         FilterError: it is meant to be dice, by its characters, and is none.
     """
-    from lorekeeper.rolling.dice import dice_of, parsed_dice
+    from lorekeeper.rolling.dice import formula_of, parsed_formula
 
-    if _LIKE_DICE.fullmatch(text) and dice_of(text) is None:
+    if _LIKE_DICE.fullmatch(text) and formula_of(text) is None:
         sides = _NO_SIDES.fullmatch(text.strip())
         if sides:
             raise FilterError(f"{shown(text)} lacks the number of sides: did you mean {sides[1]}d6 or {sides[1]}d20?")
-        return parsed_dice(text)
-    return dice_of(text)
+        return parsed_formula(text)
+    return formula_of(text)
 
 
 @commands.add(
@@ -209,7 +209,7 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
     argument(
         "--monster", action="append", metavar="'N NAME'", help="rate this: '3 goblin', or a uri (may be repeated)"
     ),
-    argument("--difficulty", help="easy, medium, hard, deadly (2014); low, moderate, high (2024)"),
+    argument("--difficulty", help="easy, medium, hard, deadly (2014); low, moderate, high (2024); day: XP of a day"),
     argument(
         "--rules",
         choices=("2014", "2024"),

@@ -28,7 +28,7 @@ def print_comparison(content: JsonObject) -> None:
         console.print("\n[bold]Facts[/]")
     for fact in content["facts"]:
         console.print(f"[dim]{plain(fact['label'])}[/]")
-        _print_texts(fact["values"], "[dim]none[/]")
+        _print_texts(fact["values"], "[dim]not stated[/]")
     for passage in content["texts"]:
         console.print(f"\n[bold]{_heading(passage['places'])}[/]")
         if not passage["rows"]:
@@ -73,13 +73,17 @@ def print_plan(content: JsonObject) -> None:
     console.print(f"[dim]{plain('; '.join(limits))}[/]")
     if content["note"]:
         console.print(f"[yellow]{plain(content['note'])}[/]")
-    if not content["encounters"]:
+    for line in content.get("day", ()):
+        console.print(f"Day: {plain(line)}")
+    if not content["encounters"] and "day" not in content:
         console.print(NOTHING)
     for encounter in content["encounters"]:
         title = encounter["title"].capitalize() or "This encounter"
         console.print(f"\n[bold]{title}[/]: [green]{plain(encounter['difficulty'])}[/]  {plain(encounter['reason'])}")
         for monster in encounter["monsters"]:
             console.print_indented(plain(described(monster)), 2)
+            if monster["defences"]:
+                console.print_indented(plain(monster["defences"]), 4)
             console.print_indented(f"[dim]{plain(monster['uri'])}[/]", 4)
         for line in encounter["arithmetic"]:
             console.print_indented(f"[dim]{plain(line)}[/]", 2)

@@ -137,6 +137,21 @@ def limit_lines(levels: Sequence[int], rules: str) -> list[str]:
     ]
 
 
+def day_lines(levels: Sequence[int], rules: str) -> list[str]:
+    """What a party can take in a day: XP by the rules of 2014, since those of 2024 set none, and how many encounters that is."""
+    day = sum(DAYS[level - 1] for level in levels)
+    found = limits(levels, "2014")
+    numbers = [f"{max(day // least, 1)} {name}" for name, least in found.items()]
+    by = "" if rules == "2014" else "The rules of 2024 set no XP for a day; those of 2014: "
+    parts = " + ".join(
+        f"{levels.count(level)} × {amount(DAYS[level - 1])}" for level in dict.fromkeys(sorted(levels, reverse=True))
+    )
+    return [
+        f"{by}{parts} = {amount(day)} adjusted XP a day: about {', '.join(numbers[:-1])} or {numbers[-1]} encounters",
+        f"Short rests: after about {amount(day // 3)} and {amount(day * 2 // 3)} adjusted XP",
+    ]
+
+
 def monsters_line(foes: Sequence[Foes]) -> str:
     """ "3 × 50 (Goblin, CR 1/4) + 1 × 200 (Bugbear, CR 1) = 350 XP"."""
     parts = " + ".join(f"{amount(f.count)} × {amount(f.xp)} ({f.name}, CR {format_rating(f.rating)})" for f in foes)

@@ -52,6 +52,7 @@ class Plan:
         notes: what the reader should know.
         seed: repeats the proposals, None if monsters were given.
         characters: the party, if it is the characters of the library.
+        day: what the party can take in a day, [] unless that was asked for.
     """
 
     levels: tuple[int, ...]
@@ -61,6 +62,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     seed: int | None = None
     characters: Sequence[Entity] = ()
+    day: Sequence[str] = ()
 
     @property
     def limits(self) -> dict[str, int]:

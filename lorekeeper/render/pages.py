@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lorekeeper.entities import Entity
 from lorekeeper.render.character import UNKNOWN, Rules, character
-from lorekeeper.render.creature import creature
+from lorekeeper.render.creature import ABLE_TO, DEFENCES, creature
 from lorekeeper.render.item import item
 from lorekeeper.render.note import UNRELATED, Related, note
 from lorekeeper.render.option import background, character_class, feat, species
@@ -66,6 +66,7 @@ def markdown(
     related: Related = UNRELATED,
     rules: Rules = UNKNOWN,
     whole: bool = False,
+    in_style: bool = True,
 ) -> str:
     """An entry as Markdown, as its book would print it.
 
@@ -75,11 +76,12 @@ def markdown(
         related: what a note is linked with.
         rules: what the library has of the names on the sheet of a character.
         whole: all of a long note, of which a page has the beginning.
+        in_style: headings and levels in the words of the entry's edition; otherwise in those that all entries share.
 
     Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
     text have level 4 or more; those of a note are its own. There are no control characters, and no links but to other notes.
     """
-    source = Source(repaired(entity))
+    source = Source(repaired(entity), in_style=in_style)
     own = BY_KIND if entity.type == "character_options" else {}
     renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
     if entity.type == "notes":
@@ -91,6 +93,26 @@ def markdown(
     page = assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
     bare = all(line.startswith(_HEAD) for line in page.split("\n") if line)
     return f"{page}\n\n*{NO_TEXT}*" if bare and lacks_text(entity) else page
+
+
+GLANCE = {
+    "Armor Class": "AC",
+    "Hit Points": "HP",
+    "Saving Throws": "saves",
+    "Damage Vulnerabilities": "vulnerable",
+    "Damage Resistances": "resistant",
+    "Damage Immunities": "immune",
+    "Condition Immunities": "immune to conditions",
+    "Senses": "senses",
+}
+"""What is asked for of each foe in a fight: lines of a stat block, and what they are called in one line."""
+
+
+def defences(entity: Entity) -> str:
+    """How a creature defends itself, in one line: "AC 15, HP 7 (2d6); resistant: cold; senses darkvision 60 ft."."""
+    source = Source(repaired(entity))
+    lines = {label: value(source) for label, value in (*DEFENCES, *ABLE_TO) if label in GLANCE}
+    return "; ".join(f"{called} {inline(lines[label])}" for label, called in GLANCE.items() if lines.get(label))
 
 
 def _named(subclasses: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from lorekeeper.errors import FilterError
@@ -12,7 +12,7 @@ from lorekeeper.printable import shown
 MAX_DICE, MAX_SIDES, MAX_NUMBER = 1_000, 100_000, 1_000_000
 """Most dice of one roll, most sides of a die, and the largest number that is added or multiplied by."""
 
-EXAMPLE = "d20, 2d6+3, 1d10 x 10 or d100"
+EXAMPLE = "d20, 2d6+3, 1d10 x 10, d100, 4d6 drop lowest or d20 advantage"
 
 _DICE = (
     r"(?P<count>\d{0,4}) ?[dDwW](?P<sides>\d{1,6}|%)"
@@ -73,18 +73,120 @@ def dice_in(text: str) -> list[tuple[str, Dice]]:
     return [(written, dice) for written, dice in found if dice]
 
 
-def parsed_dice(text: str) -> Dice:
-    """The dice that a text is.
+def parsed_formula(text: str) -> Formula:
+    """What a text has to be thrown: dice, sums of them, the best or worst of some.
 
     Raises:
         FilterError: it is not dice, or too many.
     """
-    dice = dice_of(text)
-    if dice is None:
+    formula = formula_of(text)
+    if formula is None:
         raise FilterError(
             f"{shown(text)} is not dice; write {EXAMPLE}, at most {MAX_DICE:,} dice of {MAX_SIDES:,} sides"
         )
-    return dice
+    return formula
+
+
+# --- sums of dice ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of a sum.
+
+    Attributes:
+        dice: that are thrown.
+        sign: 1, or -1 for what is subtracted.
+        keep: how many of the highest dice count, below 0 of the lowest; 0 for all.
+    """
+
+    dice: Dice
+    sign: int = 1
+    keep: int = 0
+
+    def throw(self, random: Random) -> tuple[int, str]:
+        """What it adds to the sum, and the dice that fell, those that do not count in brackets."""
+        dice = self.dice
+        fell = [random.randint(1, dice.sides) for _ in range(dice.count)]
+        ranked = sorted(range(len(fell)), key=lambda n: -fell[n] if self.keep > 0 else fell[n])
+        kept = set(ranked[: abs(self.keep)] if self.keep else ranked)
+        text = ", ".join(str(number) if n in kept else f"({number})" for n, number in enumerate(fell[:MOST_SHOWN]))
+        total = sum(fell[n] for n in kept) * dice.factor + dice.more
+        return self.sign * total, f"{text}{', ...' if len(fell) > MOST_SHOWN else ''}"
+
+    def __str__(self) -> str:
+        kept = f" keep {'highest' if self.keep > 0 else 'lowest'} {abs(self.keep)}" if self.keep else ""
+        return f"{self.dice}{kept}"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A sum of dice."""
+
+    terms: tuple[Term, ...]
+
+    def throw(self, random: Random) -> tuple[int, str]:
+        """The sum, and the dice that fell."""
+        thrown = [term.throw(random) for term in self.terms]
+        return sum(total for total, _ in thrown), "; ".join(text for _, text in thrown)
+
+    def __str__(self) -> str:
+        first, *others = self.terms
+        return "".join([str(first), *(f" {'+' if term.sign > 0 else '-'} {term}" for term in others)])
+
+
+MOST_SHOWN, MOST_TERMS = 20, 20
+"""Most dice that are listed, and most terms of a sum."""
+
+_ADVANTAGE = re.compile(
+    r",? *(?:with|at)? *\b(?P<adv>adv(?:antage)?)\b|,? *(?:with|at)? *\b(?:dis(?:adv(?:antage)?)?)\b", re.IGNORECASE
+)
+_KEPT = re.compile(
+    r",? *\b(?P<verb>keep|drop) *(?:the *)?(?P<first>\d{1,4})? *(?P<which>highest|best|lowest|worst)? *(?P<last>\d{1,4})?"
+    r"|(?<=[\d%]) ?(?P<short>[kd][hl]|k)(?P<number>\d{0,4})\b",
+    re.IGNORECASE,
+)
+_TERM_SIGNS = re.compile(r" *([+−–-]) *(?=\d{0,4} ?[dDwW]\d)")
+
+
+def formula_of(text: str) -> Formula | None:
+    """The sum of dice that a whole text is, None if it is anything else: "2d6 + 1d4 + 3", "4d6 drop lowest", "d20+5 advantage"."""
+    text = " ".join(text.split())
+    advantage = _ADVANTAGE.search(text)
+    if advantage:
+        text = f"{text[: advantage.start()]}{text[advantage.end() :]}".strip(" ,")
+    kept = _KEPT.search(text)
+    if kept:
+        text = f"{text[: kept.start()]}{text[kept.end() :]}".strip(" ,")
+    first, *parts = _TERM_SIGNS.split(text)
+    signs, texts = [1, *(1 if sign == "+" else -1 for sign in parts[::2])], [first, *parts[1::2]]
+    found = [dice_of(each) for each in texts[:MOST_TERMS]]
+    dice = [each for each in found if each]
+    if len(dice) != len(texts):
+        return None
+    terms = [Term(each, sign) for each, sign in zip(dice, signs, strict=True)]
+    if advantage:
+        if dice[0].count != 1 or kept:
+            return None
+        terms[0] = replace(terms[0], dice=replace(dice[0], count=2), keep=1 if advantage["adv"] else -1)
+    elif kept:
+        keep = _keep(kept, dice[0].count)
+        if not 1 <= abs(keep) <= dice[0].count:
+            return None
+        terms[0] = replace(terms[0], keep=keep)
+    return Formula(tuple(terms))
+
+
+def _keep(match: re.Match[str], count: int) -> int:
+    """How many of so many dice count, of the lowest below 0: "drop lowest", "keep 3", "kh1"."""
+    number = int(match["first"] or match["last"] or match["number"] or 1)
+    short = (match["short"] or "").casefold()
+    drops = (match["verb"] or short).casefold().startswith("d")
+    which = (match["which"] or ("lowest" if drops else "highest")).casefold()
+    lowest = which in ("lowest", "worst") if not short else short.endswith("l") or short == "d"
+    if drops:
+        number, lowest = count - number, not lowest
+    return -number if lowest else number
 
 
 def _dice(match: re.Match[str]) -> Dice | None:

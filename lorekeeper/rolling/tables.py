@@ -15,7 +15,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import table as markdown_table
-from lorekeeper.render.tables import page_tables, plain
+from lorekeeper.render.tables import PageTable, page_tables, plain
 from lorekeeper.rolling.dice import Dice, dice_in, dice_of
 from lorekeeper.rolling.rows import Row, gaps, separated
 
@@ -31,6 +31,9 @@ _RANGE = re.compile(
 )
 _ENDING = re.compile(r"(?:^\(|\b)(?:roll(?:ed)?|result|die|dice)\b\)?", re.IGNORECASE)
 
+_DETAIL = re.compile(r"\s*\(([^()]{1,40})\)\s*$")
+"""What the dice of a column are for: "1d100 (13-Card Deck)"."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -41,12 +44,14 @@ class Table:
         dice: what is thrown.
         columns: headings of the columns behind that of the numbers.
         rows: in order.
+        is_even: the book names no dice, as for a deck of cards: each row is as likely as another.
     """
 
     name: str
     dice: Dice
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    is_even: bool = False
 
     @property
     def gaps(self) -> str:
@@ -120,7 +125,12 @@ class Rolled:
         """The roll in one line, for people and models."""
         further = "".join(f" [{written}: {number}]" for written, number in self.further)
         again = f" ({self.again})" if self.again else ""
-        return f"{self.table.name}, {self.table.dice}: {self.number}{again}. {self.text}{further}"
+        thrown = (
+            f"row {self.number} of {len(self.table.rows)}"
+            if self.table.is_even
+            else f"{self.table.dice}: {self.number}"
+        )
+        return f"{self.table.name}, {thrown}{again}. {self.text}{further}"
 
     def content(self) -> dict[str, object]:
         """``{"table", "dice", "number", "result", "cells", "further"}``, and "missed" if the dice were thrown again."""
@@ -170,6 +180,11 @@ def chosen(entity: Entity, name: str | None = None) -> list[Table]:
         NotFoundError: it has none, or none of that name.
     """
     tables = tables_of(entity)
+    even = list(_even_tables(entity)) if name is not None or not tables else []
+    if name is None and not tables:
+        tables = [table for table in even if _CARDS.search(f"{table.name} {' '.join(table.columns)}")]
+    elif not any(fold(name or "") in fold(table.name) for table in tables):
+        tables = [*tables, *even]
     if not tables:
         raise NotFoundError(
             f"{shown(entity.name)} has no table to roll on: the first column of one is headed by dice, as d100, or 'roll a d6' "
@@ -185,6 +200,18 @@ def chosen(entity: Entity, name: str | None = None) -> list[Table]:
         known = "; ".join(table.name for table in tables)
         raise NotFoundError(f"{shown(entity.name)} has no table {shown(name)}; it has: {known}")
     return found[:1]
+
+
+def _even_tables(entity: Entity) -> Iterator[Table]:
+    """The tables of an entry without dice, to draw from: each row is as likely as another."""
+    for each in page_tables(markdown(entity)):
+        if dice_heading(each.columns[0]) is None:
+            rows = tuple(Row(number, number, row) for number, row in enumerate(each.rows, 1))
+            yield Table(each.name or entity.name, Dice(1, len(rows)), each.columns, rows, is_even=True)
+
+
+_CARDS = re.compile(r"\b(?:cards?|deck)\b", re.IGNORECASE)
+"""What the name or the columns of a table say that one draws from."""
 
 
 # --- tables as entries -----------------------------------------------------------------------------------------------
@@ -259,14 +286,30 @@ def tables_in(name: str, page: str) -> Iterator[Table]:
         page: as `render.prose.prose` or `render.pages.markdown` makes it.
     """
     for table in page_tables(page):
-        dice = dice_heading(table.columns[0])
-        if dice is None:
-            continue
-        read = [(numbers_of(row[0], dice), row[1:]) for row in table.rows if row]
-        rows = separated([Row(*found, cells) for found, cells in read if found], dice)
-        if rows:
-            yield Table(table.name or name, dice, table.columns[1:], rows)
+        headed = {n: dice for n, heading in enumerate(table.columns) if (dice := dice_heading(heading))}
+        for place, dice in headed.items() if 0 in headed else ():
+            others = [
+                n for n in range(len(table.columns)) if n not in headed or (place == 0 and n and not _rolled(table, n))
+            ]
+            read = [(numbers_of(row[place], dice), row) for row in table.rows if len(row) > place]
+            if place and not _rolled(table, place):
+                continue
+            cells = [Row(*found, tuple(row[n] for n in others if n < len(row))) for found, row in read if found]
+            rows = separated(cells, dice)
+            which = f": {detail[1]}" if len(headed) > 1 and (detail := _DETAIL.search(table.columns[place])) else ""
+            if rows:
+                yield Table(f"{table.name or name}{which}", dice, tuple(table.columns[n] for n in others), rows)
 
+
+def _rolled(table: PageTable, place: int) -> bool:
+    """Whether a column that is headed by dice has numbers of them, or nothing, in each row."""
+    dice = dice_heading(table.columns[place])
+    cells = [row[place] for row in table.rows if len(row) > place]
+    return dice is not None and all(cell in NO_NUMBER or numbers_of(cell, dice) for cell in cells)
+
+
+NO_NUMBER = ("", "-", "–", "—", "−")
+"""Cells of rows that no number of the dice hits."""
 
 _THROWN = re.compile(r"\b(?:1 ?)?[dw] ?(\d{1,3})\b", re.IGNORECASE)
 _LABEL = re.compile(r"\*\*([^*]{1,60}?)[.:]?\*\*")
@@ -315,7 +358,7 @@ def _run(page: str, found: Sequence[re.Match[str]], first: int, dice: Dice) -> l
 
 def dice_heading(heading: str) -> Dice | None:
     """The dice that head a column: d100, Roll 1d6, d8 result."""
-    return dice_of(_ENDING.sub("", heading).strip(" :"))
+    return dice_of(_ENDING.sub("", _DETAIL.sub("", heading)).strip(" :"))
 
 
 def numbers_of(text: str, dice: Dice) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.search.variants import label_of
 from lorekeeper.server.linked import related_of
-from lorekeeper.server.parts import LONG, Part, outline, part
+from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.twins import without_text
 from lorekeeper.text.evidence import FULL
@@ -35,8 +35,8 @@ from lorekeeper.views.view import View
 
 JsonObject = dict[str, Any]
 
-MAX_FACTS = 90
-"""Longest facts of a concise result, in characters."""
+MAX_FACTS, MAX_FACTS_OF_CHARACTERS = 90, 120
+"""Longest facts of a concise result, in characters; a character's have its player behind all its classes."""
 
 MAX_SECTION = 160
 """Longest heading path of a concise result, in characters; a longer one loses its outer headings."""
@@ -206,7 +206,8 @@ def _content(result: Result) -> JsonObject:
 def _facts(result: Result) -> str:
     """The facts of a result, with those of its variants that differ: what is left out is said with an ellipsis."""
     if not result.others:
-        return _short(one_line(result.facts))
+        longest = MAX_FACTS_OF_CHARACTERS if result.entity.type == "characters" else MAX_FACTS
+        return _short(one_line(result.facts), longest)
     return f"{_short(one_line(result.facts))}; {_short(one_line(result.others))}"
 
 
@@ -239,8 +240,8 @@ def secret_mark(content: JsonObject) -> str:
     return " | secret" if "secret" in content else ""
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= MAX_FACTS else line[: MAX_FACTS - 1].rstrip(" ,·") + "…"
+def _short(line: str, longest: int = MAX_FACTS) -> str:
+    return line if len(line) <= longest else line[: longest - 1].rstrip(" ,·") + "…"
 
 
 def _quoted(text: str) -> str:
@@ -251,9 +252,11 @@ def _quoted(text: str) -> str:
 
 
 async def entity_answer(
-    view: View, entity: Entity, *others: Entity, section: str | None = None, offset: int = 0
+    view: View, entity: Entity, *others: Entity, section: str | None = None, offset: int = 0, brief: bool = False
 ) -> Answer:
     """An entry, or a part of it, with its source and attribution; ``others`` have taken the place of the same earlier entry.
+
+    With ``brief`` a part that is named has at most `BRIEF` characters, and of a long entry its outline and beginning are given.
 
     Raises:
         NotFoundError: the entry has no such section, or ends before the offset.
@@ -267,8 +270,11 @@ async def entity_answer(
     page = whole = markdown(entity, subclasses=named, related=related, rules=rules, whole=True)
     if len(whole) > most:
         page = markdown(entity, subclasses=named, related=related, rules=rules)
+    if brief and entity.type != "notes" and (section is not None or (not offset and len(whole) > LONG)):
+        most = min(most, FIRST if section is None else BRIEF)
     given = part(whole, section, offset, most)
     is_part = section is not None or offset > 0
+    is_cut = brief and given.end < given.total
     content: JsonObject = {
         "uri": entity.uri,
         "name": one_line(entity.name),
@@ -280,7 +286,9 @@ async def entity_answer(
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
-        "entity": {"name": entity.name, "section": given.path, "text": given.text} if is_part else lean(entity),
+        "entity": {"name": entity.name, "section": given.path, "text": given.text}
+        if is_part or is_cut
+        else lean(entity),
     }
     if is_secret(entity):
         content["secret"] = True
@@ -290,10 +298,11 @@ async def entity_answer(
         content["note"] = missing
     origin = _origin(entity, content)
     contents = [f"Section: {one_line(given.path)}"] if given.path else []
+    contents += [f"Within it: {given.within}"] if given.within and not offset else []
     if len(whole) > LONG and not is_part:
         contents = [f"Sections, for section: {outline(whole)}"]
     head = [*_head(entity, content, origin), *contents, *([] if is_part else _rollable(entity, page)), entity.uri, ""]
-    more = [f"\n{_more(given)}"] if given.end < given.total else []
+    more = [f"\n{_more(given, section)}"] if given.end < given.total else []
     return Answer(
         content,
         "\n".join([*head, _quoted(given.text), *more]).rstrip(),
@@ -301,8 +310,8 @@ async def entity_answer(
     )
 
 
-def _more(given: Part) -> str:
-    section = f'section="{given.path}" and ' if given.path else ""
+def _more(given: Part, asked: str | None) -> str:
+    section = f'section="{one_line(asked)}" and ' if asked else ""
     return (
         f"Cut at character {given.end:,} of {given.total:,}. To read on, call get_entity with {section}offset={given.end}, or with "
         "section for one section."

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from lorekeeper.encounters.arithmetic import day_lines
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
 from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
@@ -16,8 +17,9 @@ from lorekeeper.encounters.shelf import Wanted
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line
+from lorekeeper.render.pages import defences
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
-from lorekeeper.server.arguments import Texts, Wordings
+from lorekeeper.server.arguments import OneText, Texts, Wordings
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
 from lorekeeper.text.secrecy import is_secret
@@ -40,6 +42,9 @@ Rules = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) i
 """Rules by their year."""
 
 NOTHING = "Nothing found. Take fewer filters, or another difficulty."
+
+DAY = "day"
+"""What is asked for as a difficulty by who wants to know the budget of an adventuring day."""
 
 NARROWING = (*FILTERS, "where", "semantic_query", "documents")
 
@@ -68,6 +73,8 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     levels = levels_of(characters) if characters else parse_party(party if isinstance(party, list) else [party])
     asked_rules = arguments.get("rules")
     usual = await rules_of(view, asked_rules)
+    if str(arguments.get("difficulty", "")).strip().casefold() == DAY and monsters is None:
+        return _of(characters, Plan(levels, usual, None, [], day=day_lines(levels, usual)))
     difficulty = parse_difficulty(arguments.get("difficulty"), asked_rules, usual)
     given = [name for name in (*NARROWING, "seed") if name in arguments]
     if monsters is not None and given:
@@ -112,6 +119,8 @@ def plan_content(found: Plan, editions: dict[str, str]) -> JsonObject:
     }
     if found.characters:
         content["characters"] = [matrix_row(each) for each in found.characters]
+    if found.day:
+        content["day"] = list(found.day)
     return content if found.seed is None else {**content, "seed": found.seed}
 
 
@@ -138,6 +147,7 @@ def _monster(monster: Monster, editions: dict[str, str]) -> JsonObject:
         "xp": xp_of(entity),
         "document": entity.document,
         "edition": editions[entity.document],
+        "defences": one_line(defences(entity)),
     }
     return {**content, "secret": True} if is_secret(entity) else content
 
@@ -152,7 +162,8 @@ def plan_text(content: JsonObject) -> str:
     parts += [matrix_line(each) for each in content.get("characters", ())]
     if content["note"]:
         parts.append(f"Note: {content['note']}")
-    if not content["encounters"]:
+    parts += [f"Day: {line}" for line in content.get("day", ())]
+    if not content["encounters"] and "day" not in content:
         parts.append(NOTHING)
     for number, encounter in enumerate(content["encounters"], 1):
         parts += _lines(encounter, number)
@@ -166,9 +177,10 @@ def _lines(encounter: JsonObject, number: int) -> Iterator[str]:
         yield f"{number}. {encounter['title'].capitalize()}: {encounter['difficulty']}. {encounter['reason']}"
     else:
         yield f"Difficulty: {encounter['difficulty']}"
-    yield from (
-        f"   {described(monster)} | {monster['uri']}{secret_mark(monster)}" for monster in encounter["monsters"]
-    )
+    for monster in encounter["monsters"]:
+        yield f"   {described(monster)} | {monster['uri']}{secret_mark(monster)}"
+        if monster["defences"]:
+            yield f"      {monster['defences']}"
     yield from (f"   {line}" for line in encounter["arithmetic"])
     yield from (f"   Take care: {line}" for line in encounter["advice"])
 
@@ -200,7 +212,10 @@ PLAN_ENCOUNTER = Tool(
             "party": (Party, Field(description='levels: [3,3,4], "4x3"; "the table": the library\'s characters')),
             "difficulty": (
                 str | None,
-                Field(None, description="easy to deadly (2014); low, moderate, high (2024): chooses the rules"),
+                Field(
+                    None,
+                    description="easy to deadly (2014); low, moderate, high (2024): chooses the rules; or day: its XP and rests",
+                ),
             ),
             "rules": (
                 Rules | None,
@@ -210,8 +225,8 @@ PLAN_ENCOUNTER = Tool(
                 Texts | None,
                 Field(None, description='to rate: "3 goblin" or a uri each; without it, the rest proposes'),
             ),
-            "environment": (Texts | None, Field(None, description="where they live")),
-            "type": (Texts | None, Field(None, description="as undead")),
+            "environment": (OneText | None, Field(None, description="where they live")),
+            "type": (OneText | None, Field(None, description="as undead")),
             "cr_min": (float | str | None, Field(None, description="of each monster, at least")),
             "cr_max": (float | str | None, Field(None, description="of each monster, at most")),
             "where": (str | None, Field(None, description="tests as in lookup_creature")),

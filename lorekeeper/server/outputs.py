@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.lean import SAID_ELSEWHERE
 
 RESULT = {
     "uri": ("string", "for get_entity"),
@@ -55,11 +56,15 @@ def _of(name: str, items: JsonObject, **further: JsonObject) -> JsonObject:
     return {"type": "object", "properties": {name: {"type": "array", "items": items}, **further}}
 
 
-FOUND: JsonObject = _of("results", _object(RESULT), **_object(PAGE)["properties"])
+FOUND: JsonObject = _of(
+    "results",
+    _object({name: field for name, field in RESULT.items() if name not in SAID_ELSEWHERE}),
+    **_object(PAGE)["properties"],
+)
 """Of `search_lore`."""
 
-LOOKED_UP: JsonObject = {"type": "object", "description": "as of search_lore"}
-"""Of the lookups."""
+LOOKED_UP: JsonObject = {"type": "object"}
+"""Of the lookups: as of `search_lore`, which is not said seven times."""
 
 ENTRY: JsonObject = {
     "type": "object",
@@ -78,9 +83,8 @@ DOCUMENTS: JsonObject = {
 TOPIC: JsonObject = {
     "type": "object",
     "description": (
-        "topic, uri (main entry), note, parts: title, lines, left_out, more (uri to read on). A line: uri to document as of "
-        "search_lore, section, session, date, relation (about, said, link, backlink, mention, statblock, rule), text, mark "
-        "(secret)"
+        "topic, uri, note, parts: title, lines, left_out, more (uri). A line: uri, name, section, session, date, relation "
+        "(about, link, rule ...), text, mark (secret)"
     ),
 }
 """Of `gather_topic`."""

@@ -1,25 +1,39 @@
-"""Parts of an entry's page: a section by its heading, and what follows a number of characters."""
+"""Parts of an entry's page: what a heading, a feature, a level, a table or a row names, and what follows a number of characters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.render.note import MAX_PAGE_CHARS
-from lorekeeper.render.prose import HEADING
+from lorekeeper.render.prose import HEADING, table
+from lorekeeper.render.tables import page_tables, plain
+from lorekeeper.rolling.tables import tables_in
 from lorekeeper.server.cutting import end_within
+from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.notes import BETWEEN
 
-LONG = 20_000
-"""A page of more characters begins with its outline."""
+LONG, FIRST = 8_000, 4_000
+"""A page of more characters begins with its outline; so many of it are given where no part is asked for."""
 
-MOST_NAMED, LONGEST_NAME = 60, 80
-"""Most sections that an outline names, and the most characters of a name."""
+BRIEF = 2_800
+"""Most characters of a part that is asked for by name: with what stands around it, some 800 tokens."""
 
+MOST_NAMED, LONGEST_NAME, MAX_OUTLINE = 60, 80, 1_500
+"""Most sections that an outline names, the most characters of a name, and about the most of the outline."""
+
+MOST_ROWS, MOST_BLOCKS = 12, 3
+"""Most rows of a table, and most paragraphs, that hold the words asked for."""
+
+_NONE = ("", "-", "–", "—")
+_LEVEL = re.compile(r"(?:at )?(?:level|lvl)\.? ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)?(?: level)?", re.IGNORECASE)
+_OF_LEVEL = re.compile(r"level (\d{1,2})\b")
+_AGAIN = re.compile(r"^\*[^*\n]*again at level ([\d, ]+)", re.MULTILINE)
+_LABEL = re.compile(r"(?:[-*] )?\*\*([^*\n]{1,100}?)[.:]?\*\*")
 _FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _MARK = re.compile(r"\((?:secret: .*|players see this)\)")
 
@@ -33,12 +47,14 @@ class Part:
         path: the section that was asked for, "" for the page.
         end: the characters up to here were given.
         total: how many the page or section has.
+        within: the outline of a section that is not given whole.
     """
 
     text: str
     path: str
     end: int
     total: int
+    within: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,41 +75,181 @@ def part(page: str, wanted: str | None = None, offset: int = 0, most: int = MAX_
         raise NotFoundError(f"there are {len(whole):,} characters, and none from offset={offset} on")
     end = len(whole) if offset + most >= len(whole) else end_within(whole, offset, most, ("\n\n", "\n", " "))
     text = whole[offset:end].strip("\n")
-    return Part(f"{_standing(whole[:offset])}{text}" if offset else text, path, end, len(whole))
+    within = outline(whole) if path and end < len(whole) else ""
+    return Part(f"{_standing(whole[:offset])}{text}" if offset else text, path, end, len(whole), within)
 
 
 def outline(page: str) -> str:
-    """The names of a page's sections in order, as a line; "" without any."""
-    found = list(dict.fromkeys(_name(each) for each in _sections(page) if each.path))
+    """The names of a page's sections in order, as a line; "" without any. Where they are many, the innermost are only counted."""
+    names = list(dict.fromkeys(each.path for each in _sections(page) if each.path))
+    depth = max(map(len, names), default=0)
+    while depth > 1 and sum(len(_joined(path)) + 2 for path in names if len(path) <= depth) > MAX_OUTLINE:
+        depth -= 1
+    found = []
+    for path in names:
+        within = sum(each[: len(path)] == path and len(each) > depth for each in names) if len(path) == depth else 0
+        if len(path) <= depth:
+            found.append(f"{one_line(_joined(path), LONGEST_NAME)}{f' ({within} within)' if within else ''}")
     more = [f"and {len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
-    return "; ".join([*(one_line(name, LONGEST_NAME) for name in found[:MOST_NAMED]), *more])
+    return "; ".join([*found[:MOST_NAMED], *more])
+
+
+# --- what a name is of -----------------------------------------------------------------------------------------------
 
 
 def _section(page: str, wanted: str) -> tuple[str, str]:
-    """The name and the text of the sections that a heading names: by its path, the heading, or a part of it."""
-    found = [each for each in _sections(page) if each.path]
-    asked = tuple(fold(each) for each in wanted.split(BETWEEN.strip()))
-    folded = [tuple(map(fold, each.path)) for each in found]
-    tests = (
-        lambda path: path == asked,
-        lambda path: path[-len(asked) :] == asked,
-        lambda path: len(asked) == 1 and path[-1].startswith(asked[0]),
-        lambda path: len(asked) == 1 and f" {asked[0]} " in f" {path[-1]} ",
+    """The name and the text of the part of a page that is called so, or else of what has its words."""
+    readings = (_level, _headed, _labelled, _tabled, _like, _rows, _worded) if fold(wanted) else ()
+    for reading in readings:
+        if found := reading(page, wanted):
+            return found
+    known = "; ".join(filter(None, [outline(page), *dict.fromkeys(label for label, _ in _labels(page))][:MOST_NAMED]))
+    raise NotFoundError(
+        f"no section is called {one_line(wanted, LONGEST_NAME)!r}; "
+        + (f"the entry's sections: {known}" if known else "the entry has no sections: leave section out")
     )
-    chosen = next((hits for test in tests if (hits := [n for n, path in enumerate(folded) if test(path)])), [])
-    if not chosen or not any(asked):
-        known = outline(page)
-        raise NotFoundError(
-            f"no section is called {one_line(wanted, LONGEST_NAME)!r}; "
-            + (f"the entry's sections: {known}" if known else "the entry has no sections: leave section out")
-        )
+
+
+def _level(page: str, wanted: str) -> tuple[str, str] | None:
+    """What a class has at a level: its row, the features that come with it, and the names of those that come again."""
+    match = _LEVEL.fullmatch(" ".join(wanted.split()))
+    level = int(match[1] or match[2]) if match else 0
+    rows = [row for row in _cells(page, "level") if _number(row[0][1]) == level]
+    sections = [each for each in _sections(page) if each.path]
+    new = [n for n, each in enumerate(sections) if (at := _OF_LEVEL.match(fold(each.path[-1]))) and int(at[1]) == level]
+    if not match or not (rows or new):
+        return None
+    again = [
+        each.path[-1].rpartition(": ")[2]
+        for n, each in enumerate(sections)
+        if (named := _AGAIN.search(_own_text(page, sections, n))) and str(level) in re.split(r"\D+", named[1])
+    ]
+    said = [[f"{name} {cell}" for name, cell in row[1:] if cell not in _NONE] for row in rows[:1]]
+    texts = [f"**Level {level}:** {'; '.join(cells)}" for cells in said]
+    texts += [] if new or again or any(_feature(row) for row in rows) else ["No feature comes with this level."]
+    texts += [_text(page, sections, n) for n in new]
+    texts += [f"Again at level {level}: {', '.join(dict.fromkeys(again))}"] if again else []
+    return f"Level {level}", "\n\n".join(texts)
+
+
+def _headed(page: str, wanted: str) -> tuple[str, str] | None:
+    """The sections under a heading, or a path of headings."""
+    asked = tuple(fold(each) for each in wanted.split(BETWEEN.strip()))
+    return _sections_that(page, lambda path: path == asked) or _sections_that(
+        page, lambda path: path[-len(asked) :] == asked
+    )
+
+
+def _like(page: str, wanted: str) -> tuple[str, str] | None:
+    """What a part of its name is asked for of: headings before features and tables, beginnings before the rest."""
+    asked = fold(wanted)
+    for test in (lambda name: name.startswith(asked), lambda name: f" {asked} " in f" {name} "):
+        if found := _headings_that(page, test) or _blocks_that(page, test) or _tables_that(page, test):
+            return found
+    return None
+
+
+def _labelled(page: str, wanted: str) -> tuple[str, str] | None:
+    """The features and lines that begin with a name in bold."""
+    asked = fold(wanted)
+    return _blocks_that(page, lambda name: name == asked or fold(name.partition("(")[0]) == asked)
+
+
+def _tabled(page: str, wanted: str) -> tuple[str, str] | None:
+    """The table of a caption."""
+    return _tables_that(page, lambda name: name == fold(wanted))
+
+
+def _rows(page: str, wanted: str) -> tuple[str, str] | None:
+    """The rows of tables that a cell names."""
+    asked = fold(wanted)
+    for rolled in tables_in("", page) if asked.isdecimal() else ():
+        if row := next((row for row in rolled.rows if row.least <= int(asked) <= row.most), None):
+            return f"{rolled.name}, {asked}".lstrip(", "), "; ".join(row.cells)
+    for test in (lambda cell: cell == asked, lambda cell: f" {asked} " in f" {cell} "):
+        for each in page_tables(page):
+            rows = [list(row) for row in each.rows if any(test(fold(cell)) for cell in row)]
+            if rows:
+                return each.name or wanted, "\n".join(table([list(each.columns), *rows[:MOST_ROWS]]))
+    return None
+
+
+def _worded(page: str, wanted: str) -> tuple[str, str] | None:
+    """The paragraphs that have most of the words asked for, and at least half of them."""
+    stems = word_stems(wanted)
+    blocks = [block for block in page.split("\n\n") if not HEADING.match(block)]
+    held = [len(occurring(stems, block)) for block in blocks]
+    most = max(held, default=0)
+    if not stems or most * 2 < len(stems) or not most:
+        return None
+    found = [block for block, number in zip(blocks, held, strict=True) if number == most]
+    return f"with the words of {one_line(wanted, LONGEST_NAME)!r}", "\n\n".join(found[:MOST_BLOCKS])
+
+
+def _sections_that(page: str, test: Callable[[tuple[str, ...]], bool]) -> tuple[str, str] | None:
+    """The sections whose folded path meets a test, each once."""
+    found = [each for each in _sections(page) if each.path]
+    chosen = [n for n, each in enumerate(found) if test(tuple(map(fold, each.path)))]
     texts, after = [], 0
     for n in chosen:
         if found[n].start >= after:
-            after = next((each.start for each in found[n + 1 :] if each.level <= found[n].level), len(page))
-            text = page[found[n].start : after].strip("\n")
-            texts.append(f"({_name(found[n])})\n\n{text}" if len(chosen) > 1 else text)
-    return _name(found[chosen[0]]), "\n\n".join(texts)
+            text = _text(page, found, n)
+            after = found[n].start + len(text)
+            texts.append(f"({_joined(found[n].path)})\n\n{text}" if len(chosen) > 1 else text)
+    return (_joined(found[chosen[0]].path), "\n\n".join(texts)) if chosen else None
+
+
+def _headings_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
+    return _sections_that(page, lambda path: test(path[-1]))
+
+
+def _blocks_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
+    found = [(label, block) for label, block in _labels(page) if test(fold(label))]
+    return (found[0][0], "\n\n".join(block for _, block in found)) if found else None
+
+
+def _tables_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
+    found = next((each for each in page_tables(page) if each.name and test(fold(each.name))), None)
+    return (found.name, "\n".join(table([list(found.columns), *map(list, found.rows)]))) if found else None
+
+
+def _labels(page: str) -> Iterator[tuple[str, str]]:
+    """What begins with a name in bold, up to the next such name or heading: features and lines of facts."""
+    name, block = "", list[str]()
+    for row in [*page.split("\n"), "# "]:
+        match = _LABEL.match(row)
+        if match or HEADING.match(row) or row == "# ":
+            if name:
+                yield name, "\n".join(block).strip()
+            name, block = (match[1], []) if match else ("", [])
+        block.append(row)
+
+
+def _cells(page: str, heading: str) -> Iterator[list[tuple[str, str]]]:
+    """The rows of the tables whose first column is headed so, each cell with its heading."""
+    for each in page_tables(page):
+        if fold(each.columns[0]) == heading:
+            yield from (list(zip(each.columns, row, strict=False)) for row in each.rows if row)
+
+
+def _feature(row: Sequence[tuple[str, str]]) -> bool:
+    """Whether a row of a class names a feature."""
+    return any(fold(name) == "features" and cell not in _NONE for name, cell in row)
+
+
+def _number(cell: str) -> int | None:
+    match = re.match(r"\d{1,2}", cell)
+    return int(match[0]) if match else None
+
+
+# --- headings --------------------------------------------------------------------------------------------------------
+
+
+def _text(page: str, sections: Sequence[_Section], number: int) -> str:
+    """The text of a section with those within it."""
+    section = sections[number]
+    end = next((each.start for each in sections[number + 1 :] if each.level <= section.level), len(page))
+    return page[section.start : end].strip("\n")
 
 
 def _sections(page: str) -> Iterator[_Section]:
@@ -111,8 +267,13 @@ def _sections(page: str) -> Iterator[_Section]:
         at += len(row) + 1
 
 
-def _name(section: _Section) -> str:
-    return BETWEEN.join(section.path)
+def _own_text(page: str, sections: Sequence[_Section], number: int) -> str:
+    """The text of a section up to the next heading."""
+    return page[sections[number].start : sections[number + 1].start if number + 1 < len(sections) else len(page)]
+
+
+def _joined(path: Sequence[str]) -> str:
+    return BETWEEN.join(plain(name) for name in path)
 
 
 def _standing(before: str) -> str:
@@ -122,4 +283,4 @@ def _standing(before: str) -> str:
         return ""
     last = sections[-1]
     marks = [row for row in before[last.start :].split("\n") if _MARK.fullmatch(row)]
-    return "\n\n".join([f"({_name(last) or 'main text'}, continued)", *marks[-1:], ""])
+    return "\n\n".join([f"({_joined(last.path) or 'main text'}, continued)", *marks[-1:], ""])

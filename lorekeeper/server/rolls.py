@@ -1,14 +1,25 @@
-"""Rolls on the tables of an entry, beside the entry itself."""
+"""Rolls: of dice, on the tables of entries, and draws from decks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from random import SystemRandom
+from random import Random, SystemRandom
 
-from lorekeeper.entities import Entity
+from pydantic import Field
+
+from lorekeeper.entities import MAX_URI_LENGTH, Entity
+from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
-from lorekeeper.rolling.tables import chosen
-from lorekeeper.server.answers import Answer
+from lorekeeper.rolling.dice import formula_of
+from lorekeeper.rolling.tables import Rolled, Table, chosen
+from lorekeeper.search.one import entries_of, find_entry
+from lorekeeper.server.answers import Answer, JsonObject
+from lorekeeper.server.tool import SEARCHED, Arguments, Tool, model, optional_text
+from lorekeeper.views.view import View
+
+MAX_TIMES = 20
+"""Most rolls of one call."""
 
 _random = SystemRandom()
 
@@ -20,6 +31,94 @@ def with_rolls(answer: Answer, entity: Entity) -> Answer:
         NotFoundError: the entry has no table to roll on.
     """
     rolled = [table.roll(_random) for table in chosen(entity)]
-    lines = [f"Rolled: {one_line(each.line())}" for each in rolled]
     structured = {**answer.structured, "rolls": [each.content() for each in rolled]}
-    return replace(answer, structured=structured, text="\n".join([*lines, answer.text]))
+    return replace(answer, structured=structured, text="\n".join([*map(_line, rolled), answer.text]))
+
+
+def only_rolls(answer: Answer, entity: Entity) -> Answer:
+    """The rolls of `with_rolls` and what the entry is, without its text.
+
+    Raises:
+        NotFoundError: the entry has no table to roll on.
+    """
+    rolled = with_rolls(answer, entity)
+    content = {key: value for key, value in rolled.structured.items() if key != "entity"}
+    head = answer.text.partition("\n\n")[0]
+    return Answer(content, f"{rolled.text.removesuffix(answer.text)}{head}")
+
+
+async def _roll(view: View, arguments: Arguments) -> Answer:
+    what, times, seed = arguments["what"], arguments.get("times", 1), arguments.get("seed")
+    random = _random if seed is None else Random(seed)  # noqa: S311 - a roll that can be repeated
+    formula = formula_of(what)
+    if formula is not None:
+        thrown = [formula.throw(random) for _ in range(times)]
+        content: JsonObject = {"dice": str(formula), "numbers": [total for total, _ in thrown]}
+        return Answer(content, "\n".join(f"{formula}: {total} (dice: {fell})" for total, fell in thrown))
+    entity, tables, note = await _tables(view, what, arguments.get("table"))
+    rolled = [each for table in tables for each in _rolls(table, times, random)]
+    content = {
+        "uri": entity.uri,
+        "document": entity.document,
+        "rolls": [each.content() for each in rolled],
+        "note": note,
+    }
+    gaps = [f"{one_line(table.title)}: such a number is thrown again." for table in tables if table.gaps]
+    notes = [f"Note: {one_line(note)}"] if note else []
+    source = f"{one_line(entity.name)} from {one_line(entity.document)} | {entity.uri}"
+    return Answer(content, "\n".join([*notes, *map(_line, rolled), *gaps, source]))
+
+
+async def _tables(view: View, what: str, name: str | None) -> tuple[Entity, list[Table], str | None]:
+    """The tables of the entry of a uri or name: of several that are called so, the first that has one.
+
+    Raises:
+        NotFoundError: there is no such entry, or it has no such table.
+    """
+    found = await find_entry(view.search, view.entities_at, what, SEARCHED)
+    refused: NotFoundError | None = None
+    for entity in [found.entity, *[each for uri in found.others for each in await entries_of(view.entities_at, uri)]]:
+        try:
+            return entity, chosen(entity, name), found.note
+        except NotFoundError as error:
+            refused = refused or error
+    raise refused or NotFoundError(f"no entry is called {one_line(what)}")
+
+
+def _rolls(table: Table, times: int, random: Random) -> Sequence[Rolled]:
+    """Rolls on a table; of a deck each card is drawn once."""
+    if not table.is_even:
+        return [table.roll(random) for _ in range(times)]
+    drawn = random.sample(table.rows, min(times, len(table.rows)))
+    return [Rolled(table, row.least, row, ()) for row in drawn]
+
+
+def _line(rolled: Rolled) -> str:
+    return f"Rolled: {one_line(rolled.line())}"
+
+
+ROLL = Tool(
+    name="roll",
+    title="Roll dice or on a table",
+    description="Roll dice, on a table of an entry, or draw cards of a deck. Example: what='trinkets'.",
+    arguments=model(
+        "roll",
+        {
+            "what": (
+                str,
+                Field(
+                    description="'2d6+3', 'd20 advantage', '4d6 drop lowest'; or a name or uri",
+                    max_length=MAX_URI_LENGTH,
+                ),
+            ),
+            "table": optional_text("one table: its name or number"),
+            "times": (int, Field(1, ge=1, le=MAX_TIMES, description="rolls")),
+            "seed": (int | None, Field(None, description="repeats rolls")),
+        },
+    ),
+    run=_roll,
+    output={
+        "type": "object",
+        "description": "dice, numbers; or uri, rolls: table, number, result",
+    },
+)

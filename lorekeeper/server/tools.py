@@ -20,7 +20,7 @@ from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
-from lorekeeper.server.rolls import with_rolls
+from lorekeeper.server.rolls import ROLL, only_rolls
 from lorekeeper.server.tool import SEARCHED as SEARCHED
 from lorekeeper.server.tool import Arguments as Arguments
 from lorekeeper.server.tool import Parameter, model, optional_text
@@ -28,6 +28,7 @@ from lorekeeper.server.tool import Tool as Tool
 from lorekeeper.server.tool import ToolError as ToolError
 from lorekeeper.server.topics import topic_answer
 from lorekeeper.views.view import View
+from lorekeeper.where import parse_where
 
 MAX_EDITION = 2000
 """Longest list of editions and document keys, in characters."""
@@ -68,13 +69,27 @@ NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 def all_tools() -> list[Tool]:
     """Every tool, in the order in which they are listed."""
     lookups = [_lookup(collection.tool, collection) for collection in COLLECTIONS.values() if collection.tool]
-    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, LIST_DOCUMENTS]
+    return [*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, ROLL, LIST_DOCUMENTS]
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-FEW = frozenset({"casting_time", "alignment", "category", "rarity", "property", "parent", "folder", "links_to"})
+FEW = frozenset(
+    {
+        "casting_time",
+        "alignment",
+        "category",
+        "rarity",
+        "property",
+        "parent",
+        "folder",
+        "links_to",
+        "size",
+        "school",
+        "player",
+    }
+)
 """Parameters that are described as one text, since hardly anybody lists several."""
 
 _WORDINGS = ", in 2-3 short wordings"
@@ -95,7 +110,7 @@ def _one(description: str) -> Parameter:
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
     fields = ["any key" if name == PROPERTIES else name for name in fields]
-    further = f"; more fields: {', '.join(fields)}" if fields else ""
+    further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
@@ -103,8 +118,22 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     }
 
 
+def _joined(fields: Sequence[str]) -> list[str]:
+    """Names of fields, those with one beginning together: "speed_walk/fly/swim"."""
+    joined: list[str] = []
+    beginning = ""
+    for name in fields:
+        prefix, _, rest = name.partition("_")
+        if rest and prefix == beginning:
+            joined[-1] += f"/{rest}"
+        else:
+            joined.append(name)
+        beginning = prefix if rest else ""
+    return joined
+
+
 _PAGING: dict[str, Parameter] = {
-    "similar_to": (str | None, Field(None, description="similar to this uri", max_length=MAX_URI_LENGTH)),
+    "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
     "documents": (Texts | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
@@ -163,10 +192,12 @@ def _lookup(name: str, collection: Collection) -> Tool:
 
 
 def _sorting(collection: Collection) -> dict[str, Parameter]:
-    """`_asked` for a lookup, with the fields that have no parameter of their own."""
-    fields = [field.name for field in collection.fields if not field.tool and field.name != entities.AUDIENCE]
+    """`_asked` for a lookup, with the fields that neither a parameter nor the example names."""
+    example = WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y")
+    named = {test.field for test in parse_where(example)} | {entities.AUDIENCE}
+    fields = [field.name for field in collection.fields if not field.tool and field.name not in named]
     orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
-    return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
+    return _asked(orders, example, fields)
 
 
 def _filters(collection: Collection) -> dict[str, _Filter]:
@@ -249,12 +280,15 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     entities = await view.entities_at(entity_type, document, slug)
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
+        lacking = await view.unread_note(entity_type, document)
         raise ToolError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
-            f"name with {tool}"
+            f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
-    answer = await entity_answer(view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0))
-    return with_rolls(answer, entities[0]) if arguments.get("roll") else answer
+    answer = await entity_answer(
+        view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
+    )
+    return only_rolls(answer, entities[0]) if arguments.get("roll") else answer
 
 
 async def _list_documents(view: View, arguments: Arguments) -> Answer:
@@ -309,7 +343,7 @@ GET_ENTITY = Tool(
         "get_entity",
         {
             "uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH)),
-            "section": optional_text("a heading: reads that section"),
+            "section": optional_text("only this part: a feature, heading, table, row, or 'level 5' of a class"),
             "offset": (int, Field(0, ge=0, description="characters to skip")),
             "roll": (bool | None, Field(None, description="roll on its tables")),
         },
