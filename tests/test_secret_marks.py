@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,27 @@ from lorekeeper.notes.marks import BUILT_IN
 from lorekeeper.notes.secrets import heading_mark, key_mark, path_mark
 from lorekeeper.notes.vocabulary import KEY, NAME, SAYINGS, WORDS
 from lorekeeper.server.tools import all_tools
+from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.check import check
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.state import State
 from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.sharing import suspicions
 from tests.support.mark_rows import ROWS, WORD
 from tests.support.vaults import vault_library, write
 
 ANYBODY = Viewer.player()
 TOOLS = {tool.name: tool for tool in all_tools()}
+
+
+def labelled(text: str) -> Iterator[tuple[str, str]]:
+    """The lines of a file, each with the one before it that has no bar."""
+    label = ""
+    for line in text.splitlines():
+        if "|" in line:
+            yield label, line
+        elif not line.startswith("#"):
+            label = line
 
 
 def seen(path: str, text: str, viewer: Viewer = ANYBODY, resolve: Callable[[str], str | None] = lambda _: None) -> Any:
@@ -261,3 +273,70 @@ def test_a_table_is_looked_at_once() -> None:
 
     assert reads(2000) < 2 * reads(1000) + 10
     assert cut_lines(["|-|-|"] * 10, frozenset(), BUILT_IN)[1] == []
+
+
+# --- marks in eight languages ------------------------------------------------------------------------------------------
+
+IN_LANGUAGES = [
+    (language, *line.split("|", 1))
+    for language, line in labelled((Path(__file__).parent / "data" / "marks_in_languages.txt").read_text("utf-8"))
+]
+SAID = f"the {WORD} sold the maps"
+FORMS: dict[str, tuple[str, str, str]] = {
+    "h": ("Folk/Mira.md", "", "## {}\n\n{said}."),
+    "e": ("Folk/Mira.md", "", "## {}\n\n{said}."),
+    "b": ("Folk/Mira.md", "", "**{}**\n\n- {said}."),
+    "c": ("Folk/Mira.md", "", "> [!info]- {}\n> {said}."),
+    "C": ("Folk/Mira.md", "", "> [!{}]\n> {said}."),
+    "k": ("Folk/Mira.md", "", "- **{}:** {said}"),
+    "d": ("Folk/Mira.md", "", "{}:: {said}"),
+    "i": ("Folk/Mira.md", "", "She rows [{}:: {said}] at dawn."),
+    "l": ("Folk/Mira.md", "", "{}: {said}"),
+    "T": ("Folk/Mira.md", "", "| Name | {} |\n|---|---|\n| Otto | {said} |"),
+    "x": ("Folk/Mira.md", "", '<div class="{}">\n\n{said}.\n\n</div>'),
+    "p": ("Folk/Mira.md", "", "{}"),
+    "f": ("Folk/Mira.md", "{}: {said}\n", ""),
+    "t": ("Folk/Mira.md", "tags: [{}]\n", "{said}."),
+    "n": ("Folk/{}.md", "", "{said}."),
+    "o": ("{}/Mira.md", "", "{said}."),
+}
+"""Path, front matter and text of each form of mark."""
+
+
+def of_mark(form: str, words: str) -> str:
+    """What becomes of a mark in a vault that is shared as a whole: "held", "listed" or "missed"."""
+    path, front, body = (part.replace("{said}", SAID).replace("{}", words).replace("@", SAID) for part in FORMS[form])
+    text = f"---\n{front}---\n# Mira\n\nShe rows the ferry.\n\n{body}\n\n## After\n\nThe water is cold.\n"
+    own = replace(BUILT_IN, shares=Shares([Share("saga", FOLDER, "", PLAYERS)]))
+    entity = note_entity(read_note(path, text, own), "saga", "Saga", 0.0, lambda _: None)
+    if not is_visible(entity, ANYBODY):
+        return "held"
+    shown = cut(entity, ANYBODY, lambda _: None)
+    if WORD not in json.dumps(shown.as_record(), default=str):
+        return "held"
+    return "listed" if list(suspicions(shown, raw=text)) else "missed"
+
+
+def test_marks_in_eight_languages_are_held_or_listed() -> None:
+    found = [(row, of_mark(row[1][0], row[2])) for row in IN_LANGUAGES]
+    assert len(found) == 400
+    assert [row for row, what in found if what == "missed"] == []
+    explicit = [(row, what) for row, what in found if row[1].endswith("!")]
+    assert [row for row, what in explicit if what != "held"] == [("it", "l!", "Master"), ("pt", "l!", "Mestre")]
+    assert sum(what == "held" for _, what in found) >= 380
+
+
+@pytest.mark.parametrize(
+    ("begins", "hides"),
+    [
+        ('??? gamemaster "Backstory"', True),
+        ("!!! gm", True),
+        ('!!! note "DM only"', True),
+        ('!!! warning "The bridge is old"', False),
+    ],
+)
+def test_an_admonition_is_a_mark_by_its_word_or_title(begins: str, hides: bool) -> None:
+    text = f"---\nvisibility: players\n---\n# A\n\nOpen.\n\n{begins}\n\n    {WORD} one.\n\n    {WORD} two.\n\nAfter.\n"
+    given = seen("a.md", text)
+    assert (WORD in given) is not hides
+    assert "After." in given

@@ -210,6 +210,35 @@ async def test_a_preview_shows_what_players_would_see_and_what_looks_like_a_secr
         assert not [word for word in ("mask", "crown", "spy") if word in str(mira[0].data)]
 
 
+async def test_a_folder_of_the_game_master_is_listed_once_and_kept_with_what_comes_into_it(tmp_path: Path) -> None:
+    notes = {
+        "DM Corner/Planes.md": "# Planes\n\nWhat lies beyond the sky.\n",
+        "DM Corner/Deep/Tides.md": "# Tides\n\nWhat moves the sea.\n",
+        "Temple.md": "# Temple\n\nOld stones.\n\n## Temple of Lost Secrets\n\nDust.\n",
+    }
+    vault = write(tmp_path / "saga", notes)
+    async with vault_library(tmp_path) as library:
+        added = await library.vaults.add(vault)
+        await library.vaults.sync()
+        after = shared([], "saga", FOLDER, "")
+        found = preview(library.vaults, added, after)
+        assert [(each.place, each.text, each.is_word) for each in found.secrets] == [
+            ("folder", "DM Corner", True),
+            ("heading", "Temple of Lost Secrets", True),
+        ]
+        after = fixed(library.vaults, added, [each for each in found.secrets if each.place == "folder"], after)
+        assert (FOLDER, "DM Corner", DM) in [(each.kind, each.name, each.audience) for each in after]
+        decide(library, lambda _: after)
+        assert await seen(library) == {"Temple.md"}
+        write(vault, {"DM Corner/New.md": "# New\n\nWritten later.\n"})
+        assert await seen(library) == {"Temple.md"}
+        opened = shared(after, "saga", NOTE, "DM Corner/Planes.md")
+        assert preview(library.vaults, added, opened).notes == ["DM Corner/Planes.md"]
+        closed = fixed(library.vaults, added, preview(library.vaults, added, opened).secrets, opened)
+        decide(library, lambda _: closed)
+        assert await seen(library) == {"Temple.md"}, "of what is fixed nothing stays open by a nearer decision"
+
+
 async def test_what_is_meant_is_never_guessed(tmp_path: Path) -> None:
     vault = write(tmp_path / "saga", {**NOTES, "People/Skara.md": "# Skara the Elder\n\nAn old woman of the reeds.\n"})
     async with vault_library(tmp_path) as library:
@@ -268,6 +297,11 @@ def test_a_line_that_looks_like_a_secret_is_listed(line: str, place: str) -> Non
         "Truth be told, it rains.",
         "El director tira en secreto un d20.",
         "- **Master**: Eder",
+        "See [[Mira - DM Notes]] and [[The Duke's Secrets]].",
+        "On this site you find my DM notes for the campaign.",
+        "Each player secretly rolls a die.",
+        "You may secretly swap both cards.",
+        "The players can't see him there.",
         "| Name | Price |\n|---|---|\n| a | b |",
     ],
 )

@@ -16,6 +16,7 @@ class Language(NamedTuple):
         code: as in BCP 47.
         master: the game master.
         notes: what he writes for himself.
+        advice: what others write for him; in a sentence that is the name of a book.
         only: "only", "reserved".
         for_: "for".
         the: articles and the like between these words and the game master.
@@ -37,6 +38,7 @@ class Language(NamedTuple):
     code: str
     master: str
     notes: str
+    advice: str
     only: str
     for_: str
     the: str
@@ -60,6 +62,7 @@ LANGUAGES: tuple[Language, ...] = (
         "en",
         r"gms?|dms?|game ?masters?|dungeon ?masters?|storytellers?",
         r"notes?|info(?:s|rmation)?|knowledge|secrets?|eyes|background|details?|reference|stuff|prep",
+        r"tips?|advice|guidance|guide|screen|hints?",
         r"only|reserved",
         r"for|to",
         r"the|of|your",
@@ -82,6 +85,7 @@ LANGUAGES: tuple[Language, ...] = (
         "de",
         r"sl|spielleit(?:er|erin|ung)s?|dungeon ?master|meister(?:in)?",
         r"infos?|information(?:en)?|notiz(?:en)?|wissen|hintergrund(?:infos?|wissen)?|geheimnisse?|teil",
+        r"tipps?|hinweise?|leitfaden|schirm|ratschlage",
         r"nur|ausschliesslich",
         r"fur",
         r"den|die|der|das|des|von",
@@ -92,7 +96,8 @@ LANGUAGES: tuple[Language, ...] = (
         r"wahre[nrs]?|echte[nrs]?|tatsachliche[nrs]?|eigentliche[nrs]?|geheime[nrs]?|verborgene[nrs]?",
         r"identitat|natur|namen?|loyalitat|motive?|motivation|absicht(?:en)?|ziele?|plane?|gestalt|herkunft",
         r"spieler(?:innen)?|gruppe|charaktere|held(?:en|innen)|scs?",
-        r"(?:noch )?nichts? (?:wissen|weiss|kennen|kennt|sehen|sieht|ahnen|ahnt|erfahren)",
+        r"(?:noch )?nichts? (?:wissen|weiss|kennen|kennt|sehen|sieht|ahnen|ahnt|erfahren)|"
+        r"(?:wissen|weiss|ahnen|ahnt|erfahren|erfahrt) (?:\w+ )?nichts?",
         (r"was", r"verbirgt|verbergen|verheimlicht|verschweigt|versteckt"),
         r"hinter (?:den|dem) (?:kulissen|schirm)|was (?:\w+ )?wirklich \w+(?: \w+)?|was niemand weiss",
         r"heimlich|insgeheim",
@@ -103,9 +108,10 @@ LANGUAGES: tuple[Language, ...] = (
         "fr",
         r"mj|meneu(?:r|se)s?(?: de jeu)?|mait?re (?:du|de) jeu",
         r"notes?|infos?|informations?|secrets?|aide|section|partie|connaissances?",
+        r"conseils?|guide|ecran|rappels?|astuces?",
         r"seulement|uniquement|reservee?s?|que",
         r"pour|au|a l attention",
-        r"le|la|du|de|des|aux|a",
+        r"le|la|du|de|des|aux|a|toi|vous",
         r"secrets?|spoilers?",
         r"le|la|les|l|son|ses|leurs?|sombre|grand",
         r"du|de|des|d\w*|sur|derriere|et",
@@ -124,6 +130,7 @@ LANGUAGES: tuple[Language, ...] = (
         "es",
         r"dj|master|director(?:a)? de juego|narrador(?:a)?",
         r"notas?|info(?:rmacion)?|secretos?|datos|apuntes",
+        r"consejos?|guia|pantalla|ayuda",
         r"solo|solamente|unicamente|exclusivo",
         r"para",
         r"el|la|del|de|al",
@@ -145,6 +152,7 @@ LANGUAGES: tuple[Language, ...] = (
         "it",
         r"master|narrator[ei]|dungeon master",
         r"note|appunti|info(?:rmazioni)?|segret[oi]|dettagli",
+        r"consigli|guida|schermo|suggerimenti",
         r"solo|soltanto|riservat[oaie]|esclusiv\w+",
         r"per",
         r"il|la|del|della|al|i|lo",
@@ -166,6 +174,7 @@ LANGUAGES: tuple[Language, ...] = (
         "pt",
         r"mestre(?: de jogo)?|narrador(?:a)?",
         r"notas?|anotacoes|info(?:rmac\w+)?|segredos?|dados",
+        r"dicas?|guia|conselhos?|escudo",
         r"so|somente|apenas|exclusivo",
         r"para",
         r"o|a|do|da|de|ao",
@@ -187,6 +196,7 @@ LANGUAGES: tuple[Language, ...] = (
         "nl",
         r"dm|spelleid(?:er|ster|ing)s?|spelmeester|verteller",
         r"notities|notitie|info(?:rmatie)?|kennis|geheimen?|achtergrond(?:info)?|aantekeningen",
+        r"tips?|advies|gids|handleiding|scherm",
         r"alleen|enkel|uitsluitend",
         r"voor",
         r"de|het|van",
@@ -197,7 +207,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"ware|echte|werkelijke|geheime|verborgen",
         r"identiteit(?:en)?|aard|na(?:am|men)|loyaliteit(?:en)?|motie(?:f|ven)|bedoeling(?:en)?|doel(?:en)?|plan(?:nen)?|gedaante|afkomst",
         r"spelers?|groep|personages|helden",
-        r"(?:nog )?niet (?:\w+ )?(?:weten|weet|kennen|kent|zien|mogen)",
+        r"(?:nog )?niet (?:\w+ )?(?:weten|weet|kennen|kent|zien|mogen)|(?:weten|weet) (?:\w+ )?niets?",
         (r"wat", r"verbergt|verbergen|verzwijgt|geheimhoudt"),
         r"achter (?:de schermen|het scherm)|wat (?:er )?(?:echt|werkelijk) \w+(?: \w+)?|wat niemand weet",
         r"stiekem|heimelijk",
@@ -208,6 +218,7 @@ LANGUAGES: tuple[Language, ...] = (
         "pl",
         r"mg|mistrz(?:a|owi|yni)? gry|prowadzac(?:y|ego|ej)|narrator(?:a)?",
         r"notatki|notatka|informacje|info|wiedza|sekrety|tajemnice|uwagi",
+        r"porady|wskazowki|poradnik|ekran",
         r"tylko|wylacznie",
         r"dla|do",
         r"oczu|od",
@@ -237,12 +248,18 @@ def master_phrases(row: Language) -> str:
     )
 
 
+def _advice(row: Language) -> str:
+    master, the = rf"(?:{row.master})", rf"(?: (?:{row.for_}|{row.the}))*"
+    return rf"\b{master} ?(?:s )?(?:{row.advice})\b|\b(?:{row.advice}){the} {master}\b"
+
+
 def heading_phrases(row: Language) -> tuple[str, ...]:
     """What says it of all below a heading, or behind a key."""
     its = rf"(?:(?:{row.its}) )*"
     beginning, verb = row.withholds
     return (
         master_phrases(row),
+        _advice(row),
         rf"\b(?:{row.for_})(?: (?:{row.the}))* (?:{row.master})$",
         rf"^{its}(?:{row.secret}|{row.truth})(?:$| (?:{row.about})\b)",
         rf"^{its}(?:{row.true}) (?:{row.facts})\b|^(?:{row.facts}) (?:{row.true})$",
@@ -254,4 +271,4 @@ def heading_phrases(row: Language) -> tuple[str, ...]:
 
 def name_phrases(row: Language) -> tuple[str, ...]:
     """What says it of a file or folder."""
-    return (master_phrases(row), rf"^(?:(?:{row.the}|{row.its}) )*(?:{row.secret})$")
+    return (master_phrases(row), _advice(row), rf"^(?:(?:{row.the}|{row.its}) )*(?:{row.secret})$")

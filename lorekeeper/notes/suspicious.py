@@ -11,7 +11,7 @@ from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.languages import LANGUAGES, Language, master_phrases
 from lorekeeper.notes.links import read_inline
-from lorekeeper.notes.secrets import humps_apart, introduces
+from lorekeeper.notes.secrets import humps_apart, introduces, is_name
 from lorekeeper.notes.stretches import KEY, LEAD, MOST_KEY_WORDS
 
 NAME, IN_FOLDER, TAG, HEADING, CALLOUT, FACT, COLUMN, LINE, NAMED = (
@@ -158,6 +158,11 @@ def naming_word(text: str, *, whole: bool = True) -> str:
     return next((part for part in parts if part in _AMBIGUOUS), "")
 
 
+def _key_word(key: str, value: str) -> str:
+    """What in a key looks like a secret; before a name "Master" is a smith's."""
+    return naming_word(key, whole=not is_name(value.strip(" *_[]")))
+
+
 def prose_word(line: str, *, is_recap: bool = False) -> str:
     """What in sentences looks like a secret; "" if nothing does.
 
@@ -201,7 +206,7 @@ def in_names(path: str, names: Iterable[str], tags: Iterable[str]) -> Iterator[t
 def in_facts(facts: Iterable[tuple[str, str]], secret: SecretNames = NOBODY) -> Iterator[tuple[str, str, str]]:
     """Place, text and word of facts."""
     for key, value in facts:
-        if (word := naming_word(key, whole=False)) and not introduces(key, value):
+        if (word := _key_word(key, value)) and not introduces(key, value):
             yield FACT, key, word
         elif name := secret.within(value):
             yield NAMED, f"{key}: {value}"[:SHOWN_CHARS], name
@@ -238,6 +243,6 @@ def _in_line(line: str, following: str, *, is_recap: bool) -> tuple[str, str, st
     key = KEY.match(text)
     if key and (key["colon"] or key["dash"]) and len(key["key"].split()) <= MOST_KEY_WORDS:
         name = key["key"].strip(" \t_{(")
-        if (word := naming_word(name, whole=False)) and not introduces(name, text[key.end() :]):
+        if (word := _key_word(name, text[key.end() :])) and not introduces(name, text[key.end() :]):
             return FACT, name, word
     return (LINE, text.strip(), word) if (word := prose_word(text, is_recap=is_recap)) else None

@@ -537,7 +537,7 @@ WORDS: tuple[Words, ...] = (
     Words("pl", DM, f"{_MOST} {LINE}", "mistrz gry, mistrza gry"),
     Words("de", DM, _ALL, "sl"),
     Words("fr", DM, _ALL, "mj seulement, notes mj, notes du mj, secret mj"),
-    Words("fr", DM, _MOST + " " + LINE, "mj"),
+    Words("fr", DM, _ALL, "mj"),
     Words("es", DM, _ALL, "secreto, secretos, solo dm, solo master, notas dm, solo dj"),
     Words("it", DM, _ALL, "segreto, segreti, solo gm, note master"),
     Words("pt", DM, _ALL, "segredo, segredos, so mestre"),
