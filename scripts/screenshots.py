@@ -2,7 +2,7 @@
 
     python -m scripts.screenshots FOLDER [--readme]
 
-Ten pages go into FOLDER. With ``--readme`` the three that README shows go to docs/images as well: light, dark, and on a phone.
+The pages go into FOLDER. With ``--readme`` those that README and docs/page.md show go to docs/images as well.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Shot:
         theme: which the browser prefers.
         size: of the screen, in CSS pixels.
         key: pressed before it is taken.
+        click: selector of what is clicked before it is taken.
         readme: name of its copy for README, "" for none.
     """
 
@@ -53,6 +54,7 @@ class Shot:
     theme: Literal["light", "dark"] = "light"
     size: tuple[int, int] = WIDE
     key: str = ""
+    click: str = ""
     readme: str = ""
 
 
@@ -69,8 +71,11 @@ SHOTS = (
     Shot("note", "/?q=maudlin&open=lore://notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md"),
     Shot("shelf", "/books"),
     Shot("book", "/books/lorekeeper-starter", "dark"),
+    Shot("desk", "/", readme="desk"),
+    Shot("fight", "/fight?monsters=3+ogres&monsters=lich", "dark", click="#roll-order", readme="fight"),
     Shot("help", "/", key="?"),
     Shot("phone-search", "/?q=undead", size=PHONE),
+    Shot("phone-filters", "/?q=undead", size=PHONE, click="#filters summary", readme="filters"),
     Shot("phone-entry", f"/?q=ogre&open={STARTER.format('creatures', 'ogre')}", "dark", PHONE, readme="phone"),
 )
 
@@ -91,6 +96,9 @@ def take(shot: Shot, chromium: Browser, origin: str, folder: Path) -> Path:
         window.page.goto(shot.path, wait_until="networkidle")
         if shot.key:
             window.page.keyboard.press(shot.key)
+        if shot.click:
+            window.page.locator(shot.click).click()
+            window.page.wait_for_load_state("networkidle")
         file = folder / f"{shot.name}.png"
         window.page.screenshot(path=file, animations="disabled", caret="hide")
     return file

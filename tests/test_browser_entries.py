@@ -105,10 +105,21 @@ def test_what_is_like_an_entry_follows_it_and_versions_are_compared(window, opti
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_link_leads_to_what_it_names(window):
-    page = window().page
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["wide", "phone"])
+def test_a_linked_entry_opens_over_what_is_read_and_a_second_click_leads_there(window, options):
+    page = window(**options).page
     page.goto(f"/entries/spells/{STARTER}/fireball")
-    page.locator("article dd a").first.click()
+    page.wait_for_function("() => window.htmx")
+    link = page.locator("article dd a").first
+    link.click()
+    name = page.locator("#card h1")
+    name.wait_for()
+    assert name.inner_text() in ("Sorcerer", "Wizard")
+    assert page.url.endswith("/fireball")
+    page.keyboard.press("Escape")
+    name.wait_for(state="hidden")
+    link.click()
+    page.locator("#card-open").click()
     page.wait_for_url("**/entries/character_options/**")
     assert page.locator("article h1").inner_text() in ("Sorcerer", "Wizard")
 

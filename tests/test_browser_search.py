@@ -49,7 +49,7 @@ def opened(page: Page, name: str) -> None:
 
 def closed(page: Page) -> None:
     """Wait until no entry is beside the list; that page is a document of its own, which takes keys once it is loaded."""
-    page.locator("#reading article").wait_for(state="detached")
+    page.locator("#reading > article").wait_for(state="detached")
     page.wait_for_load_state()
 
 
@@ -62,7 +62,8 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(50)
     page.wait_for_function(
         """() => document.querySelector("#q").value === (new URL(location.href).searchParams.get("q") ?? "")
-          && !document.querySelector(".pending, .htmx-request, .htmx-swapping, .htmx-settling")"""
+          && document.querySelector("#results").getAttribute("aria-busy") === "false"
+          && !document.querySelector(".htmx-request, .htmx-swapping, .htmx-settling")"""
     )
 
 
@@ -99,10 +100,10 @@ def test_an_outdated_answer_never_replaces_a_newer_one(page):
 
 def test_what_meaning_adds_never_replaces_the_results_of_a_newer_key(page):
     held: list[Route] = []
-    page.route(re.compile("q=fire&typing"), lambda route: held.append(route))
+    page.route(re.compile("typing=1&q=fire$"), lambda route: held.append(route))
     page.goto("/")
     box = page.get_by_role("searchbox")
-    with page.expect_request(re.compile("q=fire&typing")):
+    with page.expect_request(re.compile("typing=1&q=fire$")):
         box.press_sequentially("fire")
     box.press_sequentially(" levle<=3")
     page.locator("#results .note").get_by_text("levle").wait_for()
@@ -143,7 +144,7 @@ def test_what_cannot_be_a_test_is_said_beside_the_results(page):
 def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
     page.goto("/?q=fire")
     everything = total(page)
-    facet(page, "spell").click()
+    facet(page, "spells").click()
     page.wait_for_url("**spell*")
     settled(page)
     assert "fire" in page.get_by_role("searchbox").input_value()
@@ -152,7 +153,7 @@ def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
     assert 0 < narrowed < everything
     assert set(page.locator(".hits .kind").all_inner_texts()) == {"spell"}
     assert page.locator("#facets h2").get_by_text("level", exact=False).count()
-    facet(page, "spell").click()
+    facet(page, "spells").click()
     page.wait_for_function("q => new URL(location.href).searchParams.get('q').trim() === q", arg="fire")
     settled(page)
     assert total(page) == everything
@@ -212,7 +213,9 @@ def test_the_keyboard_is_enough(page):
     opened(page, name)
     assert second.get_attribute("aria-current") == "true"
     page.keyboard.press("Escape")
-    closed(page)
+    assert second.evaluate("it => it === document.activeElement")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "q"
     assert query(page) == "ogre"
     page.keyboard.press("Escape")
     page.wait_for_function("() => document.querySelector('#q').value === ''")
@@ -262,7 +265,7 @@ def test_back_and_forward_go_through_what_was_open(page):
     assert page.locator("#reading article").inner_text() == texts[0]
     assert page.locator(".hits a[aria-current] .name").all_inner_texts() == [shown[0]]
     page.go_back()
-    page.locator("#reading article").wait_for(state="detached")
+    page.locator("#reading > article").wait_for(state="detached")
     assert names(page) == shown
     page.go_forward()
     opened(page, shown[0])
@@ -301,7 +304,7 @@ def test_on_a_phone_the_entry_covers_the_list(window):
     assert page.locator(".hits").is_hidden()
     page.get_by_role("link", name=re.compile("Results")).tap()
     page.locator(".hits").wait_for()
-    assert page.locator("#reading article").count() == 0
+    assert page.locator("#reading > article").count() == 0
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("dark", True), ("light", False)])
@@ -338,3 +341,70 @@ def test_without_scripts_everything_can_still_be_searched_and_read(window):
     assert page.get_by_role("button", name="Dark or light").count() == 0
     page.get_by_role("link", name="Shelf").click()
     page.get_by_role("heading", name="Shelf").wait_for()
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_hit_is_open_at_once_and_keys_go_through_the_others(page):
+    page.goto("/?q=dragon")
+    shown = names(page)
+    opened(page, shown[0])
+    assert page.locator(".proposed article").count() == 1
+    page.wait_for_function("() => window.htmx")
+    page.get_by_role("searchbox").blur()
+    page.keyboard.press("j")
+    opened(page, shown[1])
+    page.keyboard.press("ArrowRight")
+    opened(page, shown[2])
+    page.keyboard.press("k")
+    opened(page, shown[1])
+    page.keyboard.press("Escape")
+    assert page.locator(".hits a").nth(1).evaluate("it => it === document.activeElement")
+
+
+def test_while_a_name_is_typed_the_first_hit_hardly_changes(page):
+    page.goto("/")
+    box = page.get_by_role("searchbox")
+    firsts: list[str] = []
+    for letter in "delayed blast fireball":
+        box.press_sequentially(letter)
+        page.wait_for_function("() => !document.querySelector('#q.htmx-request')")
+        firsts += [name for name in names(page)[:1] if [name] != firsts[-1:]]
+    settled(page)
+    assert names(page)[0] == "Delayed Blast Fireball"
+    assert len(firsts) <= 3
+    assert total(page) > 0
+
+
+def test_what_is_pinned_survives_a_reload_and_is_taken_into_a_fight(page):
+    page.goto("/?q=ogre")
+    opened(page, "Ogre")
+    page.get_by_role("searchbox").blur()
+    page.keyboard.press("p")
+    page.reload()
+    tray = page.get_by_role("navigation", name="Pinned")
+    assert tray.get_by_role("link").all_inner_texts() == ["Ogre", "Fight"]
+    tray.get_by_role("link", name="Fight").click()
+    page.wait_for_url("**/fight?uri=*")
+    page.locator("#turn h1").get_by_text("Ogre").wait_for()
+    points = page.get_by_label("Hit points of Ogre")
+    before = int(points.input_value())
+    page.get_by_label("Damage or healing of Ogre").fill("-5")
+    page.keyboard.press("Enter")
+    assert int(points.input_value()) == before - 5
+    page.get_by_role("button", name="Next turn").click()
+    page.reload()
+    page.locator("#round").get_by_text("Round 2").wait_for()
+    assert int(points.input_value()) == before - 5
+    page.get_by_role("button", name="Unpin Ogre").click()
+    assert not tray.is_visible()
+
+
+def test_a_click_rolls_and_lights_the_row(page):
+    page.goto(f"/entries/{OGRE.removeprefix('lore://')}")
+    page.locator("article a.dice").first.click()
+    rolled = page.locator("#rolled b")
+    rolled.wait_for()
+    assert re.fullmatch(r"-?\d+", rolled.inner_text())
+    assert page.url.endswith("/ogre")

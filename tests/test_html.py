@@ -6,6 +6,7 @@ import json
 import random
 import re
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import pytest
 
@@ -267,3 +268,24 @@ def test_500_entries_of_the_corpus_are_whole(corpus, seed, tmp_path_factory):
     entities = random.Random(seed).sample(corpus_entries(corpus, tmp_path_factory), 500)
     for entity in entities:
         complete(entity)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "dice"),
+    [
+        ("takes 8d6 fire damage", "spells", ["8d6"]),
+        ("Hit: 13 (2d10 + 2) damage", "creatures", ["2d10+2"]),
+        ("Melee Weapon Attack: +14 to hit, reach 5 ft.", "creatures", ["1d20+14"]),
+        ("Con −1 and d4 − 1", "creatures", ["1d20-1", "1d4-1"]),
+        ("1d4 × 10 gp", "rules", ["1d4×10"]),
+        ("a +1 longsword", "equipment", []),
+        ("proficiency bonus +7, levels 3-5, AC 15, a3d6, 0d6", "creatures", []),
+        ("[2d6](lore://spells/x/2d6)", "spells", []),
+    ],
+)
+def test_dice_in_texts_are_links_that_roll_them(text, kind, dice):
+    page = Article(f"# Thing\n\n{text}\n").html(lambda uri: uri.replace("lore:/", ""), dice=kind)
+    checked(page)
+    found = re.findall(r'<a href="/roll\?dice=([^"]+)" class="dice">', page)
+    assert [unquote(each) for each in found] == dice
+    assert "/roll?" not in Article(f"# Thing\n\n{text}\n").html()

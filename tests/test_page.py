@@ -16,9 +16,14 @@ from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
+from lorekeeper.search.dossier.lines import Quote
 from lorekeeper.server.identity import PROXIED, VIEWER
-from lorekeeper.server.page.search import highlighted
+from lorekeeper.server.page.desk import open_promises
+from lorekeeper.server.page.hits import highlighted
+from lorekeeper.server.page.notes import encounter_in
+from lorekeeper.server.page.scaling import by_slot
 from lorekeeper.server.page.site import POLICY, may_add
+from lorekeeper.server.page.topics import blocks, linked
 from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
@@ -89,7 +94,8 @@ async def test_what_there_is_not_is_a_page_that_says_so(client):
 
 async def test_a_search_lists_what_it_finds_with_the_words_marked(client, library):
     page = (await client.get("/", params={"q": "goblin"})).text
-    names = [unescape(name) for name in re.findall(r'class="name"[^>]*>([^<]*)<', page)]
+    hits = page.partition('<ol class="hits"')[2]
+    names = [unescape(name) for name in re.findall(r'class="name"[^>]*>([^<]*)<', hits)]
     assert names
     twin = (await client.get("/search.json", params={"q": "goblin"})).json()
     assert names == [result["name"] for result in twin["results"]]
@@ -251,7 +257,7 @@ async def test_pasted_text_is_shown_before_it_is_stored(tmp_path):
         text = f"Page 12\r\n{SIREN.replace(chr(10), chr(13) + chr(10))}"
         for fields in ({}, {"do": "store"}, {"do": "store", "shown": "0" * 32}):
             page = unescape((await paste(client, text, **fields)).text)
-            assert '<dd dir="auto">38 (7d8 + 7)</dd>' in page
+            assert '<dd dir="auto">38 (<a href="/roll?dice=7d8%2B7" class="dice">7d8 + 7</a>)</dd>' in page
             assert "not understood: Page 12" in page
             assert "Creature · new" in page
             assert await siren(library) == []
@@ -330,3 +336,93 @@ async def test_players_and_other_sites_add_nothing(tmp_path):
 )
 async def test_entries_are_added_on_the_machine_of_the_server_alone(scope, may):
     assert may_add(Request({"type": "http", VIEWER: GAME_MASTER, **scope})) is may
+
+
+# --- the desk, fights, editions --------------------------------------------------------------------------------------
+
+
+async def test_the_start_page_is_a_desk_in_words(client):
+    page = unescape((await client.get("/")).text)
+    desk = page.partition('class="home"')[2].partition("</main>")[0]
+    for part in ("Last session", "Prepare", "Roll", "Newest notes"):
+        assert f"<h2>{part}</h2>" in desk
+    shown = re.sub(r"<[^>]+>", " ", desk)
+    assert not re.search(r"\b(?:type|cr|level|order):", shown)
+
+
+async def test_promises_that_no_later_session_comes_back_to_are_open():
+    def session(number: int, text: str) -> Entity:
+        sections = [{"name": "", "desc": text}]
+        return make(f"s{number}", type="notes", name=f"Session {number}", data={"sections": sections})
+
+    notes = [
+        session(3, "We met the Baron. He is well."),
+        session(2, "They promised old Tamsin a lantern."),
+        session(1, "They swore to help the Baron. It rained."),
+    ]
+    assert [(each.note.name, each.text) for each in open_promises(notes)] == [
+        ("Session 2", "They promised old Tamsin a lantern.")
+    ]
+
+
+async def test_a_fight_has_each_creature_with_its_numbers(client, library):
+    crab = make("ruin-crab", type="creatures", name="Ruin Crab", data={"dexterity": 14}, hit_points=9, armor_class=13)
+    await library.cache.store_entities([crab], "creatures")
+    page = unescape((await client.get("/fight", params={"monsters": "3 ruin crabs"})).text)
+    rows = re.findall(
+        r'<li data-name="([^"]+)" [^>]* data-initiative="2" data-hit-points="9" data-armor-class="13"', page
+    )
+    assert rows == ["Ruin Crab 1", "Ruin Crab 2", "Ruin Crab 3"]
+    assert await library.cache.delete_document("own") >= 1
+    missing = await client.get("/fight", params={"monsters": "xyzzy frobnicator"})
+    assert missing.status_code == 200
+    assert 'role="alert"' in missing.text
+
+
+async def test_the_encounter_of_a_note_is_read_from_its_block():
+    block = "Before.\n\n```encounter\nname: Bridge\ncreatures:\n  - 3: Goblin\n  - Hobgoblin, 40\n```\nAfter.\n- 5: No"
+    note = make("note", type="notes", data={"sections": [{"name": "", "desc": "", "written": block}]})
+    assert encounter_in(note) == ["3 Goblin", "1 Hobgoblin"]
+
+
+async def test_the_edition_is_remembered_and_nothing_else_is(client):
+    form = {"edition": "2014", "next": "/?q=fire"}
+    chosen = await client.post("/edition", data=form, headers=OWN)
+    assert (chosen.status_code, chosen.headers["location"]) == (303, "/?q=fire")
+    assert "lorekeeper_edition=2014" in chosen.headers["set-cookie"]
+    wrong = await client.post("/edition", data={**form, "edition": "<b>"}, headers=OWN)
+    assert "Max-Age=0" in wrong.headers["set-cookie"]
+    assert (await client.post("/edition", data=form)).status_code == 403
+    page = (await client.get("/", headers={"cookie": "lorekeeper_edition=2014"})).text
+    assert '<option value="2014" selected>' in page
+
+
+async def test_a_range_becomes_a_test_in_the_box(client):
+    asked = {"q": "fire level:3", "field": "level", "least": "1", "most": "4"}
+    assert (await client.get("/narrow", params=asked)).headers["location"] == "/?q=fire+level%3A1..4"
+    open_end = await client.get("/narrow", params={**asked, "most": ""})
+    assert open_end.headers["location"] == "/?q=fire+level%3A1.."
+
+
+async def test_the_columns_sort_and_turn_round(client):
+    first = unescape((await client.get("/", params={"q": "type:spell"})).text)
+    assert 'href="/?q=type%3Aspell+order%3Alevel"' in first
+    second = unescape((await client.get("/", params={"q": "type:spell order:level"})).text)
+    assert 'href="/?q=type%3Aspell+order%3A%22level+desc%22" aria-current="true"' in second
+
+
+async def test_a_spell_has_its_dice_at_each_slot():
+    text = "A target takes 8d6 fire damage. The damage increases by 1d6 for each slot level above 3rd."
+    fireball = make("f", text, type="spells", name="Fire", level=3)
+    assert [(each.level, str(each.dice)) for each in by_slot(fireball)][:2] == [(3, "8d6"), (4, "9d6")]
+    assert len(by_slot(fireball)) == 7
+    assert by_slot(make("g", "It takes 8d6 fire damage.", type="spells", level=3)) == ()
+
+
+async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
+    quote = Quote(("Name | Role", "Ulder | Commander", "A rope", "Two torches", "He is away.", "He is old."))
+    found = [(each.shape, [list(row) for row in each.rows]) for each in blocks(quote)]
+    assert found[0] == ("table", [["Name", "Role"], ["Ulder", "Commander"]])
+    assert found[1] == ("list", [["A rope", "Two torches"]])
+    note = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
+    assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in note

@@ -131,7 +131,7 @@ async def test_an_entry_never_links_to_itself(client):
 
 async def test_other_versions_are_listed_with_their_books(client):
     page = (await client.get("/entries/spells/tidewatch-atlas/soft-landing")).text
-    versions = re.search(r'<nav class="versions".*?</nav>', page, re.DOTALL)[0]  # type: ignore[index]
+    versions = re.search(r'<details class="versions".*?</details>', page, re.DOTALL)[0]  # type: ignore[index]
     assert 'href="/entries/spells/ember-almanac/soft-landing"' in versions
     assert "beside=lore%3A%2F%2Fspells%2Fember-almanac%2Fsoft-landing" in versions
     assert versions.count('aria-current="true"') == 1

@@ -48,7 +48,9 @@ async def crawled(client: httpx.AsyncClient, starts: list[str], most: int) -> di
         path = waiting.pop(0)
         if path not in found:
             found[path] = await client.get(path)
-            waiting += addresses(found[path].text)
+            waiting += [
+                each for each in addresses(found[path].text) if not each.startswith("/roll?dice=")
+            ]  # always another
     return found
 
 

@@ -16,7 +16,7 @@ from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from lorekeeper.search.typed import typed
-from lorekeeper.search.unfinished import completed
+from lorekeeper.search.unfinished import begun, completed
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import BACKENDS
 from tests.support.campaign import campaign
@@ -133,6 +133,40 @@ TEXTS = {
     "far": ("Ditch", "A wall made of green earth."),
     "endings": ("Rows", "There are walls of green stone, alchemist's fire, and half-elves."),
 }
+
+
+async def led(library: Library, text: str, first: str = "") -> list[str]:
+    """The names that a text begins, one of each entry, as they are listed while somebody types."""
+    query = typed(text, {}, TYPES).query(typing=True)
+    groups = await begun(library.cache, library.searcher.documents, query, first)
+    entities = [(await library.cache.load(kind, [identity]))[0] for (kind, identity), *_ in groups]
+    return [entity.name for entity in entities]
+
+
+async def test_while_a_word_is_unfinished_there_are_names_alone(library: Library) -> None:
+    assert (await led(library, "firebl"))[0] == "Fireblade Dance"
+    assert await led(library, "some te") == []
+    assert set(await led(library, "fireb type:equipment")) == {"Wand of Fireballs", "Necklace of Fireballs"}
+
+
+async def test_what_leads_the_names_stays_as_long_as_its_name_fits(library: Library) -> None:
+    names = await led(library, "fire")
+    assert names[0] == "Fire"
+    bolt = "lore://spells/own/e2"
+    assert (await library.cache.load("spells", [("own", "e2")]))[0].name == "Fire Bolt"
+    assert (await led(library, "fire", bolt))[0] == "Fire Bolt"
+    assert (await led(library, "fire b", bolt))[0] == "Fire Bolt"
+    assert (await led(library, "firebl", bolt))[0] == "Fireblade Dance"
+    assert sorted(await led(library, "fire", bolt)) == sorted(names)
+    assert await led(library, "fire", "no uri") == names
+
+
+async def test_versions_of_an_entry_are_begun_once(library: Library) -> None:
+    await library.cache.store_entities([make("other", type="spells", name="Fireball", document="other-book")], "spells")
+    query = typed("fireba", {}, TYPES).query(typing=True)
+    first, *others = await begun(library.cache, library.searcher.documents, query)
+    assert {document for _, (document, _) in first} == {"own", "other-book"}
+    assert all(len(group) == 1 for group in others)
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
     notes: list[str] = []
     found: dict[str, Monster] = {}
     for count, name in [each for kind in asked for each in await _kinds(view, *kind)]:
-        entity, note = await _creature(view, name, rules)
+        entity, note = await creature_named(view, name, rules)
         before = found[entity.uri].count if entity.uri in found else 0
         found[entity.uri] = Monster(entity, before + count)
         notes += filter(None, [note])
@@ -146,11 +146,11 @@ async def _kinds(view: View, count: int, name: str) -> list[tuple[int, str]]:
     return [(count * number, bare), *map(parse_monster, others)]
 
 
-async def _creature(view: View, name: str, rules: str) -> tuple[Entity, str | None]:
+async def creature_named(view: View, name: str, rules: str) -> tuple[Entity, str | None]:
     """The creature of a name, also of several or misspelt, of the edition of the rules if there is one; and a note."""
 
     async def search(query: Query) -> ResultPage:
-        return await view.search(replace(query, edition=(rules,), counted=False))
+        return await view.search(replace(query, edition=(rules,) if rules else None, counted=False))
 
     names = [name] if name.startswith("lore://") else [name, *singulars(name)]
     for each in names:

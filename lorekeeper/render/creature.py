@@ -28,6 +28,7 @@ from lorekeeper.render.source import (
     title,
     words,
 )
+from lorekeeper.repairs import repaired
 from lorekeeper.repairs.values import believed
 from lorekeeper.terms import ABILITIES, ABILITY_OF
 from lorekeeper.text.facts import format_rating
@@ -155,6 +156,17 @@ def _initiative(source: Source) -> str:
     if bonus is None or system_of(source) == OF_2014:
         return ""
     return f"{signed(bonus)} ({amount(10 + bonus)})" if system_of(source) == OF_2024 else signed(bonus)
+
+
+def initiative(entity: Entity) -> int:
+    """What a creature adds to a d20 for initiative: what its book says, else its Dexterity modifier, else 0."""
+    source = Source(repaired(entity))
+    bonus = source.number("initiative_bonus", "initiative")
+    scores, name = source.mapping("ability_scores", "abilities"), "dexterity"
+    dexterity = number(scores.get(name)) if scores else source.number(name, name[:3])
+    if bonus is None and dexterity is not None:
+        bonus = (dexterity - 10) // 2
+    return int(bonus or 0)
 
 
 def _hit_points(source: Source) -> str:

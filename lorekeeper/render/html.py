@@ -21,6 +21,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from lorekeeper.printable import lines
+from lorekeeper.render.dice import DICE, with_dice
 from lorekeeper.render.mentions import OWN, Mention, linked, linked_text, mentions
 from lorekeeper.render.structure import SECTIONS, TABLES, structured, text
 
@@ -49,6 +50,7 @@ ATTRIBUTES = {
 }
 
 CLASSES = {
+    "a": {DICE},
     "section": set(SECTIONS.values()),
     "table": set(TABLES),
     "div": {"scroll"},
@@ -89,14 +91,17 @@ class Article:
         """
         return mentions(self._tokens, words)
 
-    def html(self, link: Link = nowhere, named: Mapping[Mention, str] | None = None) -> str:
+    def html(self, link: Link = nowhere, named: Mapping[Mention, str] | None = None, *, dice: str = "") -> str:
         """The page as HTML.
 
         Args:
             link: says where the links of the page lead.
             named: paths of entries that are mentioned; the first mention of each becomes a link.
+            dice: the type of the entry whose dice are links that roll them; "" for no such links.
         """
         tokens = [_with_links(token, link) for token in linked(self._tokens, named or {})]
+        if dice:
+            tokens = [_with_dice(token, modifiers=dice == "creatures") for token in tokens]
         return _sanitised(_parser().renderer.render(tokens, _parser().options, {}))
 
 
@@ -147,6 +152,12 @@ def _with_links(token: Token, link: Link) -> Token:
             children.append(child)
         within = within and child.type != "link_close"
     return token.copy(children=children)
+
+
+def _with_dice(token: Token, *, modifiers: bool) -> Token:
+    if token.type != "inline" or not token.children:
+        return token
+    return token.copy(children=list(with_dice(token.children, modifiers=modifiers)))
 
 
 def _path(child: Token, link: Link) -> str:

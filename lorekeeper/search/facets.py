@@ -62,12 +62,14 @@ class Facet:
         entity_type: the type whose field it is, None for what entries of all types have.
         values: at most `MOST_VALUES`, or `MOST_NUMBERS`, and those chosen.
         more: how many values are not among these.
+        numbers: whether they are in order, so that a range of them can be asked for.
     """
 
     name: str
     entity_type: str | None
     values: Sequence[FacetValue]
     more: int = 0
+    numbers: bool = False
 
     @property
     def label(self) -> str:
@@ -153,11 +155,16 @@ def _facets(sought: Typed, counted: _Counts, titles: Mapping[str, str]) -> Itera
     books = _books(_sum([counts[_DOCUMENT] for counts in counted.values()]).counts, {str(key) for key in chosen})
     yield _facet(BOOK, None, [FacetValue(k, titles.get(k, k), n, k in chosen) for k, n in books.items()])
     kind = next(iter(COLLECTIONS.values())).field(_KIND)
-    yield _of_field(sought, None, kind, _sum([counts[_KIND] for counts in counted.values()]))
+    yield _of_field(sought, None, kind, _sum([counts[_KIND] for counts in counted.values() if _has_kinds(counts)]))
     for entity_type in types:
         for field in _declared(entity_type):
             if field.name in counted[entity_type] and field.name not in _SHARED:
                 yield _of_field(sought, entity_type, field, counted[entity_type][field.name])
+
+
+def _has_kinds(counts: Mapping[str, ValueCounts]) -> bool:
+    """Whether the entries of a type are of several kinds: a single one says what the type says already."""
+    return len(counts[_KIND].counts) > 1
 
 
 def _books(counts: Mapping[Value, int], chosen: Collection[str]) -> dict[str, int]:
@@ -187,7 +194,7 @@ def _facet(name: str, entity_type: str | None, values: Sequence[FacetValue], *, 
     most = MOST_NUMBERS if numbers else MOST_VALUES
     ranked = values if numbers else sorted(values, key=lambda value: (-value.count, value.label))
     shown = [value for place, value in enumerate(ranked) if place < most or value.chosen]
-    return Facet(name, entity_type, shown, len(values) - len(shown))
+    return Facet(name, entity_type, shown, len(values) - len(shown), numbers)
 
 
 def _offers_choice(facet: Facet) -> bool:

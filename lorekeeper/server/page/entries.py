@@ -25,7 +25,8 @@ from lorekeeper.server.linked import related_of
 from lorekeeper.server.page.beside import beside
 from lorekeeper.server.page.named import condition_words, entries_named
 from lorekeeper.server.page.notes import note_values
-from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, gateway, trusted
+from lorekeeper.server.page.scaling import AtSlot, by_slot
+from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, gateway, target, trusted
 from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
 from lorekeeper.server.rest.operations import ENTITY
 from lorekeeper.server.sheets import rules_of
@@ -39,6 +40,9 @@ MAX_TABLES = 40
 """Most tables to roll on that are listed, and rolled on at once."""
 
 SCHEME = "lore://"
+
+ALONE = ("card-body", "turn")
+"""Ids of the elements that an entry is shown in by itself: over what is read, and in a fight."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Shown:
         below: subclasses of a class and subraces of a race that are of other documents.
         spells: how many spells a class has.
         tables: those to roll on.
+        slots: what a spell rolls by the level of its slot.
     """
 
     entity: Entity
@@ -66,6 +71,7 @@ class Shown:
     below: Sequence[Version]
     spells: int
     tables: Sequence[Table]
+    slots: Sequence[AtSlot] = ()
 
 
 async def article(view: View, uri: str) -> dict[str, object]:
@@ -104,6 +110,7 @@ async def shown(view: View, entity: Entity) -> Shown:
         await below(view, entity),
         await view.cache.count_entities("spells", classes=entity.name) if entity.kind == "class" else 0,
         (await asyncio.to_thread(tables_of, entity))[:MAX_TABLES],
+        await asyncio.to_thread(by_slot, entity),
     )
 
 
@@ -119,7 +126,7 @@ async def html_of(view: View, entity: Entity) -> str:
     page, mentions = await asyncio.to_thread(read)
     named = await entries_named(view, entity, mentions)
     paths = {mention: entry_address(other.uri) for mention, other in named.items()}
-    return await asyncio.to_thread(page.html, path_of, paths)
+    return await asyncio.to_thread(page.html, path_of, paths, dice=entity.type)
 
 
 def path_of(uri: str) -> str | None:
@@ -136,7 +143,8 @@ async def _entry(site: Site, request: Request) -> Response:
     if other:
         compared = await beside(view, await found(view, uri), await found(view, other))
         return site.page(request, "beside.html", compared=compared)
-    return site.page(request, "entry.html", **await article(view, uri))
+    template = "_entry.html" if target(request) in ALONE else "entry.html"
+    return site.page(request, template, **await article(view, uri))
 
 
 async def _alike(site: Site, request: Request) -> Response:

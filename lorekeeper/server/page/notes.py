@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,11 @@ from lorekeeper.text.secrecy import secrecy
 from lorekeeper.views.view import View
 
 DAY_CHARS = len("2026-11-20")
+
+_BLOCK = re.compile(r"^```+ *encounter\b.*?\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+"""The block of a note that lists an encounter, as plugins of Obsidian write it."""
+
+_CREATURE = re.compile(r"^\s*-\s*(?:(?P<count>\d{1,3})\s*[:x×]\s*)?(?P<name>[^,:#\n]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class NotePage:
         backlinks: the notes that link to it.
         graph: the picture of these with what is one step further, "" if there is nothing to show.
         near: the picture without that, for narrow screens.
+        has_encounter: whether it lists the monsters of an encounter.
     """
 
     aliases: Sequence[str]
@@ -76,6 +83,7 @@ class NotePage:
     backlinks: Sequence[Backlink]
     graph: Markup
     near: Markup
+    has_encounter: bool
 
 
 async def note_values(view: View, entity: Entity) -> dict[str, object]:
@@ -101,6 +109,7 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
         backlinks=[Backlink(each, linking_lines(each, entity.slug)) for each in connections.linking],
         graph=trusted(graph_svg(nodes, connections.edges)),
         near=trusted(graph_svg(nodes, connections.edges, steps=1)),
+        has_encounter=bool(encounter_in(entity)),
     )
     return {"note": page}
 
@@ -160,3 +169,15 @@ def _session(entity: Entity) -> str:
 def _day(entity: Entity, field: str) -> str:
     value = entity.fields.get(field)
     return written(value)[:DAY_CHARS] if isinstance(value, int) else ""
+
+
+def encounter_in(note: Entity) -> list[str]:
+    """The monsters of the encounter block of a note, as "3 Goblin"; none without one."""
+    sections = note.data.get("sections")
+    listed = [each for each in sections if isinstance(each, dict)] if isinstance(sections, list) else []
+    written = "\n\n".join(str(each.get("written", each.get("desc", ""))) for each in listed)
+    return [
+        f"{match['count'] or 1} {match['name'].strip()}"
+        for block in _BLOCK.finditer(written)
+        for match in _CREATURE.finditer(block[1])
+    ]

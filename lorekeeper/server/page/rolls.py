@@ -8,6 +8,7 @@ from random import SystemRandom
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lorekeeper.rolling.dice import parsed_dice
 from lorekeeper.rolling.tables import chosen
 from lorekeeper.server.page.entries import MAX_TABLES, found
 from lorekeeper.server.page.site import Page, Site
@@ -16,12 +17,19 @@ _random = SystemRandom()
 
 
 async def _roll(site: Site, request: Request) -> Response:
-    """A roll on one table of an entry, or on each: the line alone where a part of a page is asked for, else a page."""
+    """A roll of dice, or on one table of an entry, or on each: the line alone where a part of a page is asked for."""
     asked = request.query_params
+    if "dice" in asked:
+        dice = parsed_dice(asked["dice"])
+        return _fresh(site.page(request, "dice.html", dice=dice, number=dice.roll(_random)))
     entity = await found(site.view(request), asked.get("uri", ""))
     tables = await asyncio.to_thread(chosen, entity, asked.get("table") or None)
     rolls = [table.roll(_random) for table in tables[:MAX_TABLES]]
-    response = site.page(request, "roll.html", entity=entity, rolls=rolls, table=asked.get("table"))
+    return _fresh(site.page(request, "roll.html", entity=entity, rolls=rolls, table=asked.get("table")))
+
+
+def _fresh(response: Response) -> Response:
+    """A response that no browser keeps: the next one is another roll."""
     response.headers["cache-control"] = "no-store"
     del response.headers["etag"]
     return response

@@ -14,7 +14,9 @@ from lorekeeper.library import Library
 from lorekeeper.server.page import (
     books,
     door,
+    editions,
     entries,
+    fights,
     party,
     paste,
     printing,
@@ -44,7 +46,23 @@ async def _static(_: Site, request: Request) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-MODULES = (search, entries, printing, party, books, sessions, topics, spells, rolls, door, seen, sharing, paste)
+MODULES = (
+    search,
+    entries,
+    fights,
+    printing,
+    party,
+    books,
+    sessions,
+    topics,
+    spells,
+    rolls,
+    door,
+    editions,
+    seen,
+    sharing,
+    paste,
+)
 """Those that have pages."""
 
 PAGES = (*(page for module in MODULES for page in module.PAGES), Page("/static/{name}", _static))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 
-from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,12 +14,16 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.search.facets import Facet, FacetValue, facets
 from lorekeeper.search.query import MAX_QUERY_CHARS, Query
-from lorekeeper.search.recent import recent_notes
-from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.typed import Typed, typed, with_test, without_test
+from lorekeeper.search.typed_parts import Kind, cleaned, parts, written
+from lorekeeper.search.unfinished import begun
 from lorekeeper.server.answers import page_content
+from lorekeeper.server.page.desk import desk
+from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article
-from lorekeeper.server.page.site import Page, Site, address, target
+from lorekeeper.server.page.hits import columns, hits_of, merged, shown_of
+from lorekeeper.server.page.site import HEADERS, Page, Site, address, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import SEARCHED
@@ -31,8 +35,8 @@ LIMIT = 20
 MAX_OFFSET = 100_000
 """The furthest result."""
 
-SHORTEST = 3
-"""Letters from which on a word is highlighted in snippets, with whatever ending."""
+SHORTEST_NAME = 4
+"""Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
 
 BOX = "q"
 """Id of the element that somebody types into."""
@@ -48,11 +52,13 @@ class Sought:
         text: of the search box.
         offset: results to skip.
         opened: uri of the entry that is open, "" for none.
+        proposed: whether nobody has opened it: it is the first hit, shown where there is room beside the list.
     """
 
     text: str
     offset: int
     opened: str
+    proposed: bool = False
 
     @classmethod
     def of(cls, request: Request) -> Sought:
@@ -63,21 +69,11 @@ class Sought:
             raise bad_request(f"offset is a number up to {MAX_OFFSET:,}")
         if len(text) > MAX_QUERY_CHARS:
             raise bad_request(f"a search has at most {MAX_QUERY_CHARS:,} characters; ask in a sentence or two")
-        return cls(text, int(offset), parameters.get("open", ""))
+        return cls(text, int(offset), parameters.get("open", ""), "proposed" in parameters)
 
     def address(self, *, offset: int = 0, opened: str = "") -> str:
         """The address of the same search, with other results or another entry."""
         return address("/", q=self.text, offset=offset, open=opened)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A result as the list shows it."""
-
-    result: Result
-    address: str
-    opened: bool
-    snippet: Markup
 
 
 async def _search(site: Site, request: Request) -> Response:
@@ -86,32 +82,65 @@ async def _search(site: Site, request: Request) -> Response:
     asked = await _typed(view, sought, ended=not is_key(request))
     values: dict[str, object] = {
         "sought": sought,
-        "limit": LIMIT,
         "page": None,
         "notes": asked.notes,
         "shown": [],
         "entity": None,
-        "key": is_key(request),
+        "tests": tests_of(sought.text),
+        "columns": [],
     }
-    if sought.opened and part not in ("results", "facets"):
-        values |= await _opened(view, sought)
     if part == "reading":
-        return site.page(request, "_reading.html", **values)
+        return site.page(request, "_reading.html", **values | await _opened(view, sought.opened))
+    if is_key(request) and asked.words and not asked.phrases:
+        return await _at_a_key(site, request, sought, asked, values)
     page = None
     if not asked.empty:
         page = await view.search(_query(request, sought, asked))
+        hits = merged(page.results)
+        if hits and not sought.opened:
+            sought = replace(sought, opened=hits[0].result.entity.uri, proposed=True)
         values |= {
+            "sought": sought,
             "page": page,
-            "shown": [_shown(result, sought, asked) for result in page.results],
+            "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits],
+            "columns": columns([hit.result.entity for hit in hits], sought.text, asked.order),
         }
     if part == "results":
-        return site.page(request, "_results.html", **values)
+        return _replacing(site.page(request, "_results.html", **values), sought)
     values["facets"] = await _facets(view, sought, asked, page)
     if part == "facets":
         return site.page(request, "_facets.html", **values)
-    if asked.empty:
-        values |= await home(view)
-    return site.page(request, "search.html", **values)
+    if asked.empty and not sought.opened:
+        values["desk"] = await desk(view)
+    return site.page(request, "search.html", **values | await _opened(view, sought.opened))
+
+
+async def _at_a_key(site: Site, request: Request, sought: Sought, asked: Typed, values: dict[str, object]) -> Response:
+    """The entries whose names begin as the text does; if there are none, the list stays as it is."""
+    view, query = site.view(request), asked.query(limit=LIMIT, typing=True)
+    found: list[list[Key]] = []
+    if len(asked.words) >= SHORTEST_NAME:
+        query = replace(query, edition=edition_of(request))
+        found = (await begun(view.cache, view.searcher.documents, query, request.headers.get("first-hit", "")))[:LIMIT]
+    if not found and not asked.notes:
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers=HEADERS)
+    hits = await hits_of(view, found)
+    shown = [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits]
+    return _replacing(site.page(request, "_results.html", **values | {"shown": shown}), sought)
+
+
+def _replacing(response: Response, sought: Sought) -> Response:
+    """A part of a page that changes the address in the browser to that of the search."""
+    response.headers["hx-replace-url"] = sought.address(offset=sought.offset)
+    return response
+
+
+def _link(sought: Sought, result: Result) -> str:
+    return sought.address(offset=sought.offset, opened=result.entity.uri)
+
+
+def _words(asked: Typed) -> list[str]:
+    return _WORD.findall(fold(" ".join([asked.words, *asked.phrases])))
 
 
 async def _typed(view: View, sought: Sought, *, ended: bool = True) -> Typed:
@@ -129,14 +158,17 @@ def is_typing(request: Request) -> bool:
 
 
 def _query(request: Request, sought: Sought, asked: Typed) -> Query:
-    """The search of a request: by names and words alone at a key, since meaning takes longer and words are unfinished."""
+    """The search of a request: without meaning at a key, which takes longer."""
     query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing(request))
+    query = replace(query, edition=edition_of(request))
     return replace(query, mode="keyword") if is_key(request) else query
 
 
-async def _opened(view: View, sought: Sought) -> dict[str, object]:
+async def _opened(view: View, uri: str) -> dict[str, object]:
+    if not uri:
+        return {}
     try:
-        return await article(view, sought.opened)
+        return await article(view, uri)
     except (NotFoundError, ValueError) as error:
         return {"missing": str(error)}
 
@@ -160,71 +192,73 @@ class Choice:
     Attributes:
         value: of the facet.
         address: of the search with it, or without it if it is chosen.
+        without: of the search for everything else; "" if it is chosen.
     """
 
     value: FacetValue
     address: str
+    without: str
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of the search, as it was typed, and the address of the search without it."""
+
+    text: str
+    address: str
+
+
+def tests_of(text: str) -> list[Test]:
+    """The tests of a text, to take away one by one."""
+    read = parts(cleaned(text))
+    return [
+        Test(part.written, address("/", q=" ".join(each.written for each in read if each is not part)))
+        for part in read
+        if part.kind is Kind.TEST
+    ]
 
 
 async def _facets(
     view: View, sought: Sought, asked: Typed, page: ResultPage | None
 ) -> list[tuple[Facet, list[Choice]]]:
-    """The facets of a search, each value with the search that it leads to."""
+    """The facets of a search, each value with the search that it leads to.
+
+    A facet with a chosen value is that of the search without the choice, so that there are others to choose besides.
+    """
     titles = await view.searcher.documents.titled()
     found = await facets(view.searcher, asked, page)
-    return [(facet, [_choice(sought.text, facet, value, titles) for value in facet.values]) for facet in found]
+    shown = []
+    for facet in found:
+        if any(value.chosen for value in facet.values):
+            facet = await _with_others(view, asked, facet, titles)
+        shown.append((facet, [_choice(sought.text, facet, value, titles) for value in facet.values]))
+    return shown
+
+
+async def _with_others(view: View, asked: Typed, facet: Facet, titles: Mapping[str, str]) -> Facet:
+    chosen = {value.value for value in facet.values if value.chosen}
+    wider = typed(without_test(asked.text, facet.name, None, titles), titles, SEARCHED, ended=True)
+    others = next((each for each in await facets(view.searcher, wider) if each.name == facet.name), facet)
+    values = [replace(value, chosen=value.value in chosen) for value in others.values]
+    missing = [value for value in facet.values if value.chosen and value.value not in {each.value for each in values}]
+    return replace(others, entity_type=facet.entity_type, values=[*missing, *values])
 
 
 def _choice(text: str, facet: Facet, value: FacetValue, titles: Mapping[str, str]) -> Choice:
     change = without_test if value.chosen else with_test
-    return Choice(value, address("/", q=change(text, facet.name, value.value, titles)))
+    without = (
+        "" if value.chosen else address("/", q=f"{text} {written(facet.name, [value.value], negated=True)}".strip())
+    )
+    return Choice(value, address("/", q=change(text, facet.name, value.value, titles)), without)
 
 
-# --- the beginning ---------------------------------------------------------------------------------------------------
-
-EXAMPLES = (
-    ("notes", "what did we promise"),
-    ("notes", "type:npc order:newest"),
-    ("spells", "we are falling off a cliff"),
-    ("spells", "type:spell class:wizard ritual level:1"),
-    ("creatures", "type:creature cr:5..8 type:undead"),
-    ("equipment", "rarity:uncommon attunement:no"),
-    ("rules", "type:condition"),
-)
-"""Searches to begin with, each for libraries that have entries of the type."""
-
-MAX_EXAMPLES, MAX_NEWEST = 5, 6
+async def _narrow(_: Site, request: Request) -> Response:
+    """The search with a range of a number: what the form of a facet asks for, for browsers with and without scripts."""
+    given = request.query_params
+    name, least, most = given.get("field", ""), given.get("least", ""), given.get("most", "")
+    text = without_test(given.get("q", ""), name)
+    test = f"{name}:{least}..{most}" if least or most else ""
+    return redirect(address("/", q=f"{text} {test}".strip()))
 
 
-async def home(view: View) -> dict[str, object]:
-    """What the page shows before anything is searched for: searches to begin with, and the newest notes."""
-    await view.refresh()
-    counts = await view.cache.documents()
-    present = {name for by_type in counts.values() for name, number in by_type.items() if number}
-    examples = [text for name, text in EXAMPLES if name in present][:MAX_EXAMPLES]
-    newest = await recent_notes(view.cache, None, MAX_NEWEST) if "notes" in present else []
-    total = sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents")
-    return {"examples": examples, "newest": newest, "total": total, "books": len(counts)}
-
-
-# --- results ---------------------------------------------------------------------------------------------------------
-
-
-def _shown(result: Result, sought: Sought, asked: Typed) -> Shown:
-    uri = result.entity.uri
-    snippet = highlighted(result.snippet, _WORD.findall(fold(" ".join([asked.words, *asked.phrases]))))
-    return Shown(result, sought.address(offset=sought.offset, opened=uri), uri == sought.opened, snippet)
-
-
-def highlighted(text: str, words: Iterable[str]) -> Markup:
-    """A text as HTML, with those of its words marked that begin as one of the folded words does."""
-    beginnings = tuple(word[: max(SHORTEST, len(word) - 2)] for word in words if len(word) >= SHORTEST)
-    parts, end = [], 0
-    for match in _WORD.finditer(text):
-        if beginnings and fold(match[0]).startswith(beginnings):
-            parts += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
-            end = match.end()
-    return Markup("").join([*parts, escape(text[end:])])
-
-
-PAGES = (Page("/", _search, _twin),)
+PAGES = (Page("/", _search, _twin), Page("/narrow", _narrow))

@@ -98,8 +98,7 @@ async def _sessions(site: Site, request: Request) -> Response:
     chosen = request.query_params.get("vault") or next((key for key, _, number in vaults if number), "")
     notes = await session_notes(view, chosen) if any(key == chosen for key, _, _ in vaults) else []
     notes, offset = (notes[::-1] if oldest else notes), _offset(request)
-    people = await view.cache.get_entities(NOTES, chosen, limit=MOST, kind=list(PEOPLE)) if notes else []
-    shown = await asyncio.to_thread(_shown, notes[offset : offset + LIMIT], people)
+    shown = await shown_sessions(view, notes[offset : offset + LIMIT])
     further = {"vault": chosen, "order": "oldest" if oldest else None}
     return site.page(
         request,
@@ -112,6 +111,13 @@ async def _sessions(site: Site, request: Request) -> Response:
         previous=address("/sessions", **further, offset=max(offset - LIMIT, 0)) if offset else "",
         following=address("/sessions", **further, offset=offset + LIMIT) if offset + LIMIT < len(notes) else "",
     )
+
+
+async def shown_sessions(view: View, notes: Sequence[Entity]) -> list[Session]:
+    """Sessions of one vault as the time line shows them."""
+    document = notes[0].document if notes else None
+    people = await view.cache.get_entities(NOTES, document, limit=MOST, kind=list(PEOPLE)) if notes else []
+    return await asyncio.to_thread(_shown, notes, people)
 
 
 async def _vaults(view: View) -> list[tuple[str, str, int]]:

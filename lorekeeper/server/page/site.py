@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from lorekeeper.addresses import is_local
 from lorekeeper.audience import Viewer
 from lorekeeper.dates import written
+from lorekeeper.editions import LABELS
 from lorekeeper.entities import uri_of
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
@@ -57,6 +58,9 @@ SEEN = "lorekeeper.seen"
 
 THEME, THEMES = "lorekeeper_theme", ("dark", "light")
 """The cookie that the page's script sets, and its values."""
+
+EDITION = "lorekeeper_edition"
+"""The cookie with the edition that comes first."""
 
 Handler = Callable[["Site", Request], Awaitable[Response]]
 
@@ -106,6 +110,8 @@ class Site:
             "seen": request.scope.get(SEEN),
             "signed_in": _signed_in(request),
             "theme": _theme(request),
+            "editions": LABELS,
+            "edition": request.cookies.get(EDITION, ""),
             "may_add": may_add(request),
         }
         content = templates().get_template(template).render(**shared, **values)

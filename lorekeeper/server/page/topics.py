@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,15 +16,45 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
-from lorekeeper.server.page.site import Asked, Page, Site, gateway
+from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import TOPICS
 from lorekeeper.server.topics import described
+from lorekeeper.views.view import View
 
 LIMIT = 20
 """Most lines of a part."""
 
 RELATIONS = {"link": "links to", "backlink": "linked from", "mention": "mentioned"}
 """What a related note has to do with the topic."""
+
+
+SUGGESTED = (
+    ("People", "npc"),
+    ("Characters", "character"),
+    ("Places", "location"),
+    ("Groups", "faction"),
+    ("Quests", "quest"),
+)
+"""Kinds of notes that a page without a topic proposes, with their headings."""
+
+MAX_SUGGESTED = 12
+"""Most notes of a kind that it does."""
+
+ENDS = tuple('.!?:;…"”’)')
+"""What a sentence ends with; what ends otherwise was an item of a list."""
+
+_NAMED = re.compile(r"([^,:;()]+) \((lore://[^\s()]+)\)")
+"""An entry in a note for the reader: its name, and its uri in brackets."""
+
+Shape = Literal["table", "list", "text"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Sentences of a quote in the shape that they had: rows of cells, items, or a text in one line."""
+
+    shape: Shape
+    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -35,14 +69,53 @@ class Card:
 
 async def _topics(site: Site, request: Request) -> Response:
     topic = request.query_params.get("q", "").strip()
-    values: dict[str, object] = {"topic": topic, "dossier": None, "parts": [], "problem": ""}
+    values: dict[str, object] = {"topic": topic, "dossier": None, "parts": [], "problem": "", "blocks": blocks}
     if topic:
         try:
             dossier = await site.view(request).topic(topic, limit=LIMIT)
             values |= {"dossier": dossier, "title": _title(dossier), "parts": [(p, cards(p)) for p in dossier.parts]}
+            values["note"] = linked(dossier.note or "")
         except (FilterError, NotFoundError) as error:
             values["problem"] = str(error)
+    else:
+        values["suggested"] = await _suggested(site.view(request))
     return site.page(request, "topics.html", **values)
+
+
+async def _suggested(view: View) -> list[tuple[str, list[Entity]]]:
+    """Notes that may be topics, by their kinds."""
+    await view.refresh()
+    found = [
+        (title, await view.cache.get_entities("notes", limit=MAX_SUGGESTED, kind=kind)) for title, kind in SUGGESTED
+    ]
+    return [(title, notes) for title, notes in found if notes]
+
+
+def linked(note: str) -> Markup:
+    """A note for the reader, with the entries that it names as links to their dossiers."""
+    parts, end = [Markup()], 0
+    for match in _NAMED.finditer(note):
+        name = match[1].strip()
+        link = Markup('<a href="{}">{}</a>').format(address("/topics", q=match[2]), name)
+        parts += [escape(note[end : match.start()]), Markup(" "), link]
+        end = match.end()
+    return Markup("").join([*parts, escape(note[end:])])
+
+
+def blocks(quote: Quote) -> Iterator[Block]:
+    """The sentences of a quote, rows as tables and items as lists."""
+    for shape, sentences in groupby(quote.sentences, _shape):
+        each = list(sentences)
+        if shape == "table":
+            yield Block(shape, [[cell.strip() for cell in row.split(" | ")] for row in each])
+        else:
+            yield Block(shape, [each] if shape == "list" else [[" ".join(each)]])
+
+
+def _shape(sentence: str) -> Shape:
+    if " | " in sentence:
+        return "table"
+    return "text" if sentence.endswith(ENDS) else "list"
 
 
 def _title(dossier: Dossier) -> str:

@@ -1,0 +1,156 @@
+"""The game master's desk: the last session, what is still open, and what to do next, before anything is searched for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
+from lorekeeper.search.dossier.mentions import newest_first
+from lorekeeper.search.dossier.sources import SESSION
+from lorekeeper.search.dossier.stretches import stretches
+from lorekeeper.search.recent import Recent, recent_notes
+from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
+from lorekeeper.text.notes import note_facts
+from lorekeeper.views.view import View
+
+EXAMPLES = (
+    ("notes", "What did we promise?", "what did we promise"),
+    ("spells", "We are falling off a cliff", "we are falling off a cliff"),
+    ("creatures", "Undead of challenge 5 to 8", "type:creature cr:5..8 type:undead order:cr"),
+    ("spells", "A wizard's first rituals", "type:spell class:wizard ritual level:1"),
+    ("equipment", "Magic items without attunement", "rarity:uncommon attunement:no"),
+    ("rules", "All conditions", "type:condition"),
+)
+"""Searches to begin with: the type that a library needs for each, what it is in words, and what is searched for."""
+
+MAX_NEWEST, MAX_QUESTS, MAX_PROMISES, MAX_MISSING = 6, 5, 3, 5
+
+RECENT_SESSIONS, READ_QUESTS = 12, 100
+"""Sessions and quests that are read."""
+
+STATES = ("status", "state", "lifecycle", "progress")
+"""Keys of facts that say how far a quest is."""
+
+DONE = re.compile(
+    r"\b(?:done|complete[d]?|resolved|finished|closed|failed|inactive|archived?|abandoned|cancell?ed|past)\b"
+)
+"""What such a fact, or a folder, says of one that is over."""
+
+PROMISE = re.compile(
+    r"\b(?:promis\w+|swor[en]|swear\w*|vow(?:s|ed)?|owe[sd]?|in (?:our|their|his|her) debt)\b", re.IGNORECASE
+)
+
+_NAME = re.compile(r"(?<![.!?“\"] )\b[A-Z][\w'’-]{2,}")
+"""A word with a capital that does not begin a sentence."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A sentence of a session in which something was promised."""
+
+    note: Entity
+    text: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What notes link to, and what there is no note of: with one of the notes that do."""
+
+    name: str
+    note: Entity
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the start page shows.
+
+    Attributes:
+        last: the last session, None without one.
+        quests: those that are not over.
+        promises: those that no later session comes back to.
+        missing: links without a note.
+        newest: the newest notes.
+        examples: searches to begin with, in words.
+        total: number of entries.
+        books: number of documents.
+    """
+
+    last: Session | None
+    quests: Sequence[Entity]
+    promises: Sequence[Promise]
+    missing: Sequence[Missing]
+    newest: Sequence[Recent]
+    examples: Sequence[tuple[str, str]]
+    total: int
+    books: int
+
+
+async def desk(view: View) -> Desk:
+    """The desk of a viewer."""
+    await view.refresh()
+    counts = await view.cache.documents()
+    present = {name for by_type in counts.values() for name, number in by_type.items() if number}
+    sessions: list[Entity] = []
+    quests: list[Entity] = []
+    newest: list[Recent] = []
+    if NOTES in present:
+        sessions = newest_first(await view.cache.get_entities(NOTES, limit=500, kind=SESSION))[:RECENT_SESSIONS]
+        quests = await view.cache.get_entities(NOTES, limit=READ_QUESTS, kind="quest")
+        newest = await recent_notes(view.cache, None, MAX_NEWEST)
+    # what is open is of the campaign that was played last
+    campaign = sessions[0].document if sessions else None
+    sessions = [note for note in sessions if note.document == campaign]
+    quests = [note for note in quests if not campaign or note.document == campaign]
+    last = await shown_sessions(view, sessions[:1])
+    promises, missing = await asyncio.to_thread(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
+    return Desk(
+        next(iter(last), None),
+        [note for note in quests if not _is_done(note)][:MAX_QUESTS],
+        promises,
+        missing,
+        newest,
+        [(words, text) for name, words, text in EXAMPLES if name in present],
+        sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents"),
+        len(counts),
+    )
+
+
+def _is_done(quest: Entity) -> bool:
+    facts = [value for key, value in note_facts(quest).items() if fold(key) in STATES]
+    return any(DONE.search(fold(text)) for text in (*facts, *quest.slug.split("/")[:-1]))
+
+
+def open_promises(sessions: Sequence[Entity]) -> list[Promise]:
+    """The promises of the latest sessions whose names no later session has."""
+    found: list[Promise] = []
+    later: set[str] = set()
+    for note in sessions:
+        sentences = [sentence for part in stretches(note) if not part.mark for sentence in part.sentences]
+        made = [each for each in sentences if PROMISE.search(each) and later.isdisjoint(_names(each))]
+        found += [Promise(note, text) for text in made]
+        later.update(name for sentence in sentences for name in _names(sentence))
+    return found[:MAX_PROMISES]
+
+
+def _names(sentence: str) -> Iterator[str]:
+    return (match[0] for match in _NAME.finditer(sentence))
+
+
+def _missing(notes: Sequence[Entity]) -> list[Missing]:
+    """What most notes link to in vain."""
+    named: Counter[str] = Counter()
+    first: dict[str, Missing] = {}
+    for note in notes:
+        links = note.data.get("links")
+        for link in links if isinstance(links, list) else ():
+            target = link.get("target") if isinstance(link, dict) and not link.get("to") else None
+            if isinstance(target, str) and target.strip():
+                name = target.strip().rsplit("/", 1)[-1].removesuffix(".md")
+                named[name] += 1
+                first.setdefault(name, Missing(name, note))
+    return [first[name] for name, _ in named.most_common(MAX_MISSING)]

@@ -1,0 +1,164 @@
+"""The hits of a list: one row each, the versions of an entry together, with columns that a click sorts by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from lorekeeper.editions import edition_label
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
+from lorekeeper.search.grouping import ALONE
+from lorekeeper.search.results import Key, Result
+from lorekeeper.search.typed import without_test
+from lorekeeper.server.page.site import address
+from lorekeeper.text.facts import SEPARATOR, facts, format_rating
+from lorekeeper.text.names import canonical_name
+from lorekeeper.views.view import View
+
+SHORTEST = 3
+"""Letters from which on a word is highlighted in snippets, with whatever ending."""
+
+NUMBERS = {"creatures": ("challenge_rating", "CR", "cr"), "spells": ("level", "Level", "level")}
+"""Of each type the number that has a column: its field, the heading, and the order by it."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A result, and the documents of all its versions, its own first."""
+
+    result: Result
+    documents: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A row of the list.
+
+    Attributes:
+        result: what is shown.
+        address: of the page with its entry open.
+        snippet: its text, with the words marked that were searched for.
+        number: what is in the column of challenge ratings and levels.
+        facts: the other facts, in one line.
+        editions: of its versions, as texts name them.
+        elsewhere: how many versions of it other documents have.
+    """
+
+    result: Result
+    address: str
+    snippet: Markup
+    number: str
+    facts: str
+    editions: Sequence[str]
+    elsewhere: int
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading that sorts the list; ``way`` is "ascending" or "descending" if it does so already."""
+
+    name: str
+    label: str
+    address: str
+    way: str = ""
+
+
+def merged(results: Sequence[Result]) -> list[Hit]:
+    """The results of a page, those that are versions of one entry as one hit: the first of them, as the list prefers it."""
+    groups: dict[Hashable, list[Result]] = {}
+    for result in results:
+        groups.setdefault(_version(result.entity), []).append(result)
+    return [Hit(group[0], list(dict.fromkeys(_documents(group)))) for group in groups.values()]
+
+
+def _version(entity: Entity) -> Hashable:
+    return entity.uri if entity.type in ALONE else (entity.type, entity.kind, canonical_name(entity.name))
+
+
+def _documents(group: Iterable[Result]) -> Iterable[str]:
+    for result in group:
+        yield result.entity.document
+        yield from (document for _, (document, _) in (result.hit.duplicates if result.hit else ()))
+
+
+async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
+    """Hits for groups of keys, of each the first one that exists, without texts."""
+    titles = await view.searcher.documents.titles()
+    found: dict[Key, Entity] = {}
+    for entity_type in dict.fromkeys(group[0][0] for group in groups):
+        wanted = [identity for kind, identity in (group[0] for group in groups) if kind == entity_type]
+        found |= {(entity_type, each.identity): each for each in await view.cache.load(entity_type, wanted)}
+    hits = []
+    for group in groups:
+        entity = found.get(group[0])
+        if entity is not None:
+            title = titles.get(entity.document) or entity.document_name or entity.document
+            result = Result(entity, title, None, "name", facts(entity), "")
+            hits.append(Hit(result, list(dict.fromkeys(document for _, (document, _) in group))))
+    return hits
+
+
+async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Shown:
+    """A hit as a row."""
+    result, documents = hit.result, view.searcher.documents
+    editions = [edition_label(await documents.edition_of(key)) for key in hit.documents]
+    return Shown(
+        result,
+        link,
+        highlighted(result.snippet, words),
+        number_of(result.entity),
+        _facts(result.entity),
+        list(dict.fromkeys(filter(None, editions))),
+        len(hit.documents) - 1,
+    )
+
+
+def number_of(entity: Entity) -> str:
+    """The challenge rating of a creature, the level of a spell, the number of a session; "" for others."""
+    field = NUMBERS.get(entity.type, ("session",))[0]
+    value = entity.fields.get(field)
+    return format_rating(float(value)) if isinstance(value, int | float) else ""
+
+
+def _facts(entity: Entity) -> str:
+    """The facts of an entry, without what has a column of its own."""
+    parts = facts(entity).split(SEPARATOR)
+    return SEPARATOR.join(part for part in parts if not part.startswith("CR ") and fold(part) != fold(entity.kind))
+
+
+def highlighted(text: str, words: Iterable[str]) -> Markup:
+    """A text as HTML, with those of its words marked that begin as one of the folded words does."""
+    beginnings = tuple(word[: max(SHORTEST, len(word) - 2)] for word in words if len(word) >= SHORTEST)
+    parts, end = [], 0
+    for match in _WORD.finditer(text):
+        if beginnings and fold(match[0]).startswith(beginnings):
+            parts += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
+            end = match.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+def columns(entities: Sequence[Entity], text: str, order: str | None) -> list[Column]:
+    """The columns that the list can be sorted by; a second click turns the order round, a third one takes it away."""
+    types = [entity.type for entity in entities if entity.type in NUMBERS]
+    commonest = max(types, key=types.count, default="")
+    number = NUMBERS.get(commonest)
+    plain = without_test(text, "order")
+    found = [_column("name", "Name", "name", plain, order)]
+    return [*found, _column("number", number[1], number[2], plain, order)] if number else found
+
+
+def _column(name: str, label: str, by: str, text: str, order: str | None) -> Column:
+    first, second = ("ascending", "descending") if by in ("name", "level") else ("descending", "ascending")
+    turned = f'"{by} {second[: -len("ending")]}"'
+    now = (order or "").casefold()
+    if now == by:
+        return Column(name, label, address("/", q=f"{text} order:{turned}".strip()), first)
+    if now == turned.strip('"'):
+        return Column(name, label, address("/", q=text), second)
+    return Column(name, label, address("/", q=f"{text} order:{by}".strip()))
