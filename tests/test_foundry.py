@@ -200,7 +200,7 @@ def test_a_creature_is_a_whole_stat_block(tmp_path):
         "- **Languages** Common, Owl Speech",
         "- **Challenge** 3 (700 XP; proficiency bonus +2)",
         "An owl as tall as a door.",
-        "## Traits\n\n**Silent Wings.** It makes no sound.",
+        "**Silent Wings.** It makes no sound.",
         "**Fang.** *Melee Weapon Attack:* +5 to hit, reach 10 ft., one target. *Hit:* 10 (2d6 + 3) piercing damage.",
         "## Bonus Actions\n\n**Glare (Recharge 5–6).** Each creature within 20 feet makes a DC 10 Wisdom saving throw against the "
         "marsh owl's glare, taking 7 (3d4) psychic damage and being prone.",
@@ -304,7 +304,7 @@ def test_a_spell_has_all_its_values_and_its_classes_from_a_list_of_spells(tmp_pa
     shown = markdown(found)
     assert "- **Components** V, M (a wick worth 25 gp)" in shown
     assert "- **Duration** Concentration, up to 1 minute" in shown
-    assert "**At Higher Levels.** It burns longer." in shown
+    assert "**Using a Higher-Level Spell Slot.** It burns longer." in shown
     expected = {"level": 2, "school": "evocation", "range": 60, "duration": 1, "concentration": True, "ritual": False}
     expected |= {"classes": ("seer",), "material_cost": 25, "area": "sphere", "area_size": 20}
     assert {name: found.fields[name] for name in expected} == expected
