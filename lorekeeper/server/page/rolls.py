@@ -8,7 +8,7 @@ from random import SystemRandom
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.rolling.dice import parsed_dice
+from lorekeeper.rolling.dice import parsed_formula
 from lorekeeper.rolling.tables import chosen
 from lorekeeper.server.page.entries import MAX_TABLES, found
 from lorekeeper.server.page.site import Page, Site
@@ -20,8 +20,9 @@ async def _roll(site: Site, request: Request) -> Response:
     """A roll of dice, or on one table of an entry, or on each: the line alone where a part of a page is asked for."""
     asked = request.query_params
     if "dice" in asked:
-        dice = parsed_dice(asked["dice"])
-        return _fresh(site.page(request, "dice.html", dice=dice, number=dice.roll(_random)))
+        formula = parsed_formula(asked["dice"])
+        number, fell = formula.throw(_random)
+        return _fresh(site.page(request, "dice.html", dice=str(formula), number=number, fell=fell))
     entity = await found(site.view(request), asked.get("uri", ""))
     tables = await asyncio.to_thread(chosen, entity, asked.get("table") or None)
     rolls = [table.roll(_random) for table in tables[:MAX_TABLES]]
