@@ -215,6 +215,27 @@ def _levels(entity: Entity) -> str:
     return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
 
 
+MAX_OWN = 60
+"""Most characters of a fact that is in the source's own words."""
+
+
+def _needs(entity: Entity) -> str:
+    """What a feat demands: "needs Strength 13 or higher"."""
+    found = entity.data.get("prerequisite")
+    said = " ".join(found.split()).removeprefix("Prerequisite:").strip(" *_.") if isinstance(found, str) else ""
+    return f"needs {said}" if entity.kind == "feat" and 0 < len(said) <= MAX_OWN and said.casefold() != "none" else ""
+
+
+def _skills(entity: Entity) -> str:
+    """The skills of a background: "Insight, Perception"."""
+    found = entity.data.get("benefits")
+    benefits = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    said = next((each.get("desc") for each in benefits if "skill" in str(each.get("type"))), None)
+    said = said or entity.data.get("skill_proficiencies")
+    is_short = entity.kind == "background" and isinstance(said, str) and len(said) <= MAX_OWN
+    return " ".join(str(said).split()) if is_short else ""
+
+
 def _player(entity: Entity) -> str:
     """Who plays a character, as written."""
     player = entity.data.get("player")
@@ -256,7 +277,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _figure("weight", "lb"),
         _field("properties"),
     ),
-    "character_options": (lead, _labelled("hit die", "hit_die")),
+    "character_options": (lead, _labelled("hit die", "hit_die"), _needs, _skills),
     "notes": (lead, folder, session, tags),
     "characters": (
         _levels,
