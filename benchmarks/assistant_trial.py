@@ -26,7 +26,7 @@ import statistics
 import sys
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +234,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     grades = graded(questions, read(protocol))
     found = summary(grades)
     if asked.json:
-        print(json.dumps(found | {"not_right": [each.id for each in grades if not each.right]}))
+        print(json.dumps(found | {"grades": [asdict(each) | {"right": each.right} for each in grades]}))
     else:
         print("\n".join(f"{name}: {value}" for name, value in found.items()))
         print("not right:", ", ".join(each.id for each in grades if not each.right) or "none")

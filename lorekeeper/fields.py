@@ -141,6 +141,9 @@ WHOLE_NAME = Field("name_folded", FieldType.TEXT, "the whole name")
 ALIASES = "aliases"
 """Name of the field with other names, which are names too."""
 
+PROPERTIES = "properties"
+"""Name of the field with all keys of an entry and their values, of types whose entries have any keys."""
+
 AUDIENCE = "audience"
 """Name of the field with the audiences of an entry's parts, which every collection has."""
 

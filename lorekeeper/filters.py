@@ -13,6 +13,7 @@ from lorekeeper import dates
 from lorekeeper.entities import (
     COLLECTIONS,
     NAME,
+    PROPERTIES,
     WHOLE_NAME,
     Collection,
     Entity,
@@ -274,6 +275,8 @@ def _tested(collection: Collection, text: Any) -> list[Condition]:
 
 def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     field = named_field(collection, test.field)
+    if field is None and PROPERTIES in collection.filters:
+        field, test = collection.field(PROPERTIES), _of_property(test)
     if field is None:
         raise not_a_test(test.text, _unknown_field(collection, test.field))
     try:
@@ -283,6 +286,14 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     if not test.negated:
         return conditions
     return [negated(conditions)]
+
+
+def _of_property(test: FieldTest) -> FieldTest:
+    """A test of any key, as one of the keys with their values; a key alone is true, whatever its value."""
+    if test.ends or test.sign not in (":", ""):
+        raise not_a_test(test.text, f"{test.field} is no field with numbers: compare it with ':'")
+    values = tuple(f"{test.field}={value}" for value in test.values) or (test.field,)
+    return replace(test, field=PROPERTIES, sign=":", values=values)
 
 
 def _unknown_field(collection: Collection, name: str) -> str:
@@ -409,11 +420,20 @@ _TYPES_CALLED: Mapping[str, str] = {
 """What people call an entity type. Its letters say nothing of it: "monsters" are nearer to "notes" than to "creatures"."""
 
 
+NEAREST = 3
+"""Most names that a message suggests."""
+
+MOST_LISTED = 64
+"""Most known names that stand in a message which has a suggestion too."""
+
+
 def unknown_name(name: str, known: list[str], what: str) -> str:
-    """The message for a misspelt name: the closest known one first, then all of them."""
+    """The message for a misspelt name: the nearest known ones first, then all of them; of very many, only the nearest."""
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
+    near = near or [each for each in known if name.lower() in each.split("_")][:NEAREST]
     called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
     if called in known:
         near = [called]
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what}: {shown(name)}; {hint}known: {', '.join(known)}"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    listed = f"known: {', '.join(known)}" if len(known) <= MOST_LISTED or not near else ""
+    return f"unknown {what}: {shown(name)}; {' '.join(filter(None, [hint, listed]))}"

@@ -102,3 +102,15 @@ def fold_environment(text: str) -> str:
 def fold_alignment(text: str) -> str:
     """`fold` of an alignment in full: "CE" and "Chaotic-Evil" are "chaotic evil"."""
     return terms.alignment(fold(text))
+
+
+def fold_property(text: str) -> str:
+    """A key with its value in comparable form: "Status = Ready" is "status=ready"; a key alone stays one."""
+    key, equals, value = text.partition("=")
+    return f"{fold(key)}={fold(value)}" if equals else fold(text)
+
+
+def key_alone(text: str) -> tuple[str, ...]:
+    """The key of a folded property, by which it is found too."""
+    key, equals, _ = text.partition("=")
+    return (key,) if equals else ()

@@ -170,17 +170,15 @@ async def _of_tables(
 
 
 def _rows(tables: Iterable[PageTable]) -> Iterator[tuple[str, list[str]]]:
-    """The level of each row and the names in it, `MOST_NAMED` in all."""
+    """From which level on there are the spells of each row, and their names, `MOST_NAMED` in all."""
     room = iter(range(MOST_NAMED))
+    tables = list(tables)
     for table in tables:
+        of = f"{table.name}, " if table.name and len(tables) > 1 else ""
         for first, *cells in table.rows:
             named = (name for cell in cells for name in _names(cell))
-            yield " ".join(filter(None, [_title(table), first])), [name for name, _ in zip(named, room, strict=False)]
-
-
-def _title(table: PageTable) -> str:
-    """What a level is of: "Desert, Druid Level"."""
-    return ", ".join(filter(None, [table.name, table.columns[0]]))
+            title = f"{of}from {table.columns[0].lower()} {first}"
+            yield title[0].upper() + title[1:], [name for name, _ in zip(named, room, strict=False)]
 
 
 def _names(cell: str) -> list[str]:

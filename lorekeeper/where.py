@@ -28,7 +28,7 @@ EXAMPLE = "immune:poison speed.fly>=60 -language:common cr:5..8"
 
 _ITEM = r'(?:"[^"]*+"|[^\s",]++)'
 TEST = re.compile(
-    r"(?P<negated>-?)(?P<field>[^\W\d][\w.]*+)"
+    r"(?P<negated>-?)(?P<field>[^\W\d][\w.]*+(?:-[\w.]++(?=\s*+[:=<>]))*+)"
     rf"(?:\s*+(?P<sign>>=|<=|[:=<>])\s*+(?P<values>{_ITEM}(?:\s*+,\s*+{_ITEM})*+)|(?=\s|$))(?=\s|$)"
 )
 """One test; a field that stands alone is one too, as may be any word."""

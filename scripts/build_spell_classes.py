@@ -35,6 +35,12 @@ NO_CLASSES = {"", "ritual caster"}
 
 SPELT = {"sorceror": "sorcerer"}
 
+BY_SUBCLASS = frozenset({"cone-of-cold druid", "divination druid", "hideous-laughter warlock"})
+"""Spells of the System Reference Document 5.1 that a class has through a subclass there, and by itself in version 5.2."""
+
+LEFT_OUT = {"plane-shift": {"druid"}}
+"""Classes of its lists that the source leaves out."""
+
 Object = Mapping[str, Any]
 
 
@@ -61,8 +67,10 @@ def _row(spell: Object, later: Mapping[str, set[str]]) -> str:
     if spell["circles"]:
         subclasses.add("druid")
     names -= subclasses - later.get(spell["name"], set())
-    classes = sorted({SPELT.get(name, name).replace(" ", "-") for name in names})
     slug = spell["slug"].removesuffix(f"-{spell['document__slug']}")
+    if spell["document__slug"] == "wotc-srd":
+        names = {name for name in names if f"{slug} {name}" not in BY_SUBCLASS} | LEFT_OUT.get(slug, set())
+    classes = sorted({SPELT.get(name, name).replace(" ", "-") for name in names})
     return " ".join([BOOKS[spell["document__slug"]], slug, *classes]) if classes else ""
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import Any
 import pytest
 
 from lorekeeper.cli import asking
-from lorekeeper.cli.asking import answered, answering
+from lorekeeper.cli.asking import PURPOSE, answered, answering
 from lorekeeper.cli.lookup import search_page, whole_entry
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.library import Library
+from lorekeeper.private_sockets import MeetingPoint
 from lorekeeper.settings import Settings
 from tests.support.commands import ROOT, environment, run_lorekeeper
 from tests.support.libraries import sample_library, settings, table_folder
@@ -82,41 +81,40 @@ async def test_a_server_with_other_settings_is_not_asked(library: Library, own: 
         assert await answered(own.model_copy(update={"http_token": "x", "log_level": "INFO"}), search_page, QUESTION)
 
 
+def meeting_point(own: Settings) -> MeetingPoint:
+    return MeetingPoint(own.library_path, PURPOSE)
+
+
 async def test_a_server_that_ended_or_hangs_is_not_asked(library: Library, own: Settings, monkeypatch):
-    file = own.library_path.with_name("milvus.db.answers")
+    point = meeting_point(own)
     assert await answered(own, search_page, QUESTION) is None
     async with answering(library, own):
-        record = file.read_text()
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600 or sys.platform == "win32"
-    assert not file.exists()
-    file.write_text(record)  # as after a kill
+        record = point.published() or {}
+    assert point.published() is None
+    point.publish(record)  # as after a kill
     assert await answered(own, search_page, QUESTION) is None
     monkeypatch.setattr(asking, "GREETING_SECONDS", 0.05)
-    silent = await asyncio.start_server(lambda *_: asyncio.sleep(0), "127.0.0.1", 0)
-    async with silent:
-        port = silent.sockets[0].getsockname()[1]
-        monkeypatch.setattr(
-            asking, "_connected", lambda address: asyncio.open_connection("127.0.0.1", address, limit=1000)
-        )
-        file.write_text(json.dumps({**json.loads(record), "address": port}))
+    silent, address = point.listen()
+    with silent:
+        point.publish({**record, "address": address})
         assert await answered(own, search_page, QUESTION) is None
 
 
 async def test_who_has_no_token_gets_no_answer(library: Library, own: Settings):
-    file = own.library_path.with_name("milvus.db.answers")
+    point = meeting_point(own)
     async with answering(library, own):
-        file.write_text(json.dumps({**json.loads(file.read_text()), "token": "guessed"}))
+        point.publish({**(point.published() or {}), "token": "guessed"})
         assert await answered(own, search_page, QUESTION) is None
 
 
 async def test_the_server_started_last_answers(library: Library, own: Settings):
-    file = own.library_path.with_name("milvus.db.answers")
+    point = meeting_point(own)
     async with answering(library, own):
         async with answering(library, own):
-            second = file.read_text()
-        assert not file.exists()
-        file.write_text(second)
-    assert file.exists(), "a server removes the record of another one"
+            second = point.published() or {}
+        assert point.published() is None
+        point.publish(second)
+    assert point.published() == second, "a server removes the record of another one"
 
 
 def test_a_command_neither_opens_the_library_nor_loads_the_model_while_a_server_runs(tmp_path_factory):

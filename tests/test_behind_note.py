@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from lorekeeper.library import Library
+from lorekeeper.measures import Steps
 from lorekeeper.search.query import Query
+from lorekeeper.server.tools import ToolError, all_tools
 from lorekeeper.vaults import sync as sync_module
 from lorekeeper.vaults import vaults as vaults_module
 from tests.support.vaults import vault_library, write
@@ -53,3 +56,44 @@ async def test_it_is_not_said_of_another_vault_or_of_types_that_no_note_gives(re
     library, saga, _ = read_again
     write(saga, {f"Mill {n}.md": f"# Mill {n}\nIt grinds barley.\n" for n in range(40)})
     assert STILL not in await note(library, *types, documents=documents)
+
+
+async def test_a_process_that_ends_with_its_answer_waits_until_everything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[Steps] = []
+
+    @asynccontextmanager
+    async def waiting(steps: Steps) -> AsyncIterator[None]:
+        waited.append(steps)
+        yield
+
+    vault = write(tmp_path / "saga", {f"Ford {n}.md": f"# Ford {n}\nAn inn stands there.\n" for n in range(40)})
+    monkeypatch.setattr(vaults_module, "WAIT_SECONDS", 0.0)
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        library.vaults.waiting = waiting
+        page = await library.search(Query(["notes"], filters={"name": "ford"}))
+        assert (page.total, STILL in (page.note or ""), len(waited)) == (40, False, 1)
+        assert await library.vaults.fresh() == "", "what has not changed is waited for"
+        assert len(waited) == 1
+
+
+async def test_a_type_is_not_denied_while_notes_that_may_give_it_are_read(read_again):
+    library, saga, _ = read_again
+    write(saga, {"Mill.md": "# Mill\nIt grinds barley.\n"})
+    library.vaults._noticed += 1  # as a sync under way has it
+    said = await note(library, "characters")
+    assert STILL in said
+    assert "has no characters" not in said
+
+
+async def test_an_entry_that_may_not_have_been_read_yet_is_not_only_denied(read_again):
+    library, saga, _ = read_again
+    write(saga, {"Mill.md": "# Mill\nIt grinds barley.\n"})
+    library.vaults._noticed += 1  # as a sync under way has it
+    tool = next(tool for tool in all_tools() if tool.name == "get_entity")
+    for document, said in (("saga", True), ("atlas", False)):
+        with pytest.raises(ToolError) as error:
+            await tool.run(library, {"uri": f"lore://notes/{document}/Weir.md"})
+        assert (STILL in str(error.value)) == said

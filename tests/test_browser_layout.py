@@ -54,6 +54,7 @@ PAGES = {
     "shelf": "/books",
     "book": f"/books/{STARTER}",
     "spells of a class": "/spells/wizard",
+    "party": "/party",
     "comparison": f"/entries/creatures/{STARTER}/lich?beside=lore://creatures/{STARTER}/mummy-lord",
     "sheet": f"/print?uri=lore://spells/{STARTER}/fireball&uri=lore://creatures/{STARTER}/lich",
     "error": "/nothing-here",

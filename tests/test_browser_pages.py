@@ -43,6 +43,7 @@ PAGES = {
     "topics": "/topics",
     "dossier": "/topics?q=maudlin",
     "spells of a class": "/spells/wizard",
+    "party": "/party",
     "alike": f"/alike?uri=lore://{ENTRIES['spell']}",
     "side by side": f"/entries/{ENTRIES['spell']}?beside=lore://spells/{STARTER}/fire-storm",
     "cards to print": f"/print?uri=lore://{ENTRIES['spell']}&uri=lore://{ENTRIES['creature']}",

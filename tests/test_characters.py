@@ -112,7 +112,7 @@ def test_an_actor_of_a_player_is_a_character_with_what_foundry_works_out() -> No
             "resistant": ["fire"], "prepared": ["Shield", "Light"], "known": ["Shield", "Sleep", "Light"],
             "spell_dc": 8 + 3 + 2, "features": ["Cunning Action"],
             "items": ["Ring of Protection", "Leather Armor", "Torch"], "attuned": ["Ring of Protection"],
-            "conditions": ["poisoned"], "gold": 12.5, "audience": ["Brannoch"],
+            "conditions": ["poisoned"], "gold": 12.5, "audience": ["Brannoch"], "hit_points_lost": 41,
         },
     )  # fmt: skip
     assert made.data["scales"] == {"Sneak Attack": "3d6"}
@@ -157,6 +157,53 @@ def test_spell_slots_are_those_of_the_tables(
     casters: list[tuple[str, int]], rules: str, expected: dict[str, int]
 ) -> None:
     assert slots(casters, rules) == expected
+
+
+TEN = (
+    # classes, rules, ability of the first one, proficiency bonus, slots, spell DC, what grows
+    ({"Bard": 1}, "2014", {"charisma": 16}, 2, {"1": 2}, 13, {"Bardic Inspiration": "d6"}),
+    ({"Barbarian": 9}, "2014", {"strength": 18}, 4, None, None, {"Rage Damage": "+3"}),
+    ({"Monk": 20}, "2024", {"dexterity": 20}, 6, None, None, {"Martial Arts": "1d12", "Unarmored Movement": "+30 ft."}),
+    ({"Monk": 4}, "", {"dexterity": 16}, 2, None, None, {"Unarmored Movement": "+10 ft."}),
+    ({"Paladin": 1}, "2024", {"charisma": 14}, 2, {"1": 2}, 12, {"Lay on Hands": "5 hit points"}),
+    ({"Paladin": 6, "Sorcerer": 4}, "2014", {"charisma": 18}, 4, {"1": 4, "2": 3, "3": 3, "4": 1}, None,
+     {"Lay on Hands": "30 hit points", "Sorcery Points": "4"}),
+    ({"Warlock": 11, "Rogue": 3}, "2014", {"charisma": 20}, 5, {"5": 3}, 18, {"Sneak Attack": "2d6"}),
+    ({"Wizard": 20}, "2024", {"intelligence": 20}, 6,
+     {"1": 4, "2": 3, "3": 3, "4": 3, "5": 3, "6": 2, "7": 2, "8": 1, "9": 1}, 19, None),
+    ({"Ranger": 5, "Fighter": 11}, "2014", {"wisdom": 14}, 5, {"1": 4, "2": 2}, 15, {"Attacks": "3"}),
+    ({"Bard": 15, "Sorcerer": 2}, "2014", {"charisma": 20}, 6,
+     {"1": 4, "2": 3, "3": 3, "4": 3, "5": 2, "6": 1, "7": 1, "8": 1, "9": 1}, None,
+     {"Bardic Inspiration": "d12", "Sorcery Points": "2"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("classes", "rules", "scores", "bonus", "has", "dc", "grows"), TEN)
+def test_ten_characters_of_all_levels_follow_the_tables_of_their_classes(
+    classes: dict[str, int],
+    rules: str,
+    scores: dict[str, int],
+    bonus: int,
+    has: dict[str, int] | None,
+    dc: int | None,
+    grows: dict[str, str] | None,
+) -> None:
+    levels = [{"name": name, "level": level} for name, level in classes.items()]
+    made = completed(
+        {"class_levels": levels, "rules": rules, "ability_scores": scores, "hit_points": 30, "hit_points_now": 12}
+    )
+    assert made["level"] == sum(classes.values())
+    assert made["proficiency_bonus"] == bonus
+    assert (made.get("slots"), made.get("spell_dc"), made.get("scales")) == (has, dc, grows)
+    assert made["hit_points_lost"] == 18
+    assert completed(made) == made
+
+
+def test_expertise_alone_tells_of_its_skills_only() -> None:
+    made = completed({"class_levels": [{"name": "Rogue", "level": 7}], "ability_scores": {"dexterity": 18, "wisdom": 13},
+                      "expertise": ["stealth"]})  # fmt: skip
+    assert made["skill_bonuses"] == {"stealth": 10}
+    assert "passive_perception" not in made
 
 
 def test_nothing_is_worked_out_from_what_is_not_there() -> None:
@@ -239,6 +286,27 @@ def cleric() -> dict[str, Any]:
     }
 
 
+def test_what_a_player_changes_by_hand_on_dnd_beyond_counts() -> None:
+    def own(kind: int, value: int, about: int | None = None) -> dict[str, Any]:
+        return {"typeId": kind, "value": value, "valueId": None if about is None else str(about)}
+
+    sheet = cleric() | {
+        "customItems": [{"name": "Grandmother's bell", "quantity": 2}],
+        "characterValues": [own(3, 1), own(25, 2, 14), own(26, 4, 5), own(40, 3, 1), own(41, 3, 2), own(8, 7, 1)],
+        "spells": {"class": [{"definition": {"name": "Guidance", "level": 0}}], "feat": None},
+    }
+    (made,) = normalize(sheet)
+    (plain,) = normalize(cleric())
+    assert (made.fields["armor_class"], plain.fields["armor_class"]) == (20, 19)
+    assert made.data["skill_bonuses"]["perception"] == plain.data["skill_bonuses"]["perception"] + 2
+    assert made.data["skill_bonuses"]["stealth"] == 0 + 2 * 2
+    assert (made.fields["save_strength"], made.fields["save_dexterity"]) == (2 + 3, 0 + 2)
+    assert "Grandmother's bell" in made.data["items"]
+    assert "Guidance" in made.data["prepared"]
+    (stated,) = normalize(sheet | {"characterValues": [own(1, 12)]})
+    assert stated.fields["armor_class"] == 12
+
+
 @pytest.mark.parametrize("cover", [lambda o: o, lambda o: {"success": True, "data": o}, lambda o: {"character": o}])
 def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
     (made,) = normalize(cover(cleric()))
@@ -253,7 +321,7 @@ def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
             "save_charisma": 4, "skills": ["insight", "religion"], "languages": ["Common", "Dwarvish"],
             "resistant": ["Poison"], "prepared": ["Bless", "Light"], "known": ["Bless", "Bane", "Light"], "spell_dc": 13,
             "features": ["Channel Divinity"], "items": ["Chain Mail", "Shield, +1", "Cloak of Billowing"],
-            "conditions": ["poisoned"], "gold": 3.2, "audience": ["Mira"],
+            "conditions": ["poisoned"], "gold": 3.2, "audience": ["Mira"], "hit_points_lost": 5,
         },
     )  # fmt: skip
     assert made.data["hit_points_now"] == 30
@@ -314,7 +382,7 @@ def test_the_note_of_a_players_character_gives_a_character_without_what_is_secre
         "characters",
         {
             "player": "Ana", "classes": ["Rogue", "Wizard"], "level": 7, "race": "Half-Elf", "armor_class": 15,
-            "hit_points": 41, "darkvision": 60, "passive_perception": 14, "languages": ["Common", "Elvish"],
+            "hit_points_lost": 3, "hit_points": 41, "darkvision": 60, "passive_perception": 14, "languages": ["Common", "Elvish"],
             "prepared": ["Shield", "Magic Missile", "Light", "Mage Hand"],
             "known": ["Shield", "Magic Missile", "Light", "Mage Hand", "Sleep"], "spell_dc": 13,
             "items": ["Daggers", "Cloak of Elvenkind"], "attuned": ["Cloak of Elvenkind"], "audience": ["Ana", "Brannoch"],
@@ -401,6 +469,39 @@ def test_a_sheet_in_tables_and_lists_is_read_as_people_write_it() -> None:
         {"name": "Bless", "level": 1, "prepared": True},
         {"name": "Guidance", "level": 0, "prepared": True},
     ]
+
+
+LABELLED = """# Orsik
+
+- AC: 18 | HP: 40/52
+- Speed: 25 ft.
+- STR 16, DEX 10, CON 16, INT 10, WIS 16, CHA 8
+- Passive Perception: 13
+- Class: Cleric 4 / Fighter 2
+- Gold: 12
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (LABELLED, {"armor_class": 18, "hit_points": 52, "hit_points_lost": 12, "speed_walk": 25.0, "level": 6, "gold": 12.0,
+                    "passive_perception": 13, "classes": ("cleric", "fighter")}),
+        ("## Stats\n**Character Name**: Fern\n**Class & Level**: Wizard lvl 1\n**Strength**: 12 (+1)\n**HP Maximum**: 6\n",
+         {"classes": ("wizard",), "level": 1, "hit_points": 6, "hit_points_lost": None}),
+    ],
+)  # fmt: skip
+def test_a_sheet_in_lines_with_labels_is_read(text: str, expected: dict[str, Any]) -> None:
+    (made,) = sheets_of(f"---\ntype: pc\n---\n{text}")
+    assert {name: made.fields.get(name) for name in expected} == expected
+    assert made.name in ("Orsik", "Fern")
+    assert made.data["ability_scores"]["strength"] in (16, 12)
+
+
+def test_hit_points_beside_their_maximum_are_those_that_are_left() -> None:
+    (made,) = sheets_of("---\ntype: pc\nowner: Mike\nclass: rogue\nhp: 31\nmax_hp: 45\nlevel: 70\n---\n")
+    assert (made.fields["hit_points"], made.fields["hit_points_lost"], made.fields["player"]) == (45, 14, "mike")
+    assert made.fields.get("level") is None
 
 
 BLOCK = """```statblock
@@ -519,6 +620,50 @@ async def test_questions_of_the_table_are_filters(library: Library, asked: dict[
 async def test_the_highest_passive_perception_comes_first(library: Library) -> None:
     answer = await ask(library, "lookup_character", order="passive_perception desc")
     assert [result["name"] for result in answer.structured["results"]] == ["Brannoch", "Mira"]
+
+
+@pytestmark_module
+@pytest.mark.parametrize(
+    ("question", "names", "asks"),
+    [
+        ("who speaks Elvish", ["Brannoch"], "where='languages:elvish'"),
+        ("who has the highest passive Perception", ["Brannoch", "Mira"], "order='passive_perception desc'"),
+        ("which of us can see in the dark", ["Brannoch", "Mira"], "where='darkvision>0'"),
+        ("who is hurt", ["Brannoch", "Mira"], "where='hit_points_lost>0'"),
+        ("is anybody poisoned", ["Mira"], "where='conditions:poisoned'"),
+        ("does anyone in our party know Bane", ["Mira"], "where='known:bane'"),
+        ("list all wizards of the party", ["Brannoch"], "where='classes:wizard'"),
+        ("who carries a Cloak of Elvenkind", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
+        ("who fails a Wisdom save most likely", ["Mira"], "order='save_wisdom asc'"),
+        ("what can Mira cast with what is prepared", ["Mira"], ""),
+        ("what is Brannoch's spell save DC", ["Brannoch"], ""),
+    ],
+)
+async def test_a_question_of_the_table_finds_its_characters_first(
+    library: Library, question: str, names: list[str], asks: str
+) -> None:
+    answer = await ask(library, "search_lore", query=question)
+    results = answer.structured["results"][: len(names)]
+    assert [(result["type"], result["name"]) for result in results] == [("characters", name) for name in names]
+    assert asks in (answer.structured["note"] or "")
+    assert bool(asks) == ("Of the players' characters" in (answer.structured["note"] or ""))
+
+
+@pytestmark_module
+@pytest.mark.parametrize(
+    "question", ["fog", "who built the tower", "does fog block sight", "how does a long rest work"]
+)
+async def test_other_questions_name_no_characters(library: Library, question: str) -> None:
+    answer = await ask(library, "search_lore", query=question)
+    assert "Of the players' characters" not in (answer.structured["note"] or "")
+
+
+@pytestmark_module
+async def test_a_question_tells_a_player_of_no_character_of_others(library: Library) -> None:
+    for question in ("is anybody poisoned", "what can Mira cast with what is prepared"):
+        answer = await ask(library, "search_lore", Viewer.player("ana"), query=question)
+        assert "mira" not in json.dumps(answer.structured).casefold().replace(question.casefold(), "")
+        assert "Of the players' characters" not in (answer.structured["note"] or "")
 
 
 @pytestmark_module

@@ -553,3 +553,23 @@ def test_the_vault_of_the_corpus(corpus):
     assert len(found) == 6
     for entry in found:
         assert {key: entry.fields.get(key) for key in VALUES.get(entry.name, ())} == VALUES.get(entry.name, {})
+
+
+PRINTED = "{}\n\n*Small giant, unaligned*\n\n**Armor Class** 15\n\n**Hit Points** 9\n\n**Speed** 25 ft.\n\n{}\n\n**Challenge** 1\n"
+TABLE = "|   |   |\n|---|---|\n|STR|DEX|CON|INT|WIS|CHA|\n|---|---|---|---|---|---|\n|15|12|18|3|5|5|"
+
+
+@pytest.mark.parametrize(
+    ("above", "name"),
+    [
+        ("## Bog Keeper\n\n![bog_keeper.webp](/images/bog_keeper.webp)", "Bog Keeper"),
+        ("## Bog Keeper\n\n![[keeper.png]]", "Bog Keeper"),
+        ("## Stat Block", "Old Morwen"),
+        ("## Statistics:", "Old Morwen"),
+        ("## Bog Keeper", "Bog Keeper"),
+    ],
+)
+def test_a_picture_and_a_title_of_stat_blocks_name_no_creature(above, name):
+    _, made = read_vault({"Old Morwen.md": PRINTED.format(above, TABLE)})["Old Morwen.md"]
+    assert [each.name for each in made.entities] == [name]
+    assert made.entities[0].data["speed"] == "25 ft."

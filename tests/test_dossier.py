@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -201,6 +202,22 @@ async def test_a_note_that_links_here_is_a_backlink(tmp_path):
         await opened.cache.store_entities([place, person], "notes")
         (line,) = lines_of(await opened.topic("mill"), "backlink")
     assert (line.entity, line.quote.section, line.quote.text) == (person, "Home", "He sleeps in the mill.")
+
+
+async def test_another_vault_names_it_only_with_a_capital_and_by_more_than_everyday_words(tmp_path):
+    guild = note("Guild.md", "The Guild", "faction", {"": "The Guild keeps the locks of Eelgate."})
+    near = note("S1.md", "S1", "session", {"": "We asked the guild for a key to the gate."})
+    others = [
+        note(f"S{n}.md", f"S{n}", "session", {"": text})
+        for n, text in enumerate(
+            ["We met the guild's leader on the pier.", "Rhosyn joined a Thieves' Guild at last."], 2
+        )
+    ]
+    elsewhere = [replace(each, document="other-vault") for each in others]
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([guild, near, *elsewhere], "notes")
+        dossier = await opened.topic(guild.uri)
+    assert names(lines_of(dossier, "said")) == ["S1"]
 
 
 async def test_names_and_aliases_in_the_text_are_relations_without_a_link(library):

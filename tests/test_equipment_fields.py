@@ -179,3 +179,25 @@ async def test_rows_alone_are_kept(tmp_path):
 def _file(path: Path, obj: object) -> Path:
     path.write_text(json.dumps(obj) + "\n", encoding="utf-8")
     return path
+
+
+FIGURINES = """Some figurines have charges.
+Coral Eel (Rare). It swims for 6 hours.
+**Lapis Heron** (Rare). It has 24 charges, and each hour costs one.
+It flies.
+Tin Frog (Common). It is cursed: the frog curses whoever holds it. Curse. You croak."""
+
+
+@pytest.mark.parametrize(
+    ("name", "charges", "cursed"),
+    [
+        ("Figurine (Coral Eel)", None, False),
+        ("Figurine (Lapis Heron)", 24, False),
+        ("Figurine (Tin Frog)", None, True),
+        ("Figurine (Bone Crab)", 24, True),
+        ("Figurine", 24, True),
+    ],
+)
+def test_a_text_that_several_items_share_says_of_each_what_its_own_part_says(name, charges, cursed):
+    found = fields(name=name, desc=FIGURINES)
+    assert (found.get("charges"), found.get("cursed")) == (charges, cursed)

@@ -41,6 +41,15 @@ from lorekeeper.search.intent import MAX_CHARS, stated_conditions, type_asked_fo
         ("about CR 5", ""),
         ("CR 2 or 3", ""),
         ("CR 5-7 giants", "cr:5..7"),
+        ("resistant to fire or cold", "resistant:fire,cold"),
+        ("fire or cold breath", ""),
+        ("can fly or swim", ""),
+        ("CR 5 undead or fiends", "cr:5"),
+        ("not immune to poison", ""),
+        ("isn't vulnerable to fire", ""),
+        ("monsters without legendary actions", ""),
+        ("doesn't have darkvision", ""),
+        ("what is undead", ""),
     ],
 )
 def test_creatures(question, expected):
@@ -73,6 +82,14 @@ def test_creatures(question, expected):
         ("the wizard casts spells at us", ""),
         ("a wizard and his spells", ""),
         ("keep wizards from finding me", ""),
+        ("what is a cantrip?", ""),
+        ("a spell under level 3 that makes light", "level<3"),
+        ("spells of 2nd level or lower that heal", "level<=2"),
+        ("level 3 or higher wizard spells", "level>=3 classes:wizard"),
+        ("1st and 2nd level spells", ""),
+        ("wizard or sorcerer spells", ""),
+        ("non-concentration spells", ""),
+        ("spells that can't be cast as a ritual", ""),
     ],
 )
 def test_spells(question, expected):
@@ -85,11 +102,30 @@ def test_spells(question, expected):
         ("armour under 60 gp", "cost<60"),
         ("a ring that does not require attunement", "requires_attunement:false"),
         ("a +2 sword", "bonus:2"),
+        ("a ring that is not cursed", ""),
         ("a rope", ""),
     ],
 )
 def test_equipment(question, expected):
     assert stated_conditions("equipment", question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("which quests are open", "kind:quest state:open"),
+        ("Which quests has the party still left open?", "kind:quest state:open"),
+        ("list all unresolved plot hooks", "kind:quest state:open"),
+        ("Welche Aufträge sind noch offen?", "kind:quest state:open"),
+        ("quelles quêtes sont encore ouvertes", "kind:quest state:open"),
+        ("qué misiones siguen abiertas", "kind:quest state:open"),
+        ("completed quests", "kind:quest state:done"),
+        ("who gave us the quest in the open field", ""),
+        ("an open door", ""),
+    ],
+)
+def test_notes(question, expected):
+    assert stated_conditions("notes", question) == expected
 
 
 def test_a_question_for_monsters_is_about_creatures_only():
@@ -102,6 +138,7 @@ def test_a_question_for_monsters_is_about_creatures_only():
     assert type_asked_for(["spells", "creatures", "rules"], "dragon CR 13") == "creatures"
     assert type_asked_for(["spells", "equipment", "rules"], "weapons under 10 gp") is None
     assert type_asked_for(["spells", "rules"], "how many spells does a wizard know") is None
+    assert type_asked_for(["spells", "rules"], "What are cantrips?") is None
 
 
 def test_other_types_and_long_stories_state_nothing():

@@ -186,6 +186,12 @@ async def test_a_page_says_where_a_note_stands_and_what_it_is_linked_with(librar
     assert full.structured["results"][0]["entity"]["sections"][1]["name"] == "Toll"
 
 
+async def test_a_note_that_nothing_links_to_is_not_taken_for_a_misspelt_link(library):
+    answer = await call(library, links_to="Nine")
+    assert answer.text == "No note links to 'nine'."
+    assert "did you mean" in (await call(library, links_to="Tallow Brigde")).text
+
+
 async def test_a_page_keeps_marks_and_names_the_notes_it_links_to(library):
     page = (await call(library, "get_entity", uri=ODA)).page
     assert "## Deeds\n\n### In the war\n\nShe held the bridge" in page

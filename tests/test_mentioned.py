@@ -121,6 +121,22 @@ def test_a_short_query_that_names_an_entry_of_a_book_raises_it(wordings, wolf, d
 
 
 @pytest.mark.parametrize(
+    ("wordings", "named"),
+    [
+        (["how does a wolf work"], {"Wolf"}),
+        (["explain dire wolves"], {"Dire Wolf"}),
+        (["howling dire wolves"], set()),
+        (["wolf hunters lore"], set()),
+        (["wolf"], set()),
+        (["stats of a wolf", "howling pack"], set()),
+        (["hologram wolf"], set()),
+    ],
+)
+def test_what_a_short_query_only_asks_for_by_name_is_surely_meant(wordings, named):
+    assert {key[1][1] for key in with_named(of_books("Wolf", "Dire Wolf"), wordings).named} == named
+
+
+@pytest.mark.parametrize(
     ("wording", "gained"),
     [
         ("burglar features at level 5", 1.0),

@@ -583,6 +583,13 @@ def test_a_stated_document_outweighs_the_objects_own():
         ({"range": "Self"}, 0.0),
         ({"range": "Sight"}, None),
         ({"range": 2, "range_unit": "miles"}, 10_560.0),
+        ({"range": 60, "range_unit": "feet", "range_text": "60 feet"}, 60.0),
+        ({"range": 0, "range_unit": "feet", "range_text": "Self (60 feet)"}, 0.0),
+        ({"range": 0, "range_unit": "feet", "range_text": "Touch"}, 0.0),
+        ({"range": 2020, "range_unit": "feet", "range_text": "Sight"}, None),
+        ({"range": 0, "range_unit": "feet", "range_text": "Sight"}, None),
+        ({"range": 0, "range_unit": "feet", "range_text": "Special"}, None),
+        ({"range": 0, "range_unit": "feet", "range_text": "Unlimited"}, None),
     ],
 )
 def test_ranges_are_read_in_feet(spoken, feet):

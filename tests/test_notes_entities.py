@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.audience import Viewer
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import matches, parse_filters
 from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.build import checked
 from lorekeeper.normalize.notes import note_entity
+from lorekeeper.notes import read_note
 from lorekeeper.notes.note import Link, Note, Section
+from lorekeeper.views.cut import cut
 
 PATHS = {"Oda": "People/Oda.md", "Tallow Bridge": "World/Tallow Bridge.md"}
 
@@ -145,3 +148,42 @@ def test_what_no_filter_can_hold_costs_no_note():
 def test_a_note_that_cannot_be_stored_is_refused_with_the_reason(note, reason):
     with pytest.raises(FilterError, match=reason):
         entity_of(note)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("---\nstatus: Ready\n---\n", "status:ready"),
+        ("---\nprepared: [soon, ready]\n---\n", "prepared:ready -prepared:late"),
+        ("---\ntype: npc\ncssclasses: wide\n---\n", "type:npc cssclasses:wide type"),
+        ("**Home**: Skara\n", "home:skara"),
+        ("---\nfc-calendar: Harptos\nfc-date: 1492-03-10\n---\n", "fc-calendar:harptos world_date:14920310"),
+        ("---\nfc-date: {year: 1492, month: 3, day: 10}\n---\n", "world_date:14920301..14920331"),
+        ("---\nfc-date:\n  day: 4\n  month: Hammer\n  year: 1490\n---\n", "world_date:14900004"),
+        ("---\nstatus: in progress\n---\n- [x] done\n", "state:open"),
+        ("---\nresolved: true\n---\n- [ ] left\n", "state:done"),
+        ("---\nstatus: abgeschlossen\n---\n", "state:done"),
+        ("- [x] one\n- [ ] two\n", "state:open"),
+        ("> 1. [X] one\n> - [-] two\n", "state:done"),
+    ],
+)
+def test_a_note_is_found_by_any_key_by_what_is_open_and_by_the_date_in_its_world(text, where):
+    assert found(entity_of(read_note("a.md", f"{text}\nShe rows the ferry.\n")), where=where)
+
+
+def test_nothing_is_open_or_dated_that_does_not_say_so():
+    entity = entity_of(read_note("a.md", "---\nstatus: alive\nfc-date: Hammer\n---\nShe [ ] rows - [ the ferry.\n"))
+    assert not {"state", "world_date"} & entity.fields.keys()
+
+
+@pytest.mark.parametrize("front", ["visibility: players", "title: Mira"])
+def test_what_a_player_filters_by_has_no_trace_of_what_is_secret(front):
+    text = (
+        f"---\n{front}\n---\n# Mira\n\nShe rows.\n\n## Public Knowledge\n\n- [x] pay her\n\n"
+        "## GM Notes\n\n**Master**: the duke\n\n- [ ] unmask her\n\nSecret: yes\n"
+    )
+    with_secret, without = (entity_of(read_note("a.md", each)) for each in (text, text.partition("## GM")[0]))
+    seen = [dict(cut(each, Viewer.player(), lambda _: None).fields) for each in (with_secret, without)]
+    assert seen[0] == seen[1]
+    assert seen[0]["state"] == "done"
+    assert with_secret.fields["state"] == "open"

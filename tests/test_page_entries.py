@@ -12,6 +12,7 @@ import pytest
 
 from lorekeeper.audience import Viewer
 from lorekeeper.library import Library
+from lorekeeper.normalize import normalize
 from lorekeeper.normalize.notes import SOURCE
 from lorekeeper.spell_lists import MOST_NAMED
 from tests.support.campaign import campaign
@@ -250,3 +251,54 @@ async def test_no_page_of_a_player_knows_of_what_is_kept_from_players(client, pl
         assert (await client.get(path)).status_code == 200
         refused = await player.get(path)
         assert refused.status_code == 404, refused.text
+
+
+# --- the party -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+async def party(library) -> str:
+    """The uri of a character of Ana's; another one is shared with all."""
+    spells = [{"name": "Tide Lance", "level": 2, "prepared": True}, {"name": "Unwritten", "level": 1, "prepared": True}]
+    hers = {"name": "Ilsabet <Varn>", "player": "Ana", "class_levels": [{"name": "Wizard", "level": 6}], "armor_class": 12,
+            "hit_points": 32, "hit_points_now": 14, "darkvision": 60, "speed_walk": 30, "languages": ["Elvish"],
+            "ability_scores": {"intelligence": 18, "wisdom": 10}, "conditions": ["poisoned"], "spells": spells}  # fmt: skip
+    open_to_all = {"name": "Orsik", "class_levels": [{"name": "Fighter", "level": 2}], "audience": "players"}
+    made = [normalize({"collection": "characters", "kind": "character", **each})[0] for each in (hers, open_to_all)]
+    await library.cache.store_entities(made, "characters")
+    return made[0].uri
+
+
+async def test_the_party_is_a_table_of_the_characters_that_one_sees(client, player, party):
+    page = (await client.get("/party")).text
+    rows = [
+        re.sub(r"<[^>]+>|\s+", " ", row).split()
+        for row in re.findall(r"<tr>\s*<th scope=\"row\".*?</tr>", page, re.DOTALL)
+    ]
+    texts = [" ".join(row) for row in rows]
+    assert texts == [
+        "Ilsabet &lt;Varn&gt; wizard 6 · Ana poisoned 12 14 of 32 30 ft. darkvision 60 ft. Elvish",
+        "Orsik fighter 2 — — — — —",
+        "Ilsabet &lt;Varn&gt; — — — — — — +7 +3 —",
+        "Orsik — — — — — — — — —",
+    ]
+    seen = (await player.get("/party")).text
+    assert "Orsik" in seen
+    assert "Ilsabet" not in seen
+
+
+async def test_the_spells_of_a_character_are_cards(client, player, party):
+    page = (await client.get("/print", params={"spells": party})).text
+    assert re.findall(r'data-uri="([^"]+)"', page) == ["lore://spells/tidewatch-atlas/tide-lance"]
+    assert (await player.get("/print", params={"spells": party})).status_code == 404
+    none = await client.get("/print", params={"spells": "lore://characters/homebrew/orsik"})
+    assert none.status_code == 404
+    assert "no spell of this character" in none.text
+
+
+async def test_the_sheet_of_a_character_links_what_it_names(client, party):
+    page = (await client.get(f"/entries/{party.removeprefix('lore://')}")).text
+    assert '<a href="/entries/spells/tidewatch-atlas/tide-lance"' in page
+    assert "SLUG" not in page
+    assert 'href="/party"' in page
+    assert "Spell cards" in page

@@ -145,7 +145,7 @@ async def test_a_name_comes_first_also_misspelt(starter, text):
 async def test_an_off_topic_query_returns_no_results_and_says_so(starter, text):
     page = await starter.searcher.search(Query(["spells"], text=text))
     assert (page.results, page.total) == ([], 0)
-    assert "Nothing in the library is close" in (page.note or "")
+    assert "No spell is close" in (page.note or "")
 
 
 @pytest.mark.asyncio(loop_scope="module")

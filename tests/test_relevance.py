@@ -163,7 +163,7 @@ async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, mo
     async with open_library(tmp_path) as library:
         await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
         page = await library.search(Query(["rules"], text="ship fights at sea with a zeppelin"))
-        assert (page.results[0].entity.name, page.note) == ("Ships", "No entry has the word 'zeppelin'.")
+        assert (page.results[0].entity.name, page.note) == ("Ships", "No rule has the word 'zeppelin'.")
         assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
 
 
@@ -181,7 +181,7 @@ async def test_what_is_nowhere_by_all_its_words_is_said_to_be_only_near(tmp_path
                 "what is a sea fight on land",
             )
         }
-    together = "No entry has 'ship', 'fight' and 'land' together; these are the nearest in meaning."
+    together = "No rule has 'ship', 'fight' and 'land' together; these are the nearest in meaning."
     assert notes.pop("what is a ship fight on land") == together
     assert set(notes.values()) == {None}
 

@@ -6,16 +6,19 @@ import json
 import random
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.lean import MAX_RATIO
 from lorekeeper.render.prose import HEADING, inline, prose
 from lorekeeper.repairs import repaired
+from lorekeeper.text.facts import facts
 from tests.support.corpus import corpus_entries
 
 
@@ -189,7 +192,7 @@ def test_an_ability_has_the_skills_of_its_document_in_the_words_of_that(document
 
 def test_a_stat_block_has_its_sections_in_the_order_of_the_books():
     headings = re.findall(r"^## (.*)$", markdown(entry("creatures", "creature", HERON)), re.MULTILINE)
-    assert headings == ["Traits", "Actions", "Bonus Actions", "Reactions", "Legendary Actions", "Lair Actions"]
+    assert headings == ["Actions", "Bonus Actions", "Reactions", "Legendary Actions", "Lair Actions"]
     page = markdown(entry("creatures", "creature", HERON))
     assert page.index("**Beak.**") < page.index("**Gulp")
 
@@ -499,3 +502,115 @@ def on_page(value: Any, text: str, shown: set[float]) -> bool:
         spaced = re.sub(r"(?<=\d)(?=minute|hour|week|day)", " ", plain(value)) if len(value) < 12 else plain(value)
         return spaced.replace("5e 2014", "") in text
     return abs(float(value)) in shown or value in (0.125, 0.25, 0.5)
+
+
+# --- editions --------------------------------------------------------------------------------------------------------
+
+
+def page_of(entity_type: str, kind: str, data: Mapping[str, Any]) -> str:
+    return markdown(entry(entity_type, kind, data))
+
+
+def of_rules(key: str, document: str = "tide-atlas") -> dict[str, Any]:
+    return {"key": document, "name": document, "gamesystem": {"key": key}}
+
+
+def test_a_stat_block_of_2014_has_no_initiative_and_no_heading_of_traits():
+    page = page_of("creatures", "creature", {**HERON, "initiative_bonus": 3, "document": of_rules("5e-2014")})
+    assert "Initiative" not in page
+    assert "## Traits" not in page
+    assert page.index("**Challenge**") < page.index("**Reed Stillness.**") < page.index("## Actions")
+    later = page_of("creatures", "creature", {**HERON, "initiative_bonus": 3, "document": of_rules("5e-2024")})
+    assert "- **Initiative** +3 (13)" in later
+    assert "## Traits\n\n**Reed Stillness.**" in later
+
+
+@pytest.mark.parametrize(
+    ("system", "document", "sentence"),
+    [
+        ("5e-2014", "srd-2014", "It can take 3 legendary actions"),
+        ("5e-2024", "srd-2024", "*Legendary Action Uses: 3 (4 in Lair)."),
+    ],
+)
+def test_legendary_actions_say_how_they_are_used(system, document, sentence):
+    traits = [{"name": "Legendary Resistance (3/Day, or 4/Day in Lair)", "desc": "It succeeds."}]
+    page = page_of("creatures", "creature", {**HERON, "traits": traits, "document": of_rules(system, document)})
+    assert f"## Legendary Actions\n\n{sentence}" in page
+    assert sentence not in page_of("creatures", "creature", {**HERON, "traits": traits, "document": of_rules(system)})
+
+
+def test_a_spell_of_2024_is_printed_as_its_book_does():
+    spell = {
+        "level": 3,
+        "school": ref("Evocation"),
+        "casting_time": "action",
+        "desc": "Ink rains.",
+        "higher_level": "More.",
+    }
+    page = page_of("spells", "spell", {**spell, "document": of_rules("5e-2024")})
+    assert "*Level 3 Evocation*" in page
+    assert "**Casting Time** Action" in page
+    assert "**Using a Higher-Level Spell Slot.** More." in page
+    cantrip = page_of("spells", "spell", {**spell, "level": 0, "document": of_rules("5e-2024")})
+    assert "**Cantrip Upgrade.** More." in cantrip
+    earlier = page_of("spells", "spell", {**spell, "document": of_rules("5e-2014")})
+    assert "*3rd-level evocation*" in earlier
+    assert "**At Higher Levels.** More." in earlier
+
+
+def test_a_comparison_of_editions_does_not_compare_their_style():
+    spell = {
+        "level": 3,
+        "school": ref("Evocation"),
+        "casting_time": "action",
+        "desc": "Ink rains.",
+        "higher_level": "More.",
+    }
+    both = [
+        replace(entry("spells", "spell", {**spell, "document": of_rules(system)}), document=system)
+        for system in ("5e-2014", "5e-2024")
+    ]
+    assert not any(fact.differs for fact in differences(both).facts)
+
+
+# --- facts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        ("feat", {"type": "Epic Boon", "prerequisite": "Level 19+"}, "epic boon feat · level 19+"),
+        ("feat", {"type": "GENERAL", "prerequisite": "Strength 13 or higher"}, "feat · Strength 13 or higher"),
+        (
+            "race",
+            {
+                "traits": [
+                    {"name": "Size", "desc": "Medium (5 feet) or Small (3 feet), chosen at the start"},
+                    {"name": "Speed", "desc": "Your base walking speed is 35 feet."},
+                    {"name": "Superior Darkvision", "desc": "You see 120 feet far in the dark."},
+                    {"name": "Age", "desc": "Old."},
+                    {"name": "Wading", "desc": "Mud does not slow you."},
+                ]
+            },
+            "medium or small · speed 35 ft · darkvision 120 ft · Wading",
+        ),
+        (
+            "background",
+            {
+                "benefits": [
+                    {"type": "skill_proficiency", "desc": "Insight and Religion"},
+                    {"type": "feat", "desc": "Wader"},
+                    {"type": "equipment", "desc": "A net"},
+                ]
+            },
+            "background · Insight and Religion · Wader",
+        ),
+        (
+            "class",
+            {"hit_dice": "D8", "saving_throws": [{"name": "Wisdom"}, {"name": "Charisma"}]},
+            "saves wisdom, charisma",
+        ),
+    ],
+)
+def test_the_facts_of_an_option_say_what_decides(kind, data, line):
+    assert line in facts(entry("character_options", kind, data))

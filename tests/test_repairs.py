@@ -10,16 +10,21 @@ import pytest
 from lorekeeper.cache.formats import declared, upgraded
 from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.maintenance.repair import data_repairs
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.again import fields_again
 from lorekeeper.render.lean import lean
 from lorekeeper.render.pages import markdown
+from lorekeeper.repairs import changes
+from lorekeeper.repairs.entries import entry_repairs, repaired_entry
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.answers import entity_answer
+from lorekeeper.settings import load_settings
 from lorekeeper.text.evidence import evidence
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
+from tests.support.commands import variables
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -159,6 +164,48 @@ def test_other_numbers_that_no_creature_has_are_left_out(values):
     (number,) = (n for v in values.values() for n in (v.values() if isinstance(v, dict) else [v]) if n > 1000)
     assert f"{number:,}" not in markdown(made)
     assert number not in made.fields.values()
+
+
+LONGSWORD = {
+    "name": "Longsword",
+    "damage_dice": "1d8",
+    "damage_type": {"name": "Slashing", "key": "slashing"},
+    "properties": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "dice", "shown"),
+    [
+        (
+            "The blade gleams. It is a weapon which deals Radiant damage instead of Slashing damage.",
+            "1d8",
+            "1d8 radiant",
+        ),
+        ("While it burns, it deals fire damage instead of slashing damage.", "1d8", "1d8 slashing"),
+        ("You can choose that it deals force damage instead of slashing damage.", "1d8", "1d8 slashing"),
+        ("It gleams.", "1d8", "1d8 slashing"),
+        ("It entangles.", "0", ""),
+    ],
+)
+def test_a_weapon_has_the_damage_that_its_text_gives_it_for_always(text, dice, shown):
+    entity = normalize(
+        {
+            "key": "x_dawn",
+            "name": "Dawn",
+            "document": OF_2024,
+            "category": {"key": "weapon"},
+            "rarity": {"key": "rare"},
+            "requires_attunement": False,
+            "armor": None,
+            "weapon": {**LONGSWORD, "damage_dice": dice},
+            "desc": text,
+        }
+    )[0]
+    assert entity.fields.get("damage_type") == (shown.partition(" ")[2] or None)
+    assert ("1d8" in facts(entity)) == bool(shown)
+    assert shown in facts(entity)
+    assert (f"**Damage** {shown}" in markdown(entity)) == bool(shown)
 
 
 def test_what_a_person_has_written_is_not_repaired():
@@ -417,3 +464,69 @@ async def test_an_entry_without_text_names_one_of_its_name_that_has_it(tmp_path)
         answer = await entity_answer(library.view(), bare)
         assert answer.structured["note"] == "The source has no text for this entry. old has one: lore://spells/old/mirk"
         assert "note" not in (await entity_answer(library.view(), told)).structured
+
+
+# --- single entries --------------------------------------------------------------------------------------------------
+
+
+def test_a_vulnerability_that_the_source_leaves_out_is_shown_and_filtered_by():
+    none = {f"damage_{kind}_display": "" for kind in ("vulnerabilities", "resistances", "immunities")}
+    made = creature(OF_2024, key="srd-2024_skeleton", resistances_and_immunities=none)
+    assert "**Damage Vulnerabilities** bludgeoning" in markdown(made)
+    assert made.fields["vulnerable"] == ("bludgeoning",)
+    assert changes(made) == {
+        "all vulnerabilities left out": "resistances_and_immunities/damage_vulnerabilities_display"
+    }
+
+
+def test_an_object_with_the_right_value_is_left_as_it_is():
+    data = {"key": "srd-2024_dart", "weight": "0.250"}
+    assert repaired_entry(data) is data
+    assert repaired_entry({"key": "srd-2024_dart", "weight": "1.000"})["weight"] == "0.250"
+    assert repaired_entry({"key": "srd-2024_dart"}) == {"key": "srd-2024_dart"}  # the path leads to nothing
+
+
+def test_levels_of_a_class_are_added_where_they_are_missing():
+    cells = [{"level": 4, "column_value": "3"}]
+    data = {"key": "srd_bard", "features": [{"name": "2nd", "data_for_class_table": cells}, {"name": "1st"}]}
+    repaired = repaired_entry(data)
+    assert repaired["features"][0]["data_for_class_table"] == [*cells, {"level": 3, "column_value": "2"}]
+    assert repaired["features"][1] is data["features"][1]
+    assert repaired_entry(repaired) is repaired
+
+
+def test_properties_of_a_weapon_are_added_and_removed_by_name():
+    loading = {"property": {"name": "Loading"}, "detail": None}
+    crossbow = repaired_entry({"key": "srd_crossbow-heavy", "properties": [loading]})
+    assert [each["property"]["name"] for each in crossbow["properties"]] == ["Loading", "Ammunition", "Heavy"]
+    hands = {"property": {"name": "Two-Handed"}, "detail": None}
+    assert repaired_entry({"key": "srd_trident", "properties": [hands, loading]})["properties"] == [loading]
+
+
+def test_lost_text_is_added_once():
+    data = {"key": "srd-2024_greater-invisibility", "desc": ""}
+    repaired = repaired_entry(data)
+    assert repaired["desc"].startswith("A creature that you touch has the Invisible condition")
+    assert repaired_entry(repaired) is repaired
+
+
+def test_every_repair_of_the_table_has_a_reason_and_a_path():
+    assert len(entry_repairs()) > 100
+    for repairs in entry_repairs().values():
+        assert all(repair.reason and repair.path for repair in repairs)
+
+
+async def test_repair_data_lists_what_is_repaired(tmp_path):
+    resistances = {"damage_resistances_display": "cold"}
+    made = [
+        creature("bfrd", alignment="chaotic evil"),
+        creature(OF_2024, key="srd-2024_chain-devil", name="Chain Devil", resistances_and_immunities=resistances),
+    ]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(made, "creatures")
+    settings, _ = load_settings(variables(tmp_path, "sqlite"), tmp_path / "no-env-file")
+    report = await data_repairs(settings)
+    assert report.entries == 2
+    assert report.repairs["an alignment that is invented, or the rest of a type line"] == {made[0].uri: "alignment"}
+    (reason,) = (reason for reason in report.repairs if reason.startswith("resistances left out"))
+    assert made[1].uri in report.repairs[reason]

@@ -242,7 +242,9 @@ async def test_what_is_meant_is_never_guessed(tmp_path: Path) -> None:
     ("line", "place"),
     [
         ("The players don't know that he lives.", "line"),
-        ("These are my DM notes on the town.", "line"),
+        ("DM notes on the town. She lies.", "line"),
+        ("A shelf of jars (DM only).", "line"),
+        ("What follows is for the DM's eyes only.", "line"),
         ("Insgeheim dient er dem Feind.", "line"),
         ("Segretamente serve il nemico.", "line"),
         ("Potajemnie służy wrogowi.", "line"),

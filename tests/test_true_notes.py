@@ -13,6 +13,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
+from lorekeeper.search.coverage import SEARCHED, nothing
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import (
     FOREIGN,
@@ -146,8 +147,23 @@ async def test_an_offset_beyond_the_end_says_how_many_there_are(starter, text, f
 
 async def test_nothing_found_is_one_sentence(starter):
     page = await ask(starter, ["spells", "rules"], "qqzx vrrp xkcdq")
-    assert page_text(page).startswith("Nothing in the library is close")
+    assert page_text(page).startswith("Nothing that was searched is close")
     assert "Nothing found" not in page_text(page)
+
+
+@pytest.mark.parametrize(
+    ("types", "documents", "subject"),
+    [
+        (list(SEARCHED), None, "Nothing in the library"),
+        (["spells"], None, "No spell"),
+        (["equipment"], None, "No item"),
+        (["spells", "rules"], None, "Nothing that was searched"),
+        (["spells"], ["srd-2014"], "Nothing that was searched"),
+        (list(SEARCHED), ["srd-2014"], "Nothing that was searched"),
+    ],
+)
+async def test_only_what_was_searched_is_denied(types, documents, subject):
+    assert nothing(types, documents) == subject
 
 
 # --- other languages ---------------------------------------------------------------------------------------------------
@@ -170,7 +186,7 @@ FOREIGN_QUESTIONS = [
 async def test_a_question_in_another_language_is_told_that_the_books_are_in_english(starter, question):
     page = await ask(starter, ["spells", "creatures", "rules"], question)
     assert (page.note or "").startswith(FOREIGN)
-    assert "Nothing in the library is close" not in page_text(page)
+    assert "is close to this query" not in page_text(page)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from lorekeeper.normalize.again import fields_again
 from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
+from lorekeeper.version import VERSION
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.commands import ROOT, environment, run_lorekeeper, variables
 from tests.support.earlier_version import EarlierProgram, extract
@@ -485,9 +486,7 @@ async def test_a_library_of_a_later_version_is_refused_and_left_alone(
     before = contents(tmp_path)
     async with hashing(chosen) as cache:
         for call in (cache.count_entities("spells"), cache.store_entities([make("x")], "spells"), cache.reindex()):
-            with pytest.raises(
-                CacheError, match=r"LoreKeeper 99\.1\.0.*LoreKeeper 0\.1\.0 cannot read.*Update LoreKeeper"
-            ):
+            with pytest.raises(CacheError, match=rf"LoreKeeper 99\.1\.0.*LoreKeeper {VERSION} cannot read.*Update"):
                 await call
     assert contents(tmp_path) == before
     with monkeypatch.context() as later:

@@ -1,7 +1,7 @@
 """A command asks a running server of the same library and settings, which has the model in memory.
 
-The server listens on a socket that only this user can reach. Its address and a random token are in a private file beside the
-library. The server greets a client with a line of JSON; the client sends its token with the question, and gets one answer.
+They meet at a `MeetingPoint` of the library. The server greets a client with a line of JSON; the client sends the token of the
+record with its question, and gets one answer.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ import hashlib
 import hmac
 import json
 import logging
-import os
 import secrets
-import tempfile
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lorekeeper import errors
 from lorekeeper.cli.command import ANSWERS, Answering, JsonObject
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.regular_files import read_regular
+from lorekeeper.private_sockets import MeetingPoint, connect, forget
 from lorekeeper.settings import Settings
-from lorekeeper.system import private_file
 from lorekeeper.version import VERSION
 
 if TYPE_CHECKING:
@@ -32,8 +28,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SUFFIX = ".answers"
-"""Suffix of the file with the address, beside the library."""
+PURPOSE = "answers"
+"""Of the meeting point; another one is for sharing an embedded library."""
 
 MAX_BYTES = 16 * 2**20
 """Longest question, and longest answer."""
@@ -65,11 +61,12 @@ async def answered(settings: Settings, answer: Answering, question: JsonObject) 
         LoreKeeperError: the server's answer is this error.
     """
     try:
-        record = json.loads(await asyncio.to_thread(read_regular, _file(settings)))
-        if record["settings"] != _digest(settings):
+        record = await asyncio.to_thread(_meeting_point(settings).published)
+        if record is None or record["settings"] != _digest(settings):
             return None
+        connected = await asyncio.to_thread(connect, record["address"])
         async with asyncio.timeout(GREETING_SECONDS):
-            reader, writer = await _connected(record["address"])
+            reader, writer = await asyncio.open_connection(sock=connected, limit=MAX_BYTES)
             await reader.readuntil()
     except (OSError, EOFError, ValueError, LookupError, TypeError, TimeoutError):
         return None
@@ -89,7 +86,7 @@ async def answered(settings: Settings, answer: Answering, question: JsonObject) 
 @contextlib.asynccontextmanager
 async def answering(library: Library, settings: Settings) -> AsyncIterator[None]:
     """Answer the commands of this user in the body. Where that is impossible, they open the library themselves."""
-    token, file = secrets.token_hex(16), _file(settings)
+    token, meeting_point = secrets.token_hex(16), _meeting_point(settings)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, EOFError, ValueError, LookupError, TypeError, asyncio.LimitOverrunError):
@@ -103,12 +100,13 @@ async def answering(library: Library, settings: Settings) -> AsyncIterator[None]
 
     with contextlib.ExitStack() as stack:
         try:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lorekeeper-", ignore_cleanup_errors=True))
-            server, address = await _listening(answer, Path(folder))
+            listener, address = await asyncio.to_thread(meeting_point.listen)
+            stack.callback(forget, address)
+            server = await asyncio.start_server(answer, sock=listener, limit=MAX_BYTES)
             stack.callback(server.close)
             record = {"address": address, "token": token, "settings": _digest(settings)}
-            await asyncio.to_thread(_write, file, record)
-            stack.callback(_remove, file, record)
+            await asyncio.to_thread(meeting_point.publish, record)
+            stack.callback(meeting_point.withdraw, record)
         except OSError as error:
             logger.info("commands are not answered by this server: %s", error)
         yield
@@ -124,38 +122,8 @@ async def _reply(library: Library, answer: Answering, question: JsonObject) -> b
         return _line({"error": known.__name__, "message": str(error)})
 
 
-async def _listening(answer: Any, folder: Path) -> tuple[asyncio.Server, str | int]:
-    """A server and its address: a socket in a private folder; on Windows a free port of this machine."""
-    if not hasattr(asyncio, "start_unix_server"):
-        server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=MAX_BYTES)
-        return server, server.sockets[0].getsockname()[1]
-    address = str(folder / "answers")
-    return await asyncio.start_unix_server(answer, address, limit=MAX_BYTES), address
-
-
-async def _connected(address: str | int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    if isinstance(address, int):
-        return await asyncio.open_connection("127.0.0.1", address, limit=MAX_BYTES)
-    return await asyncio.open_unix_connection(address, limit=MAX_BYTES)
-
-
-def _file(settings: Settings) -> Path:
-    path = settings.library_path
-    return path.with_name(path.name + SUFFIX)
-
-
-def _write(file: Path, record: JsonObject) -> None:
-    """Replace the file; the server that was started last answers."""
-    unfinished = file.with_name(f"{file.name}.{os.getpid()}")
-    private_file(unfinished).write_text(json.dumps(record), "utf-8")
-    unfinished.replace(file)
-
-
-def _remove(file: Path, record: JsonObject) -> None:
-    """Remove the file, unless another server has replaced it."""
-    with contextlib.suppress(OSError, ValueError):
-        if json.loads(read_regular(file)) == record:
-            file.unlink()
+def _meeting_point(settings: Settings) -> MeetingPoint:
+    return MeetingPoint(settings.library_path, PURPOSE)
 
 
 def _digest(settings: Settings) -> str:

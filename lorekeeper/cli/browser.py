@@ -75,7 +75,7 @@ async def _serve(call: Call, show: Callable[[], Awaitable[None]]) -> int:
         from lorekeeper.server.guard import Limits
         from lorekeeper.server.mcp import serve_http
 
-        library = call.library()
+        library = call.library(serves=True)
     settings, arguments = call.settings, call.arguments
     limits = Limits(settings.rate_limit, settings.rate_burst, settings.audit_log)
     async with library, answering(library, settings):

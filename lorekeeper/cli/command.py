@@ -10,7 +10,9 @@ runs, so that every other one starts quickly.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +22,18 @@ from lorekeeper.printable import json_text, one_line
 from lorekeeper.settings import Settings
 
 if TYPE_CHECKING:
+    from lorekeeper.cli.render import Bar
     from lorekeeper.library import Library
+    from lorekeeper.measures import Steps
     from lorekeeper.search.one import Found
     from lorekeeper.views.view import View
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses."""
 
+
+LOOK_SECONDS = 0.2
+"""How often a bar looks how far the reading of notes is."""
 
 JsonObject = dict[str, Any]
 
@@ -53,11 +60,17 @@ class Call:
         """Whether the result is to be printed as JSON."""
         return bool(self.arguments.json)
 
-    def library(self) -> Library:
-        """The configured library, for ``async with``."""
+    def library(self, *, serves: bool = False) -> Library:
+        """The configured library, for ``async with``.
+
+        Args:
+            serves: whether it answers further questions, so that none has to wait until long changes of notes are read.
+        """
         from lorekeeper.library import Library
 
-        return Library.from_settings(self.settings)
+        library = Library.from_settings(self.settings)
+        library.vaults.waiting = None if serves else _reading
+        return library
 
     async def answer(self, answer: Answering, question: JsonObject) -> JsonObject:
         """What a function answers: in a running server of this library, else here, where the library is opened for it.
@@ -165,6 +178,29 @@ TYPE = argument(
 )
 DOCUMENT = argument("--document", action="append", metavar="KEY", help="only this document (may be repeated)")
 DRY_RUN = argument("--dry-run", action="store_true", help="read and count without storing anything")
+
+
+@asynccontextmanager
+async def _reading(steps: Steps) -> AsyncIterator[None]:
+    """Say that notes are read before the answer, and show how far that is."""
+    from lorekeeper.cli.render import Bar
+
+    say("Reading the notes of your vaults first. Ctrl-C stops it; what was read by then stays.")
+    with Bar("Reading notes") as bar:
+        showing = asyncio.create_task(_shown(steps, bar))
+        try:
+            yield
+        finally:
+            showing.cancel()
+
+
+async def _shown(steps: Steps, bar: Bar) -> None:
+    total = done = 0
+    while True:
+        bar.start(steps.total - total)
+        bar.advance(steps.done - done)
+        total, done = steps.total, steps.done
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 async def refreshed(library: Library) -> View:

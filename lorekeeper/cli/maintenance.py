@@ -121,17 +121,31 @@ async def migrate(call: Call) -> int:
 @commands.add(
     "repair",
     "check the library, and rebuild it if it is damaged",
+    argument(
+        "--data", action="store_true", help="list what is repaired in the data of Open5e, and why; change nothing"
+    ),
     JSON,
-    examples=("lorekeeper repair",),
+    examples=("lorekeeper repair", "lorekeeper repair --data"),
 )
 async def repair(call: Call) -> int:
-    """Repair the library."""
+    """Repair the library, or list the repairs of its data."""
+    if call.arguments.data:
+        return await _list_data_repairs(call)
     from lorekeeper.cli.render import Bar, print_repair
     from lorekeeper.maintenance.repair import repair
 
     with Bar("Repairing") as bar:
         report = await repair(call.settings, bar.start, bar.advance)
     call.show(report.as_dict(), lambda: print_repair(report))
+    return DONE
+
+
+async def _list_data_repairs(call: Call) -> int:
+    from lorekeeper.cli.render import print_data_repairs
+    from lorekeeper.maintenance.repair import data_repairs
+
+    report = await data_repairs(call.settings)
+    call.show(report.as_dict(), lambda: print_data_repairs(report))
     return DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.doctor import Findings
     from lorekeeper.maintenance.fixes import Fixes
     from lorekeeper.maintenance.migrate import MigrationReport
-    from lorekeeper.maintenance.repair import RepairReport
+    from lorekeeper.maintenance.repair import DataReport, RepairReport
     from lorekeeper.search.dossier.lines import Dossier
     from lorekeeper.search.recent import Recent
 
@@ -256,17 +257,19 @@ LEAST_QUOTED = 40
 
 
 def print_recent(notes: Sequence[Recent]) -> None:
-    """Notes by date; those whose date is that of a session say so."""
+    """Notes under their dates; those whose date is that of a session say so."""
     from lorekeeper.search.dossier.lines import session_of
 
     if not notes:
         console.print("No notes with a date.")
         return
-    for each in notes:
-        number = session_of(each.note)
-        kind = each.note.kind if number is None else f"{each.note.kind} {number}"
-        console.print(f"[cyan]{written(each.date):16}[/]  [bold]{plain(each.note.name)}[/]  [green]{plain(kind)}[/]")
-        console.print_indented(f"[dim]{plain(each.note.uri)}[/]", 18)
+    for date, group in groupby(notes, lambda each: written(each.date)):
+        console.print(f"[cyan]{date}[/]")
+        for each in group:
+            number = session_of(each.note)
+            kind = each.note.kind if number is None else f"{each.note.kind} {number}"
+            console.print_indented(f"[bold]{plain(each.note.name)}[/]  [green]{plain(kind)}[/]", 2)
+    console.print(f"[dim]Read one: lorekeeper show {plain(notes[0].note.uri)}[/]")
 
 
 def print_report(report: ImportReport, *, dry_run: bool, whole: Path | None = None) -> None:
@@ -395,6 +398,18 @@ def print_repair(report: RepairReport) -> None:
     )
     if report.left:
         console.print(f"Not moved: {counted(report.left)}, which another program declares.")
+
+
+def print_data_repairs(report: DataReport) -> None:
+    """What is repaired in the data of the entries, by reason, with how many entries and one of them."""
+    table = _table("what the source gets wrong", "entries", "such as", right=("entries",))
+    for reason, entries in sorted(report.repairs.items(), key=lambda row: -len(row[1])):
+        table.add_row(plain(reason), f"{len(entries):,}", plain(next(iter(entries))))
+    console.print(table)
+    repaired = len({uri for entries in report.repairs.values() for uri in entries})
+    console.print(
+        f"{repaired:,} of {quantity(report.entries, 'entry')} are repaired whenever they are read; --json lists them."
+    )
 
 
 def print_statistics(statistics: Statistics, fresh: Freshness) -> None:

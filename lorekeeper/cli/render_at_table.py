@@ -28,7 +28,7 @@ def print_comparison(content: JsonObject) -> None:
         console.print("\n[bold]Facts[/]")
     for fact in content["facts"]:
         console.print(f"[dim]{plain(fact['label'])}[/]")
-        _print_texts(fact["values"], "[dim]none[/]")
+        _print_texts(fact["values"], "[dim]not stated[/]")
     for passage in content["texts"]:
         console.print(f"\n[bold]{_heading(passage['places'])}[/]")
         if not passage["rows"]:

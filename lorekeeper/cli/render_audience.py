@@ -69,12 +69,15 @@ def print_preview(preview: Preview, what: str, people: str, *, fixed: bool) -> N
     console.print(f"[bold]{plain(what)}[/]  seen by {plain(people)}: {quantity(len(preview.notes), 'note')}{held}")
     if preview.unread:
         console.print(f"  [yellow]not shared, since unreadable: {plain(', '.join(preview.unread))}[/]")
-    for path, rows in groupby(preview.secrets, key=lambda each: each.note):
+    words = Counter(each.text for each in preview.secrets if each.is_word)
+    for path, rows in groupby((each for each in preview.secrets if not each.is_word), key=lambda each: each.note):
         console.print(f"  {plain(path)}")
         for each in rows:
             console.print(
                 f"    [yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.word)})[/]"
             )
+    if words:
+        console.print(f"  [yellow]names with a word for secrets or game masters[/]: {plain(', '.join(words))}")
     if names:
         listed = ", ".join(f"{name} ({number})" for name, number in names.most_common(MOST_NAMES))
         more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""

@@ -65,7 +65,7 @@ async def serve(call: Call) -> int:
         from lorekeeper.composition import people_of
         from lorekeeper.server.mcp import serve_http, serve_stdio
 
-        library = call.library()
+        library = call.library(serves=True)
     async with library, answering(library, call.settings):
         if call.arguments.transport == "stdio":
             await serve_stdio(library, call.settings.audit_log)

@@ -57,7 +57,7 @@ class Outline:
 
 def outline(entity: Entity) -> Outline:
     """The page of an entry without its title."""
-    return _Reader(entity.type).read(markdown(entity))
+    return _Reader(entity.type).read(markdown(entity, in_style=False))
 
 
 class _Reader:

@@ -10,7 +10,7 @@ from lorekeeper.version import VERSION
 
 PACKAGE = Path(__file__).parent.parent
 
-FILES = ("*.py", "*.txt")
+FILES = ("*.py", "*.txt", "*.toml")
 """Files of the package that say how objects are normalised."""
 
 DIGEST_BYTES = 16

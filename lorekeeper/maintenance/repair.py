@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
@@ -11,11 +12,13 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.repair import RepairBackend, damaged_suffix, examine
 from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.embedding import EmbeddingService
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, EmbeddingError
-from lorekeeper.intake.changes import store_in_batches
+from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
+from lorekeeper.repairs import changes
 from lorekeeper.settings import Settings
 from lorekeeper.system import in_thread
 
@@ -41,6 +44,38 @@ class RepairReport(Report):
     corrected: int = 0
     dropped: int = 0
     aside: str | None = None
+
+
+@dataclass
+class DataReport(Report):
+    """What is repaired in the data of the library's entries.
+
+    Attributes:
+        repairs: by reason: the address of each entry, and where it is repaired.
+        entries: how many entries there are.
+    """
+
+    KEYS = ("repairs", "entries")
+
+    repairs: dict[str, dict[str, str]] = field(default_factory=dict)
+    entries: int = 0
+
+
+async def data_repairs(settings: Settings) -> DataReport:
+    """What LoreKeeper repairs in the entries of the library whenever it reads one. Nothing is written."""
+    report = DataReport()
+    async with Library.from_settings(settings) as library:
+        for entity_type in COLLECTIONS:
+            async for batch in library.cache.iterate(entity_type, IMPORT_BATCH):
+                report.entries += len(batch)
+                await asyncio.to_thread(_note_changes, batch, report.repairs)
+    return report
+
+
+def _note_changes(entities: Iterable[Entity], repairs: dict[str, dict[str, str]]) -> None:
+    for entity in entities:
+        for reason, place in changes(entity).items():
+            repairs.setdefault(reason, {})[entity.uri] = place
 
 
 async def repair(settings: Settings, start: Progress | None = None, progress: Progress | None = None) -> RepairReport:

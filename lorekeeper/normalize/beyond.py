@@ -157,7 +157,14 @@ def character(sheet: Object) -> Character:
             if (said := first_text(feature, "levelScale.dice.diceString", "levelScale.fixedValue"))
             and (whole(at(feature, "definition.requiredLevel")) or 0) <= (whole(each.get("level")) or 0)
         },
-        inventory=[_held(item) for item in objects(sheet.get("inventory")) if first_text(item, "definition.name")],
+        inventory=[
+            *(_held(item) for item in objects(sheet.get("inventory")) if first_text(item, "definition.name")),
+            *(
+                Held(text(own.get("name")), whole(own.get("quantity")))
+                for own in objects(sheet.get("customItems"))
+                if own.get("name")
+            ),
+        ],
         conditions=[
             named for c in objects(sheet.get("conditions")) if (named := _CONDITION_IDS.get(whole(c.get("id")) or 0))
         ],
@@ -179,7 +186,40 @@ def _granted(sheet: Object) -> Granted:
     found = []
     for group, listed in mapping(sheet.get("modifiers")).items():
         found += [each for each in objects(listed) if group != "item" or whole(each.get("componentId")) in worn]
-    return Granted(found)
+    return Granted([*found, *_by_hand(sheet)])
+
+
+def _by_hand(sheet: Object) -> Iterator[Object]:
+    """What the player has changed by hand on the sheet, as modifiers."""
+    for each in objects(sheet.get("characterValues")):
+        kind, value, about = (whole(number(each.get(key))) for key in ("typeId", "value", "valueId"))
+        skill, ability = (
+            _SKILL_IDS.get(about or 0, ""),
+            ABILITIES[about - 1] if about and about <= len(ABILITIES) else "",
+        )
+        if kind in _ADDED_ARMOR:
+            yield {"type": "bonus", "subType": "armor-class", "value": value}
+        elif kind in _ADDED_SKILL and skill:
+            yield {"type": "bonus", "subType": skill, "value": value}
+        elif kind in _ADDED_SAVE and ability:
+            yield {"type": "bonus", "subType": f"{ability}-saving-throws", "value": value}
+        elif kind in (_TRAINED_SKILL, _TRAINED_SAVE) and value in _TIMES:
+            subject = skill if kind == _TRAINED_SKILL else f"{ability}-saving-throws"
+            yield {"type": _TIMES[value], "subType": subject}
+
+
+_ARMOR_INSTEAD, _ADDED_ARMOR, _ADDED_SKILL, _ADDED_SAVE = 1, (2, 3), (24, 25), (39, 40)
+_TRAINED_SKILL, _TRAINED_SAVE = 26, 41
+"""Ids of what is changed by hand: the armor class, what is added to it, to skills and saves, and proficiency in these."""
+
+_TIMES = {2: "half-proficiency", 3: "proficiency", 4: "expertise"}
+
+_SKILL_IDS = {
+    2: "athletics", 3: "acrobatics", 4: "sleight-of-hand", 5: "stealth", 6: "arcana", 7: "history", 8: "investigation",
+    9: "nature", 10: "religion", 11: "animal-handling", 12: "insight", 13: "medicine", 14: "perception", 15: "survival",
+    16: "deception", 17: "intimidation", 18: "performance", 19: "persuasion",
+}  # fmt: skip
+"""Skills by their ids."""
 
 
 def _scores(sheet: Object, granted: Granted) -> dict[str, int]:
@@ -245,7 +285,10 @@ def _hit_points(sheet: Object, granted: Granted, scores: Mapping[str, int], leve
 
 
 def _armor_class(sheet: Object, granted: Granted, scores: Mapping[str, int]) -> int | None:
-    """The best armour that is worn or none, a shield, and what is added."""
+    """The best armour that is worn or none, a shield, and what is added; or what the player has set by hand."""
+    for each in objects(sheet.get("characterValues")):
+        if whole(each.get("typeId")) == _ARMOR_INSTEAD and (stated := whole(number(each.get("value")))) is not None:
+            return stated
     if "dexterity" not in scores:
         return None
     dexterity = modifier(scores["dexterity"])
@@ -286,10 +329,13 @@ def _speeds(sheet: Object, granted: Granted) -> dict[str, float]:
 
 
 def _spells(sheet: Object) -> Iterator[Spell]:
-    """All spells, each once; those of species, feats and items are always ready."""
+    """All spells, each once; those of features, species, feats and items are always ready unless the file says otherwise."""
     seen: set[str] = set()
     lists = [objects(each.get("spells")) for each in objects(sheet.get("classSpells"))]
-    innate = [objects(listed) for key, listed in mapping(sheet.get("spells")).items() if key != "class"]
+    innate = [
+        [each for each in objects(listed) if key != "class" or each.get("prepared") is not False]
+        for key, listed in mapping(sheet.get("spells")).items()
+    ]
     for ready, listed in [*((False, each) for each in lists), *((True, each) for each in innate)]:
         for each in listed:
             name, level = first_text(each, "definition.name"), whole(at(each, "definition.level"))

@@ -14,7 +14,7 @@ The data of a character are those of its filter fields under their names, and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -184,10 +184,16 @@ def completed(data: Mapping[str, Any]) -> dict[str, Any]:
     The names of what was added are in ``derived``. Nothing is taken to be as usual: without scores there are no saves.
     """
     given = {key: value for key, value in data.items() if value is not None}
+    for parts, name in (("speeds", "speed_{}"), ("senses", "{}"), ("passives", "passive_{}")):
+        given = {**{name.format(k): v for k, v in mapping(given.pop(parts, None)).items()}, **given}
     added = _Additions(given, [*texts(given.get("derived"))])
     _classes(added)
     _spells(added)
     _items(added)
+    added.add("scales", growing(objects(added.get("class_levels")), text(added.get("rules"))))
+    most, now = whole(added.get("hit_points")), whole(added.get("hit_points_now"))
+    if most is not None and now is not None:
+        added.copy("hit_points_lost", max(0, most - now))
     level, scores = whole(added.get("level")), _scores(added)
     bonus = proficiency(level) if level is not None and 1 <= level <= MAX_LEVEL else None
     if bonus is not None:
@@ -289,15 +295,15 @@ def _saves_of_first_class(added: _Additions) -> Sequence[str]:
 
 
 def _skills(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
-    """The bonuses of all skills, if the source says in which ones the character is proficient."""
-    if added.get("skills") is None and not added.get("trained_in_none"):
-        return
-    trained, expert = set(map(fold, texts(added.get("skills")))), set(map(fold, texts(added.get("expertise"))))
+    """The bonuses of all skills, if the source says in which ones the character is proficient; else of those with expertise."""
+    expert = set(map(fold, texts(added.get("expertise"))))
+    trained = set(map(fold, texts(added.get("skills")))) | expert
+    known = added.get("skills") is not None or added.get("trained_in_none")
     stated = {fold(name): total for name, total in mapping(added.get("skill_bonuses")).items()}
     found = {
         skill: modifier(scores[ability]) + bonus * ((skill in trained) + (skill in expert))
         for skill, ability in SKILL_ABILITIES.items()
-        if ability in scores
+        if ability in scores and (known or skill in expert)
     }
     if found and not stated:
         added.add("skill_bonuses", found)
@@ -333,6 +339,44 @@ def slots(casters: Iterable[tuple[str, int]], rules: str = "") -> dict[str, int]
     return found
 
 
+def growing(levels: Iterable[Mapping[str, Any]], rules: str = "") -> dict[str, str]:
+    """What grows with levels in classes of the SRD, by its name: "Sneak Attack" of a rogue of level 7 is "4d6".
+
+    Sources: the tables of the classes in SRD 5.1 and 5.2. Where these differ and the rules are unknown, it is left out.
+    """
+    found: dict[str, str] = {}
+    for each in levels:
+        level = whole(each.get("level")) or 0
+        for name, value in _GROWING.get(fold_class(text(each.get("name"))), {}).items() if level else ():
+            if told := value(level, rules):
+                found[name] = told
+    return found
+
+
+def _step(level: int, *gained: int) -> int:
+    """How many of these levels have been reached."""
+    return sum(level >= each for each in gained)
+
+
+_FIRST_DIE = {"2014": 4, "2024": 6}
+"""Sides of a monk's first die of Martial Arts."""
+
+_GROWING: dict[str, dict[str, Callable[[int, str], str]]] = {
+    "barbarian": {"Rage Damage": lambda level, _: f"+{2 + _step(level, 9, 16)}"},
+    "bard": {"Bardic Inspiration": lambda level, _: f"d{6 + 2 * _step(level, 5, 10, 15)}"},
+    "fighter": {"Attacks": lambda level, _: str(1 + _step(level, 5, 11, 20)) if level >= 5 else ""},
+    "monk": {
+        "Martial Arts": lambda level, rules: (
+            f"1d{_FIRST_DIE[rules] + 2 * _step(level, 5, 11, 17)}" if rules in _FIRST_DIE else ""
+        ),
+        "Unarmored Movement": lambda level, _: f"+{5 + 5 * _step(level, 2, 6, 10, 14, 18)} ft." if level >= 2 else "",
+    },
+    "paladin": {"Lay on Hands": lambda level, _: f"{5 * level} hit points"},
+    "rogue": {"Sneak Attack": lambda level, _: f"{(level + 1) // 2}d6"},
+    "sorcerer": {"Sorcery Points": lambda level, _: str(level) if level >= 2 else ""},
+}
+
+
 # --- entities --------------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +387,8 @@ def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
         if declared.name == AUDIENCE:
             continue
         value = data.get(declared.name)
+        if declared.name == "skills" and data.get("expertise"):
+            value = list(dict.fromkeys([*texts(value), *texts(data["expertise"])]))
         if isinstance(value, list):
             value = value[:MAX_MANY]
         try:

@@ -11,6 +11,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import wording
 from lorekeeper.normalize.build import flag, gold, local_key, number, ref_key
 from lorekeeper.printable import has_controls
+from lorekeeper.repairs.values import repaired_values
 
 Fields = dict[str, Any]
 Object = Mapping[str, Any]
@@ -222,13 +223,28 @@ def price(value: object) -> float | None:
 
 def magic(name: str, text: str, stated_attunement: object) -> Fields:
     """What the name and text of a magic item say."""
-    words = wording.plain(text)
+    words, own = wording.plain(text), wording.plain(own_part(name, text))
     return {
-        "bonus": bonus(name, words),
-        "charges": charges(words),
-        "cursed": cursed(words) if words.strip() else None,
+        "bonus": bonus(name, own),
+        "charges": charges(own),
+        "cursed": cursed(own) if own.strip() else None,
         "requires_attunement": requires_attunement(stated_attunement, words),
     }
+
+
+_LABEL = re.compile(r"\((?P<label>[^()]+)\)$")
+_HEADED = re.compile(rf"\W*[A-Z][\w'’* -]+ \((?:{'|'.join(RARITIES)})\b", re.IGNORECASE)
+
+
+def own_part(name: str, text: str) -> str:
+    """What a text that several items share says of one: "Coral Shark (Rare). ..." of a Figurine (Coral Shark); else all of it."""
+    label = _LABEL.search(name)
+    paragraphs = text.split("\n")
+    heads = [at for at, paragraph in enumerate(paragraphs) if _HEADED.match(paragraph)] if label else []
+    for at, end in zip(heads, [*heads[1:], None], strict=False):
+        if label and fold(paragraphs[at]).startswith(f"{fold(label['label'])} "):
+            return "\n".join(paragraphs[at:end])
+    return text
 
 
 def own_fields(obj: Object) -> Fields:
@@ -288,6 +304,7 @@ def _of_armor(o: Object) -> Fields:
 
 def item_fields(o: Object) -> Fields:
     """Filter values of an item, which may be a weapon or armour by what is nested in it."""
+    o = repaired_values("equipment", o)
     category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
     weapon, armor = o.get("weapon"), o.get("armor")
     if category == "armor" and not armor and o.get("rarity"):

@@ -46,6 +46,7 @@ MAX_VALUES = 200
 """Most values of a list that are read from a note."""
 
 KEYS = {
+    "name": "name, character name",
     "player": "player, played by, player name",
     "owner": "owner, companion of, master",
     "classes": "class, classes, class and level, class level",
@@ -56,7 +57,8 @@ KEYS = {
     "alignment": "alignment",
     "rules": "rules, edition, ruleset",
     "armor_class": "ac, armor class, armour class",
-    "hit_points": "hp, hit points, max hp, hp max, hit point maximum",
+    "hit_points": "hp, hit points",
+    "hit_points_most": "max hp, hp max, hp maximum, maximum hp, hit point maximum, max hit points, maximum hit points",
     "hit_points_now": "current hp, hp current, current hit points",
     "speed": "speed",
     "senses": "senses, vision",
@@ -82,6 +84,11 @@ KEYS = {
 
 _BY_WORD = {word: name for name, words in KEYS.items() for word in words.split(", ")}
 _BY_WORD |= {word: ability for short, ability in ABILITY_OF.items() for word in (short, ability)}
+_BY_WORD |= {
+    "const": "constitution",
+    "passive wisdom": "passive_perception",
+    "passive wisdom perception": "passive_perception",
+}
 _BY_WORD |= {f"passive {skill}": f"passive_{skill}" for skill in PASSIVES} | {sense: sense for sense in SENSES}
 
 _CLASS = re.compile(r"(?P<before>\d{1,2}(?:st|nd|rd|th)?[- ](?:level )?)?(?P<name>[^\W\d_][^\d(/,;]*?)\s*"
@@ -91,6 +98,7 @@ _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}\.)\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<t
 _LABEL = re.compile(r"^\W{0,4}(?P<label>[^:*_]{1,40}?)\W{0,3}[:：]\W{0,3}\s+(?P<rest>\S.*)$")
 _SPELL_LEVEL = re.compile(r"\b(?:level |lvl )?([1-9])(?:st|nd|rd|th)?\b|\b(cantrip|at will)s?\b", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*(?:\([^()]{0,60}\)|[—–:].*|\s-\s.*)$")
+_SCORE = re.compile(r"\s*(\d{1,2})\b")
 _ATTUNED = re.compile(r"\([^()]{0,40}\battuned\b[^()]{0,40}\)", re.IGNORECASE)
 _QUANTITY = re.compile(r"^(?P<before>\d{1,5})\s*[x×]?\s+(?=[^\W\d_])|\s*[x×]\s*(?P<behind>\d{1,5})$")
 
@@ -155,13 +163,13 @@ def _of_note(note: Note) -> Character | None:
     if fold(note.kind) not in KINDS:
         return None
     said = {name: value for key, value in note.facts.items() if (name := _BY_WORD.get(fold(key)))}
-    if not {"classes", "hit_points"} & said.keys():
+    rows = list(_rows_of(note))
+    said = {**{row.name: row.body for row in reversed(rows) if row.labelled and row.name not in LISTED}, **said}
+    if not {"classes", "hit_points", "hit_points_most"} & said.keys():
         return None
     kind = COMPANION if fold(note.kind) == COMPANION else CHARACTER
-    said = {**{ability: str(score) for ability, score in _table_of_scores(note).items()}, **said}
-    lists = _lists(note)
-    said = {**{sense: lists[sense][0][0] for sense in SENSES if sense in lists}, **said}
-    return _record(note.name, kind, said, lists)
+    said = {**{ability: str(score) for ability, score in _scores_in_text(note).items()}, **said}
+    return _record(_plain(said.get("name", "")) or note.name, kind, said, _lists(rows))
 
 
 def of_values(values: Mapping[str, Any], name: str = "") -> Character:
@@ -179,34 +187,42 @@ _OTHERWISE = frozenset({"abilities", "player"})
 """What a stat block says in another way than a note."""
 
 
-def _lists(note: Note) -> dict[str, list[tuple[str, str]]]:
-    """What stands in lists, by what it is: items of text, each with the headings and labels that it stands under."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _rows_of(note: Note) -> Iterator[_Row]:
+    """The lines of all lists of a note that say what they are."""
     for section in note.sections:
         if section.audience is not None or section.mark:
             continue
         headings = section.path.split(PATH_SEPARATOR) if section.path else []
         name = next((known for heading in reversed(headings) if (known := _known(heading))), "")
-        for row in _rows(section.text, name, " ".join(filter(_SPELL_LEVEL.search, headings))):
-            parts = _parts(row.body)
-            found.setdefault(row.name, []).extend((each, row.under) for each in parts)
-            if row.name == "items" and len(parts) == 1 and _ATTUNED.search(row.body):
-                found.setdefault("attuned", []).append((parts[0], ""))
+        yield from _rows(section.text, name, " ".join(filter(_SPELL_LEVEL.search, headings)))
+
+
+def _lists(rows: Iterable[_Row]) -> dict[str, list[tuple[str, str]]]:
+    """What stands in lists, by what it is: items of text, each with the headings and labels that it stands under."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        if row.name not in LISTED:
+            continue
+        parts = _parts(row.body)
+        found.setdefault(row.name, []).extend((each, row.under) for each in parts)
+        if row.name == "items" and len(parts) == 1 and _ATTUNED.search(row.body):
+            found.setdefault("attuned", []).append((parts[0], ""))
     return found
 
 
 class _Row(NamedTuple):
-    """A line of a list: what it is one of, what it stands under, and its text."""
+    """A line of a list: what it is one of, what it stands under, its text, and whether a label of its own says what it is."""
 
     name: str
     under: str
     body: str
+    labelled: bool = False
 
 
 def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
     """The lines of a section that belong to lists; a line that ends with a colon says what those after it are."""
     within, below = name, under
-    for each in text.splitlines():
+    for each in _lines(text):
         match = _BULLET.match(each)
         body = match["text"] if match else each.strip()
         if body.startswith(("#", "|", ">")) or not body:
@@ -218,7 +234,8 @@ def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
         label = _LABEL.match(body)
         own, said = (_known(label["label"]), label["rest"]) if label else ("", "")
         at, told = within, below
-        if label and own and own not in ABILITIES and own != within:
+        is_score = own in ABILITIES and within in ("", "abilities") and _SCORE.match(said) is not None
+        if own and own != within and (is_score or own not in ABILITIES):
             at, body = own, said
         elif label and within in _LABELLED:
             told = label["label"] if _SPELL_LEVEL.search(label["label"]) else below
@@ -229,12 +246,22 @@ def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
             continue  # prose
         if at:
             ticked = match is not None and match["box"] in ("x", "X")
-            yield _Row(at, f"{told} prepared" if ticked else told, body)
+            yield _Row(at, f"{told} prepared" if ticked else told, body, at == own)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text; what bars or dots divide, each part with a label, is as many: "AC: 18 | HP: 52 | Speed: 30 ft."."""
+    for each in text.splitlines():
+        parts = re.split(r"\s+[|·•]\s+", each)
+        yield from parts if len(parts) > 1 and all(map(_LABEL.match, parts)) else [each]
 
 
 _LABELLED = frozenset("saves skills expertise languages known prepared cantrips resistant immune conditions".split())
 """Lists in which a label says something of the values behind it; in others it is the value, and what is behind it explains it."""
 
+
+LISTED = _LABELLED | {"features", "feats", "items", "attuned"}
+"""What a sheet says in lists; the rest are single values."""
 
 _EXPLAINED = frozenset({"features", "feats", "items", "attuned"})
 """Lists whose items may be explained behind a colon."""
@@ -257,11 +284,14 @@ def _parts(text: str) -> list[str]:
     return [part for part in plain if 0 < len(part) <= LONGEST and fold(part) not in ("none", "")][:MAX_VALUES]
 
 
-def _table_of_scores(note: Note) -> dict[str, int]:
-    """The ability scores of a table whose head names the abilities."""
+def _scores_in_text(note: Note) -> dict[str, int]:
+    """The ability scores of a table whose head names the abilities, or of a line that has them all."""
     for section in note.sections:
-        if section.audience is not None or section.mark or "|" not in section.text:
+        if section.audience is not None or section.mark:
             continue
+        for line_of in section.text.splitlines():
+            if "|" not in line_of and len(found := _named_scores(line_of)) == len(ABILITIES):
+                return found
         lines = [[cell.strip(" *") for cell in row.strip().strip("|").split("|")] for row in section.text.splitlines()]
         for place, head in enumerate(lines):
             abilities = [ABILITY_OF.get(fold(cell)[:3], "") if fold(cell)[:3] == fold(cell) or fold(cell) in ABILITIES else ""
@@ -283,26 +313,27 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
         return int(found) if found is not None and found == int(found) else None
 
     read = readings({"speed": said.get("speed", ""), "senses": said.get("senses", "")})
-    level = whole("level")
+    stated = whole("level")
+    level = stated if stated is not None and 1 <= stated <= MAX_LEVEL else None
     skills = [skill for each in values("skills") if (skill := _skill(each))]
     return Character(
         name=name,
         kind=kind,
-        player=_plain(said.get("player", "")),
+        player=_plain(said.get("player") or (said.get("owner", "") if kind == CHARACTER else "")),
         rules=next((year for year in ("2014", "2024") if year in said.get("rules", "")), ""),
         class_levels=_classes(said.get("classes", ""), said.get("subclass", ""), level),
-        level=level if level is not None and 1 <= level <= MAX_LEVEL else None,
+        level=level,
         race=_plain(said.get("race", "")),
         background=_plain(said.get("background", "")),
         alignment=_plain(said.get("alignment", "")),
         armor_class=whole("armor_class"),
-        hit_points=_maximum(said.get("hit_points", "")),
-        hit_points_now=whole("hit_points_now") or _now(said.get("hit_points", "")),
+        hit_points=_maximum(said.get("hit_points_most", "")) or _maximum(said.get("hit_points", "")),
+        hit_points_now=_hit_points_now(said),
         speeds=_speeds(read, said.get("speed", "")),
         senses={s: f for s in SENSES if (f := number(said.get(s) or read.get(s)))},
         ability_scores={
             **_scores(said.get("abilities", "")),
-            **{ability: score for ability in ABILITIES if (score := whole(ability)) is not None},
+            **{ability: int(m[1]) for ability in ABILITIES if (m := _SCORE.match(said.get(ability, "")))},
         },
         trained_saves=_trained(values("saves")),
         saving_throws={
@@ -347,8 +378,13 @@ def _maximum(text: str) -> int | None:
     return int(found[0]) or None if found else None
 
 
-def _now(text: str) -> int | None:
-    match = re.match(r"\D*(\d{1,4})\s*(?:/|of)\s*\d", text)
+def _hit_points_now(said: Mapping[str, str]) -> int | None:
+    """What is left: stated, before the maximum in "32/38", or beside a maximum that is stated by itself."""
+    text = said.get("hit_points_now", "") or said.get("hit_points", "")
+    alone = (
+        r"\D*(\d{1,4})\b" if "hit_points_most" in said or "hit_points_now" in said else r"\D*(\d{1,4})\s*(?:/|of)\s*\d"
+    )
+    match = re.match(alone, text)
     return int(match[1]) if match else None
 
 
@@ -360,22 +396,28 @@ def _classes(text: str, subclass: str, level: int | None) -> list[ClassLevel]:
         if match is None or not match["name"].strip():
             continue
         stated = re.sub(r"\D", "", match["before"] or match["level"] or "")
+        stated = stated if stated and 1 <= int(stated) <= MAX_LEVEL else ""
         inside = next((each for each in (match["inside"], match["after"]) if each and not each.isdigit()), "")
         found.append(ClassLevel(match["name"].strip(" -"), int(stated) if stated else None, inside))
     if len(found) == 1:
         only = found[0]
-        return [ClassLevel(only.name, only.level or level, only.subclass or _plain(subclass))]
+        return [ClassLevel(only.name, only.level or level, only.subclass or _plain(subclass).strip("-– "))]
     return found
 
 
 def _scores(text: str) -> dict[str, int]:
     """ "STR 8, DEX 16 ...", or six numbers in the order of the books."""
-    named = {
-        ABILITY_OF[m[1].lower()]: int(m[2])
-        for m in re.finditer(r"\b(str|dex|con|int|wis|cha)[a-z]*\W{1,4}(\d{1,2})\b", text, re.IGNORECASE)
-    }
+    named = _named_scores(text)
     numbers = re.findall(r"(?<![+\-\d])\d{1,2}\b", text)
     return named or (dict(zip(ABILITIES, map(int, numbers), strict=True)) if len(numbers) == len(ABILITIES) else {})
+
+
+def _named_scores(text: str) -> dict[str, int]:
+    """ "STR 8, DEX 16 ..." with the names of the abilities."""
+    return {
+        ABILITY_OF[m[1].lower()]: int(m[2])
+        for m in re.finditer(r"\b(str|dex|con|int|wis|cha)[a-z]*(?!\W*[+\-−])\W{1,6}(\d{1,2})\b", text, re.IGNORECASE)
+    }
 
 
 def _speeds(read: Mapping[str, Any], text: str) -> dict[str, float]:

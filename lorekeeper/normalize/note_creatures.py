@@ -30,6 +30,9 @@ Find = Callable[[str], Entity | None]
 _SOMEBODY = frozenset({"note", "npc", "character", "creature", "monster", "pc", "person", "villain", "companion"})
 """Kinds of notes about one creature, whose name is that of a stat block without one."""
 
+_UNNAMED = frozenset({"stat block", "statblock", "stats", "statistics", "stat blocks", "combat stats", "monster stats"})
+"""What stands above a stat block, folded, and is the name of no creature."""
+
 _BASES = ("monster", "creature", "extends")
 """Keys that name the creature that a block changes."""
 
@@ -153,7 +156,8 @@ def _name(note: Note, stat_block: StatBlock, base_name: str) -> str:
     """The name that the block has; else that of the note if it is about this creature, else that of its base."""
     alike = [block for block in note.stat_blocks if block.audience == stat_block.audience]
     about_it = len(alike) == 1 and note.kind in _SOMEBODY
-    return line(stat_block.values.get("name")) or line(note.name if about_it or not base_name else base_name)
+    name = line(stat_block.values.get("name"))
+    return name if name and fold(name) not in _UNNAMED else line(note.name if about_it or not base_name else base_name)
 
 
 def _lacking(draft: _Draft, base_name: str) -> list[str]:

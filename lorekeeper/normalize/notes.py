@@ -17,6 +17,7 @@ from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_RECORD_BYTES, Entity,
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
+from lorekeeper.notes.keys import properties_of, state_of, world_date_of
 from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.printable import has_controls
 
@@ -67,11 +68,13 @@ def note_entity(note: Note, document: str, document_name: str, modified: float, 
         name=note.name,
         kind=note.kind,
         slug=note.path,
-        fields={**_fields(note, modified, links), AUDIENCE: vault_audiences(data)},
+        fields={**_fields(note, modified, links, data), AUDIENCE: vault_audiences(data)},
     )
 
 
-def _fields(note: Note, modified: float, links: list[dict[str, Any]]) -> dict[str, Value | None]:
+def _fields(
+    note: Note, modified: float, links: list[dict[str, Any]], data: Mapping[str, Any]
+) -> dict[str, Value | None]:
     date = note.session_date
     return {
         "folder": _held("folder", [note.path.rpartition("/")[0]]),
@@ -81,6 +84,20 @@ def _fields(note: Note, modified: float, links: list[dict[str, Any]]) -> dict[st
         "session": note.session,
         "session_date": None if date is None else timegm(date.timetuple()),
         "links": linked(links),
+        **stated(data),
+    }
+
+
+def stated(data: Mapping[str, Any]) -> dict[str, Value | None]:
+    """The filter values that the facts and the text of a note's data give: each key with its value, open or done, the date in
+    its world. A view makes them of what it shows.
+    """
+    facts = {str(k): str(v) for part in ("facts", "keys") for k, v in (data.get(part) or {}).items()}
+    texts = (str(part.get(WRITTEN) or part.get("desc") or "") for part in data.get("sections") or ())
+    return {
+        "properties": _held("properties", properties_of(facts)),
+        "state": state_of(facts, texts),
+        "world_date": world_date_of(facts),
     }
 
 
@@ -131,6 +148,7 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
         "title_from": note.title_from,
         **({"heading": note.heading} if note.heading else {}),
         **({"facts_in_text": list(note.facts_in_text)} if note.facts_in_text else {}),
+        **({"keys": dict(note.keys)} if note.keys else {}),
         **({OPEN_TAGS: [tag for tag in note.tags if tag not in note.secret_tags]} if note.secret_tags else {}),
         **marks(note.mark, note.audience, opened_by=note.opened_by),
     }

@@ -17,6 +17,7 @@ from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import Origin, build, feet, flag, local_key, local_keys, number, ref_key, slugify
 from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.shared import taken_apart
+from lorekeeper.repairs.entries import repaired_entry
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
 """The document of objects that do not name one."""
@@ -67,7 +68,6 @@ def _first(obj: Object, *keys: str) -> Any:
 
 
 def _spell(o: Object) -> Fields:
-    distance = feet(o["range"], o.get("range_unit")) if o.get("range") is not None else None
     return {
         "level": _first(o, "level_int", "level"),
         "school": local_key(o.get("school")),
@@ -75,9 +75,17 @@ def _spell(o: Object) -> Fields:
         "ritual": flag(o.get("ritual")),
         "concentration": _concentration(o),
         "casting_time": spells.casting_time(_first(o, "casting_time")),
-        "range": distance,
+        "range": _range(o),
         **spells.fields(_spell_wording(o)),
     }
+
+
+def _range(o: Object) -> float | None:
+    """The range of a spell in feet; None if its words give no distance: for "Sight" Open5e writes 2,020 or 0."""
+    text = o.get("range_text")
+    if o.get("range") is None or (isinstance(text, str) and text and feet(text) is None):
+        return None
+    return feet(o["range"], o.get("range_unit"))
 
 
 def _concentration(o: Object) -> bool | None:
@@ -334,7 +342,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
         name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
         kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
         slug=endpoint.slug_of(slug) + endpoint.slug_suffix if version == 2 else slug,
-        fields=endpoint.fields(obj),
+        fields=endpoint.fields(repaired_entry(obj)),
     )
     children = [entities(child, ENDPOINTS[name], document) for child, name in endpoint.children(obj)]
     return [entity, *(child for several in children for child in several)]

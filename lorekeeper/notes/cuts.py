@@ -32,6 +32,11 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-{2,})[ \t]*")
 _HASHES = re.compile(r"(?:#{2,6}[ \t]*|#[ \t]+)(?=[^#\s])")
 _STRONG = re.compile(r"(\*{1,3}|_{1,3}|==)([^*_=\n]{1,40})\1(?=[^\S\n])")
+_ADMONITION = re.compile(
+    r"(?:!{3}|\?{3}\+?)[ \t]+(?P<word>[\w-]{1,40})(?:[ \t]+[\w -]{0,60})?(?:[ \t]+\"(?P<title>[^\"\n]*)\")?[ \t]*"
+)
+"""How a block of MkDocs begins whose text is indented below it: ``!!! gm "Plot"``."""
+
 _BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:]{1,30})[\])](?![(\[:])[^\S\n]*")
 _INLINE_HTML = re.compile(
     r"</?(?:b|strong|i|em|u|mark|span|font|small|big|p|sup|sub)(?:\s[^<>]{0,200})?>", re.IGNORECASE
@@ -138,8 +143,9 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
     if hashes := _HASHES.match(text):
         mark = heading_mark(text[hashes.end() :], own)
         return mark, _end_of_heading(lines, i) if mark.audience == DM else i + 1
-    if "<" in text:
-        text = _INLINE_HTML.sub("", text)
+    if (admonition := _ADMONITION.fullmatch(text)) and (mark := _mark_of_admonition(admonition, own)).audience == DM:
+        return mark, _end_of_key(lines, i)
+    text = _INLINE_HTML.sub("", text)
     if (word := _BRACKETED_WORD.match(text)) and word_audience(word["word"], "line", own) == DM:
         alone = word.end() == len(text)
         return Mark(word[0].strip(), DM), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
@@ -155,6 +161,10 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         mark = tag_mark(TAG.findall(text), own)
         return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
     return UNMARKED, i + 1
+
+
+def _mark_of_admonition(match: re.Match[str], own: OwnMarks) -> Mark:
+    return callout_mark(match["word"], match["title"] or "", own=own)
 
 
 def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:

@@ -30,6 +30,8 @@ class Language(NamedTuple):
         withholds: "what she hides": the beginning, and the verb.
         behind: "behind the scenes", "what really happened".
         secretly: adverbs.
+        you: whom rules speak to, and who writes.
+        dice: words of rules for what is rolled.
     """
 
     code: str
@@ -49,6 +51,8 @@ class Language(NamedTuple):
     withholds: tuple[str, str]
     behind: str
     secretly: str
+    you: str
+    dice: str
 
 
 LANGUAGES: tuple[Language, ...] = (
@@ -66,10 +70,13 @@ LANGUAGES: tuple[Language, ...] = (
         r"true|real|actual|secret|hidden",
         r"identit(?:y|ies)|natures?|names?|loyalt(?:y|ies)|allegiances?|motives?|motivations?|agendas?|goals?|intentions?|plans?|forms?",
         r"players?|party|pcs|characters|group|heroes",
-        r"(?:do not|don ?t|must not|mustn ?t|should not|shouldn ?t|cannot|can ?t|never) (?:yet )?(?:know|see|read|learn)\w*",
+        r"(?:(?:do|does|did|must|should|can|will) ?not|(?:don|doesn|didn|mustn|shouldn|can|won) ?t|never) (?:yet )?"
+        r"(?:know|see|read|learn)\w*",
         (r"what", r"hides|is hiding|conceals|keeps secret"),
         r"behind the (?:scenes|screen)|what (?:is |s )?(?:really|actually) \w+(?: \w+)?|what (?:nobody|no one) knows",
         r"secretly|unbeknownst",
+        r"you|i|we",
+        r"dic?e|rolls?|rolled|d[0-9]+|dc|checks?",
     ),
     Language(
         "de",
@@ -89,6 +96,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"was", r"verbirgt|verbergen|verheimlicht|verschweigt|versteckt"),
         r"hinter (?:den|dem) (?:kulissen|schirm)|was (?:\w+ )?wirklich \w+(?: \w+)?|was niemand weiss",
         r"heimlich|insgeheim",
+        r"du|ihr|ich|wir",
+        r"wurfel\w*|wurf|d[0-9]+|w[0-9]+|probe",
     ),
     Language(
         "fr",
@@ -108,6 +117,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"ce qu\w*", r"cache(?:nt)?|dissimule(?:nt)?|tait"),
         r"(?:dans les |en )?coulisses|derriere l ecran|ce qui s est (?:vraiment|reellement) passe|ce que personne ne sait",
         r"secretement",
+        r"tu|vous|je|nous",
+        r"jets?|lancez?|d[0-9]+",
     ),
     Language(
         "es",
@@ -127,6 +138,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"lo que", r"esconden?|ocultan?|callan?"),
         r"entre bastidores|(?:tras|detras de) la pantalla|lo que (?:realmente|de verdad) \w+(?: \w+)?|lo que nadie sabe",
         r"secretamente",
+        r"tu|yo|vosotros|puedes",
+        r"dados?|tiradas?|tira|d[0-9]+",
     ),
     Language(
         "it",
@@ -146,6 +159,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"(?:che )?(?:cosa|cio che|quello che)", r"nascond(?:e|ono)|cela(?:no)?|tace"),
         r"dietro (?:le quinte|lo schermo)|(?:cosa|quello che) (?:e )?(?:davvero|veramente) \w+(?: \w+)?|quello che nessuno sa",
         r"segretamente",
+        r"tu|io|voi|puoi",
+        r"dad[oi]|tir[aoi]|d[0-9]+",
     ),
     Language(
         "pt",
@@ -165,6 +180,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"o que", r"escond(?:e|em)|ocultam?"),
         r"(?:nos )?bastidores|por tras (?:do escudo|da tela)|o que (?:realmente|de verdade) \w+(?: \w+)?|o que ninguem sabe",
         r"secretamente",
+        r"voce|eu|voces",
+        r"dados?|rol[ae]\w*|d[0-9]+",
     ),
     Language(
         "nl",
@@ -184,6 +201,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"wat", r"verbergt|verbergen|verzwijgt|geheimhoudt"),
         r"achter (?:de schermen|het scherm)|wat (?:er )?(?:echt|werkelijk) \w+(?: \w+)?|wat niemand weet",
         r"stiekem|heimelijk",
+        r"je|jij|jullie|ik",
+        r"dobbel\w*|worp|rol|d[0-9]+",
     ),
     Language(
         "pl",
@@ -203,6 +222,8 @@ LANGUAGES: tuple[Language, ...] = (
         (r"co", r"ukrywa(?:ja)?|zataja"),
         r"za (?:kulisami|kulisy|ekranem|zaslonka)|co (?:sie )?naprawde \w+(?: \w+)?|czego nikt nie wie",
         r"potajemnie|skrycie",
+        r"ty|ja|mozesz",
+        r"kosc\w*|rzut\w*|k[0-9]+",
     ),
 )
 

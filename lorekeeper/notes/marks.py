@@ -23,9 +23,9 @@ from lorekeeper.shares import Shares
 
 KEYS = ("dm", "players", "none")
 
-RULES = 4
-"""Raised whenever the built-in rules let a note say something else of who may see it: every vault is read again then, and players
-see nothing of it before. Libraries without a number were written before 1."""
+RULES = 5
+"""Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
+and players see nothing of it before. Libraries without a number were written before 1."""
 
 MOST, LONGEST = 1000, 200
 """Most texts of a file, and the longest, in characters."""

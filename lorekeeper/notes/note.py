@@ -103,6 +103,7 @@ class Note:
         facts: from front matter, ``**Key**: value`` lines, tables and infoboxes, by key as written; none from a stretch
             that is kept secret.
         facts_in_text: keys of the facts that a section states as well. The others stand in no section.
+        keys: those of front matter, with their values, that are no facts: its type, and how it looks.
         sections: in reading order; paths may repeat.
         links: in reading order, repetitions included.
         stat_blocks: in reading order.
@@ -125,6 +126,7 @@ class Note:
     session_date: date | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     facts_in_text: Sequence[str] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
     sections: Sequence[Section] = ()
     links: Sequence[Link] = ()
     stat_blocks: Sequence[StatBlock] = ()

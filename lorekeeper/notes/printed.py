@@ -149,11 +149,14 @@ def _title(name: str) -> str:
     return " ".join(w if i and w in _SMALL else w[:1].upper() + w[1:] for i, w in enumerate(words))
 
 
+_IMAGE = re.compile(r"!(?:\[[^\[\]]*\]\([^()]*\)|\[\[[^\[\]]*\]\])")
+
+
 def _name_above(lines: Sequence[Line], at: int) -> int | None:
     """The line of the name above the line that shows what an entry is; None without one."""
     for above in range(at - 1, max(-1, at - 5), -1):
         line = lines[above]
-        if line.text and not line.text.lower().startswith("source"):
+        if line.text and not line.text.lower().startswith("source") and not _IMAGE.fullmatch(line.raw.strip()):
             return above if len(line.text) <= 120 and "|" not in line.text else None
     return None
 
@@ -318,9 +321,11 @@ def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
                 key = _KEYS[match[1].lower()]
                 if key and key not in found:
                     found[key] = part[match.end() :].strip()
+            elif _RULED.fullmatch(part):
+                continue
             elif key:
                 found[key] = f"{found[key]} {part}"  # a line that was broken
-            elif not match and not _RULED.fullmatch(part):
+            elif not match:
                 entry.left.append(part)
     entry.values |= _values(found) | _ability_scores(" ".join(scores)[: 4 * MAX_SCORES])
 

@@ -145,6 +145,7 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         session_date=date_of(properties, kind, path, title),
         facts=_merged(facts + body.facts),
         facts_in_text=_in_text(facts, body.facts),
+        keys=_settings(properties, body.own),
         sections=[*secrets, *body.sections],
         links=[*_property_links(properties, body.own), *body.links_in_order()],
         stat_blocks=body.stat_blocks,
@@ -202,6 +203,17 @@ def _property_facts(properties: Properties, origin: str, own: OwnMarks) -> tuple
         else:
             facts.append(Fact(key, shown))
     return facts, secrets
+
+
+def _settings(properties: Properties, own: OwnMarks) -> dict[str, str]:
+    """The keys of front matter that tell nothing of the world, and by which notes can be found all the same."""
+    return {
+        key: ", ".join(texts(value))
+        for key, value in properties.values.items()
+        if (fold(key) in SETTINGS or fold(key) in KIND_KEYS)
+        and texts(value)
+        and not (is_secret_key(key, value, own) or says_audience(key, value, own))
+    }
 
 
 def _tells(key: str, value: object, properties: Properties, origin: str, own: OwnMarks) -> bool:

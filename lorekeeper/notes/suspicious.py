@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.facts import cells, is_delimiter
@@ -14,11 +14,13 @@ from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.secrets import humps_apart, introduces
 from lorekeeper.notes.stretches import KEY, LEAD, MOST_KEY_WORDS
 
-NAME, TAG, HEADING, CALLOUT, FACT, COLUMN, LINE, NAMED = (
-    *("name", "tag", "heading", "callout", "key", "column"),
+NAME, IN_FOLDER, TAG, HEADING, CALLOUT, FACT, COLUMN, LINE, NAMED = (
+    *("name", "folder", "tag", "heading", "callout", "key", "column"),
     *("line", "secret note"),
 )
 """Where something stands that looks like a secret; the last is the name of a note that a mark keeps secret."""
+
+_NAMING = frozenset({NAME, IN_FOLDER, TAG, HEADING, CALLOUT, FACT, COLUMN})
 
 SHOWN_CHARS = 100
 
@@ -30,27 +32,64 @@ _AMBIGUOUS = frozenset(
 _HEAD = re.compile(r"[ \t]*(?:>[ \t]?)+\[!([^\[\]|\n]{1,60})(?:\|([^\[\]\n]{0,200}))?\][-+]?[ \t]*(.*)")
 _BOLD_LINE = re.compile(r"(\*\*|__|==)(?=\S)([^*_=\n]{1,80})\1:?")
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}\n]{1,40})[)\]}](?!\()")
+_BARE_LINK = re.compile(r"!?\[\[[^\[\]|\n]*\]\]")
+"""A link that shows the name of a note: it tells that name and no more."""
+
+_SENTENCE = re.compile(r"(?<=[.!?…])[*_\"”»)]*\s+")
+_CLAUSE = re.compile(r"[.!?](?=\s|$)|[,;:…()\[\]{}\"“”„«»*_/|]+|\s[-–—]+\s|—")
 
 
 class _Watch(NamedTuple):
-    """What is looked for: in what names something, and in prose."""
+    """What is looked for: in what names something, and in sentences.
+
+    Attributes:
+        naming: anything that the words of `languages` stand for.
+        master: what is for the game master.
+        label: the same as a clause begins or ends with it. Within one it is a part of what is said: "the site has my DM notes".
+        unaware: what the players do not know.
+        secretly: what is done in secret.
+        rules: what makes that a rule of the game: "secretly roll a die", "you may secretly".
+    """
 
     naming: re.Pattern[str]
-    prose: re.Pattern[str]
+    master: re.Pattern[str]
+    label: re.Pattern[str]
+    unaware: re.Pattern[str]
+    secretly: re.Pattern[str]
+    rules: re.Pattern[str]
 
 
 def _watch(rows: Iterable[Language]) -> _Watch:
-    naming, prose = list[str](), list[str]()
+    naming, label, unaware, secretly, rules = list[str](), list[str](), list[str](), list[str](), list[str]()
     for row in rows:
-        unaware = rf"(?:{row.table}) (?:{row.unaware})"
+        unaware.append(rf"(?:{row.table}) (?:{row.unaware})")
         held_back = rf"(?:{row.withholds[0]}) (?:\w+ ){{0,4}}(?:{row.withholds[1]})"
-        naming += (row.master, row.secret, row.secretly, row.behind, unaware, held_back)
+        naming += (row.master, row.secret, row.secretly, row.behind, unaware[-1], held_back)
         naming.append(rf"(?:{row.true}) (?:{row.facts}|{row.notes})|(?:{row.facts}) (?:{row.true})")
-        prose += (master_phrases(row), unaware, row.secretly)
-    return _Watch(re.compile(rf"\b(?:{'|'.join(naming)})\b"), re.compile(rf"\b(?:{'|'.join(prose)})\b"))
+        label.append(master_phrases(row))
+        secretly.append(row.secretly)
+        rules += (
+            row.dice,
+            rf"(?:{row.you}) (?:\w+ ){{0,3}}(?:{row.secretly})",
+            rf"(?:{row.master}) (?:{row.secretly})",
+        )
+    labels = "|".join(label)
+    return _Watch(
+        re.compile(rf"\b(?:{'|'.join(naming)})\b"),
+        re.compile(labels),
+        re.compile(rf"^(?:\w+ )?(?:{labels})|(?:{labels})(?: \w+)?$"),
+        re.compile(rf"\b(?:{'|'.join(unaware)})\b"),
+        re.compile(rf"\b(?:{'|'.join(secretly)})\b"),
+        re.compile(rf"\b(?:{'|'.join(rules)})\b"),
+    )
 
 
 _WATCH = _watch(LANGUAGES)
+_WORD = re.compile("|".join(f"{row.secret}|{row.master}" for row in LANGUAGES))
+_SIGHT = re.compile(
+    r"(?<!must not )(?<!should not )(?<!shouldn t )(?<!mustn t )\b(?:see|seh|sieht|voi|v[ée]\b|ven\b|vee?m|ved|zie|widz)\w*$"
+)
+"""What the players do not know is a secret; what they do not see stands behind a pillar."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +110,15 @@ class Suspicion:
     word: str
     under: str = ""
 
-    def as_dict(self) -> dict[str, str]:
-        """Its attributes, for JSON."""
-        return asdict(self)
+    @property
+    def is_word(self) -> bool:
+        """Whether nothing says so but one word in a longer name: "Temple of Lost Secrets", "The lazy dungeon master"."""
+        name = self.text.rpartition("/")[2] if self.place == IN_FOLDER else self.text
+        return self.place in _NAMING and _WORD.fullmatch(self.word) is not None and comparable(name) != self.word
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its attributes, and ``is_word``, for JSON."""
+        return asdict(self) | {"is_word": self.is_word}
 
 
 class SecretNames:
@@ -113,18 +158,41 @@ def naming_word(text: str, *, whole: bool = True) -> str:
     return next((part for part in parts if part in _AMBIGUOUS), "")
 
 
-def prose_word(line: str) -> str:
-    """What in a sentence looks like a secret; "" if nothing does."""
-    match = _WATCH.prose.search(comparable(line))
-    return match[0] if match else ""
+def prose_word(line: str, *, is_recap: bool = False) -> str:
+    """What in sentences looks like a secret; "" if nothing does.
+
+    Args:
+        line: in Markdown.
+        is_recap: whether it tells what was played: there only what is addressed to the game master is a secret.
+    """
+    shown = read_inline(_BARE_LINK.sub(" ", line)).text
+    folded = comparable(shown)
+    if _WATCH.master.search(folded):
+        for clause in map(comparable, _CLAUSE.split(shown)):
+            if match := _WATCH.label.search(clause):
+                return match[0]
+    if is_recap:
+        return ""
+    if (match := _WATCH.unaware.search(folded)) and not _SIGHT.search(match[0]):
+        return match[0]
+    if _WATCH.secretly.search(folded):
+        for sentence in map(comparable, _SENTENCE.split(shown)):
+            if (match := _WATCH.secretly.search(sentence)) and not _WATCH.rules.search(sentence):
+                return match[0]
+    return ""
 
 
 def in_names(path: str, names: Iterable[str], tags: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Place, text and word of the names of a note and its folders, and of its tags."""
-    stem = path.rpartition(".")[0] or path
-    for name in {comparable(name): name for name in (*names, *stem.split("/"))}.values():
-        if word := naming_word(name):
+    """Place, text and word of the names of a note and its folders, each with the folders that it is in, and of its tags."""
+    *folders, file = path.split("/")
+    stem = file.rpartition(".")[0] or file
+    above = set(map(comparable, folders))
+    for folded, name in {comparable(name): name for name in (*names, stem)}.items():
+        if folded not in above and (word := naming_word(name)):
             yield NAME, name, word
+    for depth, folder in enumerate(folders, 1):
+        if word := naming_word(folder):
+            yield IN_FOLDER, "/".join(folders[:depth]), word
     for tag in tags:
         if word := naming_word(tag.replace("/", " ")):
             yield TAG, tag, word
@@ -139,25 +207,25 @@ def in_facts(facts: Iterable[tuple[str, str]], secret: SecretNames = NOBODY) -> 
             yield NAMED, f"{key}: {value}"[:SHOWN_CHARS], name
 
 
-def in_text(text: str, secret: SecretNames = NOBODY, known: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
+def in_text(text: str, secret: SecretNames = NOBODY, *, is_recap: bool = False) -> Iterator[tuple[str, str, str]]:
     """Place, text and word of each line of a text that looks like a secret.
 
     Args:
         text: in Markdown.
         secret: names of secret notes.
-        known: comparable lines that are passed over.
+        is_recap: as of `prose_word`.
     """
     lines = text.split("\n")
     for i, line in enumerate(lines):
-        if line.strip() and comparable(line) not in known:
-            found = _in_line(line, lines[i + 1] if i + 1 < len(lines) else "")
+        if line.strip():
+            found = _in_line(line, lines[i + 1] if i + 1 < len(lines) else "", is_recap=is_recap)
             if found:
                 yield found
             elif name := secret.within(read_inline(line).text):
                 yield NAMED, line.strip(), name
 
 
-def _in_line(line: str, following: str) -> tuple[str, str, str] | None:
+def _in_line(line: str, following: str, *, is_recap: bool) -> tuple[str, str, str] | None:
     if head := _HEAD.match(line):
         said = ((part, naming_word(part)) for part in (head[3], head[1], head[2] or "") if part)
         return next(((CALLOUT, part, word) for part, word in said if word), None)
@@ -172,5 +240,4 @@ def _in_line(line: str, following: str) -> tuple[str, str, str] | None:
         name = key["key"].strip(" \t_{(")
         if (word := naming_word(name, whole=False)) and not introduces(name, text[key.end() :]):
             return FACT, name, word
-    shown = read_inline(text).text
-    return (LINE, text.strip(), word) if (word := prose_word(shown)) else None
+    return (LINE, text.strip(), word) if (word := prose_word(text, is_recap=is_recap)) else None

@@ -53,11 +53,13 @@ class Rules:
         found: the entries, in the order of the sheet.
         missing: names without an entry.
         growing: what the tables of its classes say for its levels, by column, as "3d6" for Sneak Attack.
+        linked: whether each name is to be a link, for people; else addresses are written, as short as they can be.
     """
 
     found: Sequence[Reference] = ()
     missing: Sequence[str] = ()
     growing: Mapping[str, str] = field(default_factory=dict)
+    linked: bool = False
 
 
 UNKNOWN = Rules()
@@ -65,7 +67,8 @@ UNKNOWN = Rules()
 
 SAID_ELSEWHERE = (
     "classes subclasses known prepared items attuned skills expertise trained_saves trained_in_none proficiency_bonus "
-    "hit_points_now note note_name note_mark note_audience note_opened_by note_section mark audience opened opened_by"
+    "hit_points_now hit_points_lost note note_name note_mark note_audience note_opened_by note_section mark audience opened "
+    "opened_by"
 ).split()
 """Keys that say what others do, or who may see the character."""
 
@@ -79,16 +82,27 @@ def character(source: Source, rules: Rules = UNKNOWN) -> Iterator[str]:
         f"played by {player}" if player else "", f"rules of {source.words('rules')}" if source.value("rules") else "",
         separator=" · ",
     )  # fmt: skip
-    derived = [title(words(name)).replace("Dc", "DC") for name in source.items("derived")]
+    derived = [DERIVED.get(words(name)) or title(words(name)) for name in source.items("derived")]
     yield labelled(source, LINES)
     yield f"*Not stated, but worked out by the rules: {', '.join(derived)}.*" if derived else ""
-    growing = {**rules.growing, **{name: words(value) for name, value in source.mapping("scales").items()}}
+    growing = _growing(source, rules)
     yield labelled(source, [("At These Levels", lambda _: ", ".join(f"{k} {v}" for k, v in growing.items()))])
     yield section("Spells", *_spells(source, rules))
     yield section("Features", ", ".join(map(inline, map(words, source.items("features")))))
     yield section("Entries of the Rules", *_references(rules))
     yield section("Items", _items(source))
     yield section("Description", source.prose("desc"))
+
+
+DERIVED = {"spell_dc": "Spell DC", "scales": "what grows with levels"}
+"""What derived values are called, where that is not their name."""
+
+
+def _growing(source: Source, rules: Rules) -> dict[str, str]:
+    """What grows with its levels: as its source says, as the classes of the library do, or as those of the SRD."""
+    scales = {name: words(value) for name, value in source.mapping("scales").items()}
+    is_derived = "scales" in map(words, source.items("derived"))
+    return {**scales, **rules.growing} if is_derived else {**rules.growing, **scales}
 
 
 def _levels(source: Source) -> str:
@@ -143,7 +157,7 @@ def _skills(source: Source) -> str:
     bonuses = {fold(name): number(value) for name, value in source.mapping("skill_bonuses").items()}
     expert = {fold(words(name)) for name in source.items("expertise")}
     found = []
-    for name in map(words, source.items("skills")):
+    for name in dict.fromkeys(map(words, [*source.items("skills"), *source.items("expertise")])):
         bonus = bonuses.get(fold(name))
         told = capital(inline(name)) if bonus is None else f"{capital(inline(name))} {_signed(bonus)}"
         found.append(f"{told} (expertise)" if fold(name) in expert else told)
@@ -217,10 +231,23 @@ def _items(source: Source) -> str:
 
 def _references(rules: Rules) -> Iterator[str]:
     """The addresses: what a document has under the usual key of a name, together; others one by one."""
-    rows = list(_addresses(rules.found))
+    rows = list(_links(rules.found) if rules.linked else _addresses(rules.found))
     if rules.missing:
         rows.append(f"- Not in the library: {', '.join(map(inline, rules.missing))}")
     yield "\n".join(rows)
+
+
+def _links(found: Iterable[Reference]) -> Iterator[str]:
+    """The names as links, a row for each type."""
+    rows: dict[str, list[str]] = {}
+    for each in found:
+        rows.setdefault(each.entity_type, []).append(f"[{inline(each.name)}]({each.uri}){_other(each)}")
+    for entity_type, links in rows.items():
+        yield f"- {TYPES.get(entity_type, title(entity_type))}: {', '.join(links)}"
+
+
+TYPES = {"character_options": "Classes, species and background", "equipment": "Items", "rules": "Features"}
+"""What rows of links are called, where that is not their type."""
 
 
 def _addresses(found: Iterable[Reference]) -> Iterator[str]:

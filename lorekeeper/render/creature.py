@@ -11,6 +11,8 @@ from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.prose import table
 from lorekeeper.render.source import (
+    OF_2014,
+    OF_2024,
     Object,
     Source,
     amount,
@@ -18,8 +20,11 @@ from lorekeeper.render.source import (
     feature_text,
     is_empty,
     is_true,
+    listed,
     mapping,
     number,
+    style_of,
+    system_of,
     title,
     words,
 )
@@ -139,23 +144,17 @@ def _kind(source: Source) -> str:
 
 def _armor_class(source: Source) -> str:
     value, detail = source.words("armor_class", "ac"), source.words("armor_detail", "armor_desc")
-    if detail == "natural armor" and _is_2024(source):
-        detail = ""
+    if detail == "natural armor" and system_of(source) == OF_2024:
+        detail = ""  # stat blocks of 2024 do not say it, and Open5e says it of all of them, mages included
     return f"{value} ({detail})" if value and detail else value
 
 
-def _is_2024(source: Source) -> bool:
-    """Whether it is of the rules of 2024, whose stat blocks do not say where an armor class is from: Open5e says natural
-    armor for all of them, mages included."""
-    system = mapping(mapping(source.value("document")).get("gamesystem"))
-    return system.get("key") == "5e-2024"
-
-
 def _initiative(source: Source) -> str:
+    """The bonus, in books that print it: those of 2014 do not."""
     bonus = source.number("initiative_bonus", "initiative")
-    if bonus is None:
+    if bonus is None or system_of(source) == OF_2014:
         return ""
-    return f"{signed(bonus)} ({amount(10 + bonus)})" if _is_2024(source) else signed(bonus)
+    return f"{signed(bonus)} ({amount(10 + bonus)})" if system_of(source) == OF_2024 else signed(bonus)
 
 
 def _hit_points(source: Source) -> str:
@@ -357,7 +356,36 @@ def _sections(source: Source) -> Iterator[str]:
     headings = {kind: heading for kind, heading, _ in SECTIONS}
     for kind, items in by_type.items():
         before = source.prose(*INTRODUCTIONS.get(kind, ()))
-        yield section(headings.get(kind, f"{title(kind)}s"), before, *map(told, sorted(items, key=_place)))
+        if kind == LEGENDARY and items and not before:
+            before = _legendary(source)
+        blocks = before, *map(told, sorted(items, key=_place))
+        if kind == "trait" and style_of(source) == OF_2014:
+            yield "\n\n".join(filter(None, blocks))  # these books have no heading there
+        else:
+            yield section(headings.get(kind, f"{title(kind)}s"), *blocks)
+
+
+LEGENDARY = "legendary action"
+
+PRINTED_WITH_USES = frozenset({"srd-2014", "srd-2024"})
+"""Documents whose creatures all have three legendary actions, which Open5e leaves out."""
+
+
+def _legendary(source: Source) -> str:
+    """How legendary actions are used, as the edition has it."""
+    if not source.in_style or mapping(source.value("document")).get("key") not in PRINTED_WITH_USES:
+        return ""
+    if system_of(source) == OF_2024:
+        lair = any("in Lair)" in words(mapping(trait).get("name")) for trait in listed(source.raw("traits")))
+        uses = "3 (4 in Lair)" if lair else "3"
+        return (
+            f"*Legendary Action Uses: {uses}. Right after another creature's turn, it can expend a use for one of these. "
+            "It regains all uses at the start of each of its turns.*"
+        )
+    return (
+        "It can take 3 legendary actions, one at a time and only at the end of another creature's turn. It regains those spent at "
+        "the start of its turn."
+    )
 
 
 def _type(item: object) -> str:

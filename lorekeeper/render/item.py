@@ -87,9 +87,8 @@ def _attunement(source: Source) -> str:
 
 
 def _damage(source: Source) -> str:
-    return " ".join(
-        part for part in (source.words("damage_dice", "damage"), source.words("damage_type").lower()) if part
-    )
+    dice, kind = source.words("damage_dice", "damage"), source.words("damage_type").lower()
+    return f"{dice} {kind}".strip() if dice not in ("", "0") else ""
 
 
 def _range(source: Source) -> str:

@@ -57,7 +57,7 @@ UNRELATED = Related({})
 
 def note(entity: Entity, source: Source, related: Related = UNRELATED, *, whole: bool = False) -> Iterator[str]:
     """The blocks of a note; `whole` is for what reads a long one part by part."""
-    source.skip("path", "heading", "title_from", "aliases", "facts", "facts_in_text", "sections", "links")
+    source.skip("path", "heading", "title_from", "aliases", "facts", "facts_in_text", "keys", "sections", "links")
     source.skip("tags", "folder", "session", "modified")
     source.skip("session_date", "mark", "audience", "opened_by", "open_tags")
     yield _line(entity)

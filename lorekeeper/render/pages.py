@@ -66,6 +66,7 @@ def markdown(
     related: Related = UNRELATED,
     rules: Rules = UNKNOWN,
     whole: bool = False,
+    in_style: bool = True,
 ) -> str:
     """An entry as Markdown, as its book would print it.
 
@@ -75,11 +76,12 @@ def markdown(
         related: what a note is linked with.
         rules: what the library has of the names on the sheet of a character.
         whole: all of a long note, of which a page has the beginning.
+        in_style: headings and levels in the words of the entry's edition; otherwise in those that all entries share.
 
     Headings of level 1 to 3 and the labels in bold at the beginning of a line are ours; headings within the entry's own
     text have level 4 or more; those of a note are its own. There are no control characters, and no links but to other notes.
     """
-    source = Source(repaired(entity))
+    source = Source(repaired(entity), in_style=in_style)
     own = BY_KIND if entity.type == "character_options" else {}
     renderer = own.get(entity.kind) or BY_TYPE.get(entity.type, rule)
     if entity.type == "notes":

@@ -21,9 +21,13 @@ class Source:
     """The object of an entry. It remembers which keys were read, so that what is left can be shown as well.
 
     Keys are compared with ``_`` for ``-``: OrcBrew's ``hit-points`` are ``hit_points``.
+
+    Attributes:
+        in_style: whether headings and levels are printed as the edition has them; otherwise all are printed alike.
     """
 
-    def __init__(self, data: Object) -> None:
+    def __init__(self, data: Object, *, in_style: bool = True) -> None:
+        self.in_style = in_style
         self._data = {_key(key): value for key, value in data.items()}
         self._read: set[str] = set()
 
@@ -233,3 +237,18 @@ def title(key: str) -> str:
 
 def _key(key: object) -> str:
     return str(key).replace("-", "_").rstrip("?")
+
+
+def system_of(source: Source) -> str:
+    """The key of the rules that an entry is for, such as "5e-2024"; "" if its source does not say it."""
+    system = mapping(mapping(source.value("document")).get("gamesystem")).get("key")
+    return system if isinstance(system, str) else ""
+
+
+def style_of(source: Source) -> str:
+    """The key of the rules in whose words headings and levels are printed; "" for those of 2014, with all headings."""
+    return system_of(source) if source.in_style else ""
+
+
+OF_2014, OF_2024 = "5e-2014", "5e-2024"
+"""Keys of rules whose books print some lines in another way."""

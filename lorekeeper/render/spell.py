@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold_time
 from lorekeeper.render.page import Line, capital, italic, labelled, line
-from lorekeeper.render.source import Source, amount, is_true, listed, mapping, number, title, words
+from lorekeeper.render.source import OF_2024, Source, amount, is_true, listed, mapping, number, style_of, title, words
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -32,17 +32,26 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
     yield source.prose("desc", "description")
     yield f"**In figures.** {figures}" if figures else ""
     higher = source.prose("higher_level", "higher_levels")
-    yield f"**At Higher Levels.** {higher}" if higher else ""
+    yield f"**{_higher_label(source)}.** {higher}" if higher else ""
+
+
+def _higher_label(source: Source) -> str:
+    """What the edition calls the paragraph on higher levels."""
+    if style_of(source) != OF_2024:
+        return "At Higher Levels"
+    return "Cantrip Upgrade" if number(source.raw("level")) == 0 else "Using a Higher-Level Spell Slot"
 
 
 def _level(source: Source) -> str:
-    """Level and school: "3rd-level evocation", "Evocation cantrip"."""
+    """Level and school: "3rd-level evocation", "Evocation cantrip"; in 2024 "Level 3 Evocation"."""
     level, school = source.value("level_int", "level"), source.words("school").lower()
     rank = number(level)
     if rank == 0:
         return f"{capital(school)} cantrip".strip()
     if rank is None:
         return f"{words(level)} {school}".strip()
+    if style_of(source) == OF_2024:
+        return f"Level {amount(rank)} {capital(school)}".strip()
     return f"{ordinal(rank)}-level {school}".strip()
 
 
@@ -54,7 +63,8 @@ def ordinal(rank: float) -> str:
 def _casting_time(source: Source) -> str:
     """ "1 action", "1 reaction, which you take when you are hit", "10 minutes"."""
     time = words(fold_time(source.words("casting_time", "cast_time")))
-    time = f"1 {time}" if time and not time[0].isdigit() else time
+    if time and not time[0].isdigit():
+        time = capital(time) if style_of(source) == OF_2024 else f"1 {time}"
     return ", ".join(part for part in (time, source.words("reaction_condition")) if part)
 
 

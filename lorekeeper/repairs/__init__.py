@@ -3,7 +3,8 @@
 Stored entries keep the object that their source wrote; whatever prints or reads one asks here for the repaired object. So a
 new repair needs no download, and no text is embedded again: passages are made of the stored object.
 
-`values` repairs single values of creatures, `texts` the prose of all entries.
+`open5e.toml` is the table of single values of entries, which `entries` applies; `values` has the rules for creatures, `texts`
+those for the prose of all entries. Each has its reason, and `changes` says which apply to an entry.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.repairs.texts import repaired_line, repaired_texts
-from lorekeeper.repairs.values import repaired_values
+from lorekeeper.repairs.entries import repairs_of
+from lorekeeper.repairs.texts import repaired_line, repaired_texts, text_changes
+from lorekeeper.repairs.values import creature_changes, repaired_values
 
-__all__ = ["repaired", "repaired_excerpt", "with_values"]
+__all__ = ["changes", "repaired", "repaired_excerpt", "with_values"]
 
 OPEN5E = "open5e"
 """How `Entity.source_api` begins for objects of Open5e. Other sources are printed as they are."""
@@ -39,6 +41,23 @@ def repaired(entity: Entity) -> Mapping[str, Any]:
     data = repaired_texts(entity.document, with_values(entity))
     changes = _as_read(entity, data)
     return {**data, **changes} if changes else data
+
+
+def changes(entity: Entity) -> dict[str, str]:
+    """What is repaired in an entry: the reason of each repair, and where it is made."""
+    if not entity.source_api.startswith(OPEN5E):
+        return {}
+    data, found = entity.data, {}
+    for repair in repairs_of(data):
+        changed = repair.applied(data)
+        if changed is not data:
+            found[repair.reason] = repair.path
+        data = changed
+    if entity.type == "creatures":
+        found |= {reason: key for reason, key, _ in creature_changes(data)}
+    found |= dict.fromkeys(text_changes(entity.document, with_values(entity)), "text")
+    read = ", ".join(_as_read(entity, data))
+    return found | ({"values that contradict the text": read} if read else {})
 
 
 def _as_read(entity: Entity, data: Mapping[str, Any]) -> dict[str, Any]:

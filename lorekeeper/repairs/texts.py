@@ -7,7 +7,7 @@ as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,16 +115,22 @@ RULES: Sequence[Rule] = (
     Rule("a lost dash between numbers", None, ("\ufffd",), _replacing(r"(?<=\d)\ufffd(?=\d)", "–")),
     Rule('a lost blank after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
     Rule(
-        "a blank after the hyphen of a measure",
+        "a blank beside the hyphen of a measure",
         None,
-        ("- ",),
-        _replacing(r"\b(\d{1,3}(?:st|nd|rd|th)?)- (foot|level|gp|radius)\b", r"\1-\2"),
+        ("- ", " -"),
+        _replacing(r"\b(\d{1,3}(?:st|nd|rd|th)?)(?:- | -)(foot|level|gp|radius)\b", r"\1-\2"),
     ),
     Rule(
         "a blank after the hyphen of a word",
         frozenset({"srd-2014", "wotc-srd"}),
         ("- ",),
         _replacing(r"\b(two|good|fog|higher|self|foot)- (handed|aligned|shrouded|than|destructive|radius)\b", r"\1-\2"),
+    ),
+    Rule(
+        "several hyphens for one",
+        frozenset({"srd-2014", "wotc-srd"}),
+        ("-", "\xad"),
+        _replacing(r"(?<=\w)-?\xad?[-‐‑]{2,3}(?=\w)", "-"),
     ),
     Rule("two rows of a table in one", None, ("|",), _separated),
     Rule("a table in one line", None, ("--|", "-- |"), _in_lines),
@@ -153,6 +159,13 @@ def repaired_texts(document: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """An object with the texts in it repaired; the same object if no rule has changed any."""
     repaired: Mapping[str, Any] = _repaired(data, _rules(document), "")
     return repaired
+
+
+def text_changes(document: str, data: Mapping[str, Any]) -> Iterator[str]:
+    """The reasons of the rules that change a text of an object."""
+    for rule in _rules(document):
+        if _repaired(data, [rule], "") is not data:
+            yield rule.reason
 
 
 def _repaired(value: Any, rules: Sequence[Rule], key: str) -> Any:

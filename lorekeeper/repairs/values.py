@@ -1,12 +1,13 @@
-"""Values of creatures that Open5e invents, cuts or runs together."""
+"""Values of creatures that Open5e invents, cuts or runs together, and of magic weapons that it takes from their kind."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lorekeeper.terms import SENSES
+from lorekeeper.repairs.entries import repaired_entry
+from lorekeeper.terms import DAMAGE_TYPES, SENSES
 
 Object = Mapping[str, Any]
 
@@ -41,19 +42,50 @@ _LEGENDARY = ("LEGENDARY_ACTION", "MYTHIC_ACTION")
 
 
 def repaired_values(entity_type: str, data: Object) -> Object:
-    """An object with its known faults repaired; what cannot be repaired is None. Other types are returned as they are."""
-    if entity_type != "creatures":
-        return data
-    changes = {
-        **_alignment(data),
-        **_size(data),
-        **_environments(data),
-        **_bonuses(data),
-        **_numbers(data),
-        **_actions(data),
-    }
-    changed = {key: value for key, value in changes.items() if data.get(key) != value}
+    """An object with its known faults repaired: those of the table of entries, then those that a rule finds.
+
+    What cannot be repaired is None.
+    """
+    data = repaired_entry(data)
+    if entity_type == "equipment":
+        return _with_damage(data)
+    changed = {key: value for _, key, value in creature_changes(data)} if entity_type == "creatures" else {}
     return {**data, **changed} if changed else data
+
+
+def creature_changes(data: Object) -> Iterator[tuple[str, str, Any]]:
+    """What the rules change in a creature: the reason, the key, and the value without the fault."""
+    for reason, rule in RULES:
+        for key, value in rule(data).items():
+            if data.get(key) != value:
+                yield reason, key, value
+
+
+_INSTEAD = re.compile(rf"\bdeals (?P<type>{'|'.join(DAMAGE_TYPES)}) damage instead of\b", re.IGNORECASE)
+_SOMETIMES = re.compile(r"\b(?:choose|each time|if|once|until|when|while)\b", re.IGNORECASE)
+
+
+def _with_damage(data: Object) -> Object:
+    """A weapon with the type of damage that its text gives it instead of that of its kind, and one that deals none without any.
+
+    A Sun Blade deals radiant damage; a net has damage dice of "0".
+    """
+    weapon = data.get("weapon")
+    if not isinstance(weapon, Mapping):
+        return data
+    if str(weapon.get("damage_dice")) == "0":
+        return {**data, "weapon": {**weapon, "damage_dice": None, "damage_type": None}}
+    own = _own_damage(data.get("desc"))
+    return {**data, "weapon": {**weapon, "damage_type": {"name": own.capitalize(), "key": own}}} if own else data
+
+
+def _own_damage(text: object) -> str | None:
+    """The type of damage that a text gives a weapon for always; None if it says nothing of that."""
+    if not isinstance(text, str) or "instead of" not in text:
+        return None
+    always = (sentence for sentence in re.split(r"[.\n]", text) if not _SOMETIMES.search(sentence))
+    match = next(filter(None, map(_INSTEAD.search, always)), None)
+    return match["type"].lower() if match else None
 
 
 def _key(reference: object) -> str:
@@ -104,7 +136,7 @@ def _environments(data: Object) -> dict[str, Any]:
 
 
 def _numbers(data: Object) -> dict[str, Any]:
-    """Numbers that no creature has: senses as far as their digits can be read, anything else is left out."""
+    """Numbers that no creature has are left out."""
     changes: dict[str, Any] = {}
     for name in ("armor_class", "hit_points", "passive_perception"):
         if _above(data.get(name), LARGEST[name]):
@@ -112,7 +144,7 @@ def _numbers(data: Object) -> dict[str, Any]:
     speeds = data.get("speed")
     if isinstance(speeds, Mapping) and any(_above(value, LARGEST["speed"]) for value in speeds.values()):
         changes["speed"] = {mode: value for mode, value in speeds.items() if not _above(value, LARGEST["speed"])}
-    return {**changes, **_senses(data)}
+    return changes
 
 
 def _above(value: object, most: int) -> bool:
@@ -192,3 +224,15 @@ def _told(action: object) -> tuple[str, str] | None:
         return None
     name = _DICE_AFTER_COST.sub("", str(action.get("name") or "").strip())
     return name.casefold(), " ".join(action["desc"].split()).casefold()
+
+
+RULES: Sequence[tuple[str, Callable[[Object], dict[str, Any]]]] = (
+    ("an alignment that is invented, or the rest of a type line", _alignment),
+    ('"Medium or Small" cut to "Small"', _size),
+    ("all environments, where none is known", _environments),
+    ("saving throws or skills listed as 0", _bonuses),
+    ("a number that no creature has", _numbers),
+    ("senses whose numbers are run together", _senses),
+    ("legendary actions listed among the actions too", _actions),
+)
+"""What is wrong, and the values of a creature without it."""

@@ -37,6 +37,8 @@ _ASKING = re.compile(
     "|".join(rf"{_OPENING}{_QUALITIES}(?P<{name}>{nouns}){_WENT_ON}" for name, nouns in NOUNS.items()), re.IGNORECASE
 )
 
+_DEFINITION = re.compile(r"\s*what(?:['’]?s| is| are)\s+(?:an?\s+|the\s+)?[\w'’-]+\s*[?.!]*\s*", re.IGNORECASE)
+
 MAX_CHARS = 300
 """Longest wording that is looked at, in characters: one that is longer tells a story."""
 
@@ -70,5 +72,12 @@ def asked_type(types: Sequence[str], wordings: Sequence[str]) -> AskedType | Non
 
 
 def _named(wording: str) -> str | None:
-    match = _ASKING.match(wording.strip()) if len(wording) <= MAX_CHARS else None
+    if len(wording) > MAX_CHARS or is_definition(wording):
+        return None
+    match = _ASKING.match(wording.strip())
     return match.lastgroup if match else None
+
+
+def is_definition(text: str) -> bool:
+    """Whether a question asks what a word means, as "what is a cantrip?" does, and not for entries that are called so."""
+    return _DEFINITION.fullmatch(text) is not None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from string import ascii_lowercase
 
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
@@ -60,6 +61,9 @@ SLANG = frozenset(
 _DEFINED = re.compile(r"\s*(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s", re.IGNORECASE)
 """How a query begins that asks what something is."""
 
+SEARCHED = frozenset(name for name, collection in COLLECTIONS.items() if collection.tool)
+"""All types that can be searched."""
+
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be off-topic because its words do not occur."""
 
@@ -105,12 +109,26 @@ async def unknown_words(cache: SearchCache, types: Sequence[str], text: str, ret
         unknown = [word for word in unknown if word not in SLANG and known.isdisjoint(_forms(word))][:MAX_UNKNOWN]
         unknown = [word for word in unknown if not await _is_compound(cache, types, word)]
         if unknown:
-            return f"No entry has the word {' or '.join(repr(one_line(word, MAX_SHOWN)) for word in unknown)}."
+            return f"{no_entry(types)} has the word {' or '.join(repr(one_line(word, MAX_SHOWN)) for word in unknown)}."
     apart = _DEFINED.match(text) and 1 < len(words) <= MAX_UNKNOWN and not unknown
     if apart:  # the query may have further words, which are too short to be missed
         ranked = await all_of(cache.rank_keyword(each, " ".join(words), 1) for each in types)
         apart = not any(first.complete for hits in ranked for first in hits)
-    return f"No entry has {_listed(words)} together; these are the nearest in meaning." if apart else None
+    return f"{no_entry(types)} has {_listed(words)} together; these are the nearest in meaning." if apart else None
+
+
+def nothing(types: Sequence[str], documents: Sequence[str] | None) -> str:
+    """The subject of a sentence that denies what was searched: "Nothing in the library", or less if less was searched."""
+    if documents is not None or 1 < len(types) < len(SEARCHED):
+        return "Nothing that was searched"
+    return no_entry(types) if len(types) == 1 else "Nothing in the library"
+
+
+def no_entry(types: Sequence[str]) -> str:
+    """The same of entries of some types, whatever their documents: "No entry", "No spell"."""
+    if len(types) == 1:
+        return f"No {COLLECTIONS[types[0]].label}"
+    return "No entry" if len(types) >= len(SEARCHED) else "No entry that was searched"
 
 
 def _forms(word: str) -> set[str]:

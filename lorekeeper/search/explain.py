@@ -9,7 +9,7 @@ from typing import Any
 
 from lorekeeper import dates
 from lorekeeper.cache.protocol import SearchCache, ValueCounts
-from lorekeeper.entities import COLLECTIONS, NAME, Collection, Field, FieldType
+from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.absent import CLOSED, closed_name, is_closed
@@ -20,6 +20,7 @@ from lorekeeper.search.fusion import Retriever, weights_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
+from lorekeeper.search.shelves import NOTES
 from lorekeeper.search.values import ValueRegistry, nearest
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.where import parse_where
@@ -32,6 +33,9 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "equipment": frozenset({"category", "cost"}),
 }
 """Fields that every entry of a type has by nature: without a value nobody has said it. A spell may well have no damage."""
+
+LINKS = "links"
+"""The field of a note with what it links to."""
 
 MANY_LEFT_OUT = 0.1
 """Least share of entries without a value at which they are mentioned."""
@@ -117,8 +121,17 @@ class Explainer:
             for condition in part.conditions:
                 if condition.field is not NAME and not condition.negate:
                     known = await self._values.known(entity_type, condition.field.name)
-                    sentences.append(_impossible(COLLECTIONS[entity_type], condition, known, part.text))
+                    sentence = _impossible(COLLECTIONS[entity_type], condition, known, part.text)
+                    sentences.append(sentence and (await self._unlinked(condition) or sentence))
         return [sentence for sentence in sentences if sentence]
+
+    async def _unlinked(self, condition: Condition) -> str | None:
+        """That no note links to notes which there are: their names are not misspelt. None for another condition."""
+        names = [str(value).rpartition("/")[2] for value in condition.values] if condition.field.name == LINKS else []
+        are_there = {WHOLE_NAME.name: names}
+        if not names or not await self._cache.count_entities(NOTES, **are_there):
+            return None
+        return f"No note links to {' or '.join(map(shown, names))}."
 
     async def cannot_exist(self, entity_type: str, filters: Filters) -> bool:
         """Whether a filter asks only for values that neither the rules of the game nor the library have.
@@ -310,7 +323,8 @@ def _beyond(called: str, condition: Condition, wanted: Sequence[float], known: V
     if not beyond.get(condition.op, False):
         return None
     asked, lowest, highest = (_as_read(condition.field, values) for values in (wanted, [low], [high]))
-    return f"{called} is never {_SIGNS.get(condition.op, '')}{asked}: it goes from {lowest} to {highest}."
+    stated = "" if known.known == known.total else " where it is stated"
+    return f"{called} is never {_SIGNS.get(condition.op, '')}{asked}{stated}: it goes from {lowest} to {highest}."
 
 
 def _as_read(field: Field, numbers: Sequence[float]) -> str:

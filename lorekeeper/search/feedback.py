@@ -53,7 +53,7 @@ async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequ
     further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}
     raised = found.with_further({key: score for key, score in further.items() if score})
     whole = frozenset(key for key, share in named.items() if share == WHOLE)
-    return replace(raised, named=whole) if whole else raised
+    return replace(raised, named=raised.named | whole) if whole else raised
 
 
 async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.search.asked_type import asked_type
+from lorekeeper.search.asked_type import asked_type, is_definition
 
 DAMAGE = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
 
@@ -72,6 +72,16 @@ MAX_CHARS = 600
 _OF_CREATURES = re.compile(rf"\b(?:encounters?|monsters?|creatures?|{CR} \d+)\b", re.IGNORECASE)
 
 
+_NEGATION = re.compile(
+    r"(?:\b(?:no|not|non|cannot|never|without|lack(?:s|ing)?|neither|nor|except|other than|rather than|instead of)|n't)[ -]"
+    r"(?:(?:an?|any|the|be|being|cast|have|having|has|need|use) )*$"
+)
+_OR_BEFORE = re.compile(r"\bor $")
+_OR_AFTER = re.compile(
+    r",? or (?!better|more|less|higher|lower|greater|longer|farther|further|above|below|over|under|so\b)"
+)
+
+
 @dataclass(frozen=True)
 class Pattern:
     """One way of stating a condition.
@@ -92,16 +102,23 @@ def stated_conditions(entity_type: str, text: str) -> str:
         entity_type: the type that is searched.
         text: the question.
     """
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_CHARS or is_definition(text):
         return ""
     question = " ".join(text.lower().replace("’", "'").split())
     tests = [
         test
         for pattern in PATTERNS.get(entity_type, ())
         for match in pattern.regex.finditer(question)
+        if _is_required(question, match)
         for test in pattern.tests(match)
     ]
     return " ".join(dict.fromkeys(tests))
+
+
+def _is_required(question: str, match: re.Match[str]) -> bool:
+    """Whether the question says it of all that it asks for: neither with a negation nor as one of several choices."""
+    before, after = question[: match.start()], question[match.end() :]
+    return not (_NEGATION.search(before) or _OR_BEFORE.search(before) or _OR_AFTER.match(after))
 
 
 def type_asked_for(types: Sequence[str], text: str) -> str | None:
@@ -123,12 +140,14 @@ def _says(regex: str, *tests: str) -> Pattern:
 
 
 def _lists(regex: str, field: str, words: str) -> Pattern:
-    """``LIST`` in the regex stands for a list of words, each of which the field has to contain."""
+    """``LIST`` in the regex stands for a list of words, each of which the field has to contain, or one of them if it says "or"."""
     listed = rf"(?P<list>(?:{words})(?:(?:,? (?:and|or) |, )(?:{words}))*)"
-    return Pattern(
-        _whole_words(regex.replace("LIST", listed)),
-        lambda match: [f"{field}:{_quoted(word)}" for word in re.findall(rf"\b(?:{words})\b", match["list"])],
-    )
+
+    def tests(match: re.Match[str]) -> list[str]:
+        named = [_quoted(word) for word in re.findall(rf"\b(?:{words})\b", match["list"])]
+        return [f"{field}:{','.join(named)}"] if " or " in match["list"] else [f"{field}:{word}" for word in named]
+
+    return Pattern(_whole_words(regex.replace("LIST", listed)), tests)
 
 
 def _compares(regex: str, field: str) -> Iterator[Pattern]:
@@ -232,7 +251,22 @@ _QUALIFIED = (
 )
 """What else may be said of spells before the word, and one word more, as in "cleric healing spells"."""
 
+_ALONE = r"(?<!and )(?<!, )(?<!/)"
+"""Before a value of which an entry has one only, or is asked for by one: "1st and 2nd level spells" are not all of the 2nd."""
+
+_LEVEL = r"(?:the )?(?:level (?P<n>[1-9])|(?P<m>[1-9])(?:st|nd|rd|th)[- ]level)"
+
 _CAST = r"(?:cantrip|spell)s?(?! (?:slots?|attacks?|lists?|points?|books?|saves?|scrolls?|components?))"
+
+
+def _levels() -> Iterator[Pattern]:
+    """Levels of spells up to one, or from one on."""
+    for sign, words in SIGNS.items():
+        yield _says(rf"spells? (?:of )?(?:{words}) {_LEVEL}", f"level{sign}{{n}}{{m}}")
+    for sign, words in {"<=": "less|lower|below|under", ">=": "more|higher|above|over"}.items():
+        yield _says(rf"spells? of {_LEVEL} (?:or|and) (?:{words})", f"level{sign}{{n}}{{m}}")
+        yield _says(rf"{_LEVEL} (?:or|and) (?:{words}) {_QUALIFIED}spells?", f"level{sign}{{n}}{{m}}")
+
 
 SPELLS = (
     _says(r"(?:no|without|lacks?)(?: an?| any)? (?P<part>verbal|somatic|material) components?", "-components:{part}"),
@@ -244,10 +278,11 @@ SPELLS = (
     _says(rf"(?P<save>{ABILITY}) (?:save|saves|saving throw|saving throws)", "saves:{save}"),
     _says(r"as a ritual|ritual spells?", "ritual"),
     _says(r"cantrips?", "level:0"),
-    _says(rf"(?:(?P<n>[1-9])(?:st|nd|rd|th)[- ]level|level (?P<m>[1-9])) {_QUALIFIED}spells?", "level:{n}{m}"),
-    _says(r"spells? of (?:level (?P<n>[1-9])|(?:the )?(?P<m>[1-9])(?:st|nd|rd|th) level)", "level:{n}{m}"),
-    _says(rf"(?P<school>{SCHOOL}) {_QUALIFIED}{_CAST}", "school:{school}"),
-    _says(rf"(?P<class>{CLASS})(?:'?s)? {_QUALIFIED}{_CAST}", "classes:{class}"),
+    _says(rf"{_ALONE}{_LEVEL} {_QUALIFIED}spells?", "level:{n}{m}"),
+    _says(rf"spells? of {_LEVEL}(?! (?:or|and) )", "level:{n}{m}"),
+    *_levels(),
+    _says(rf"{_ALONE}(?P<school>{SCHOOL}) {_QUALIFIED}{_CAST}", "school:{school}"),
+    _says(rf"{_ALONE}(?P<class>{CLASS})(?:'?s)? {_QUALIFIED}{_CAST}", "classes:{class}"),
     _says(rf"(?:cantrip|spell)s? (?:for|of) (?:an? |my |our |the )?(?P<class>{CLASS})s?", "classes:{class}"),
     _says(rf"(?:that|which) (?:an? |my |our |the )?(?P<class>{CLASS})s? (?:can|could) cast", "classes:{class}"),
     _says(rf"(?P<time>bonus action|reaction) {_QUALIFIED}{_CAST}", "casting_time:{time}"),
@@ -262,8 +297,30 @@ EQUIPMENT = (
     _says(r"\+(?P<n>[1-3]) (?:weapon|armou?r|shield|sword|bow|dagger|axe)s?", "bonus:{n}"),
 )
 
+_QUESTS = (
+    "quests?|quest lines?|missions?|plot hooks?|plots?|threads?|jobs?|auftrage?|aufträge?|abenteuer|quêtes?|misiones|missioni|"
+    "missões|opdrachten|zadania"
+)
+_OPEN = (
+    "open|active|ongoing|unresolved|unfinished|pending|offene?n?|aktive?n?|laufende?n?|ouvertes?|en cours|actives?|abiert[ao]s|"
+    "activ[ao]s|pendientes|apert[eio]|attiv[eio]|in corso|abertas?|ativas?|em andamento|actieve?|lopende?|otwarte|aktywne"
+)
+_DONE = (
+    "done|finished|completed?|resolved|closed|erledigte?n?|abgeschlossene?n?|terminées?|finies?|completadas?|terminadas?|"
+    "concluse|finite|completate|concluídas?|afgeronde?|voltooide?|zakończone|ukończone"
+)
+_BETWEEN = (
+    r"(?: (?:are|is|have|has|do|we|still|yet|currently|sind|noch|gerade|bereits|schon|sont|est|encore|están|siguen|aún|todavía|"
+    r"sono|ancora|estão|ainda|zijn|nog|są|jeszcze|the|party|left|been))*"
+)
+
+NOTES = tuple(
+    _says(rf"(?:{state}) (?:{_QUESTS})|(?:{_QUESTS}){_BETWEEN} (?:{state})", "kind:quest", f"state:{test}")
+    for state, test in ((_OPEN, "open"), (_DONE, "done"))
+)
+
 ASKED = frozenset({"creatures", "spells"})
 """The types that a noun is enough to ask for: what people say about "weapons" and "items" does not say of which kind."""
 
-PATTERNS = {"creatures": CREATURES, "spells": SPELLS, "equipment": EQUIPMENT}
+PATTERNS = {"creatures": CREATURES, "spells": SPELLS, "equipment": EQUIPMENT, "notes": NOTES}
 """The patterns of each entity type."""

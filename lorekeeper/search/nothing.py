@@ -19,6 +19,9 @@ BRING_CHARACTERS = (
     "'lorekeeper import FILE' adds those of Foundry VTT or D&D Beyond; a note with 'kind: pc' and a class is one too"
 )
 
+NONE_AT_ALL = "The library has no "
+"""How a note begins that denies all entries of a type: it is not known while notes are still being read."""
+
 BRINGS = {NOTES: BRING_NOTES, "characters": BRING_CHARACTERS}
 """What brings entries of the types that no book has."""
 
@@ -45,7 +48,7 @@ async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPag
     if query.documents and await documents.count(await documents.scopes(query.types, None)):
         keys = _listed([repr(one_line(key, MAX_SHOWN)) for key in query.documents])
         return f"The library has {labels}, but not in {keys}; list_documents counts what each document has."
-    return f"The library has no {labels} to search: {what_brings(query.types)}."
+    return f"{NONE_AT_ALL}{labels} to search: {what_brings(query.types)}."
 
 
 def what_brings(types: Sequence[str]) -> str:

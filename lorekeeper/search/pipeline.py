@@ -22,7 +22,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.absent import NEAREST, Absent, absent
 from lorekeeper.search.asked_type import asked_type
-from lorekeeper.search.coverage import occurring, topic_of, unknown_words
+from lorekeeper.search.coverage import nothing, occurring, topic_of, unknown_words
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import editions_first, with_editions
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
@@ -37,6 +37,7 @@ from lorekeeper.search.languages import foreign_note, in_language, language_of
 from lorekeeper.search.mentioned import with_named
 from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
+from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, asked_of, may_ask
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
@@ -62,9 +63,9 @@ The head is always the same, so that pages join without overlap or gap."""
 
 STATED = "Read from the query: where='{}'. Say it in other words to search by meaning alone."
 
-HARDLY_CLOSE = "Nothing in the library is close for sure; these are the nearest."
+HARDLY_CLOSE = "{} is close for sure; these are the nearest."
 
-NOTHING_CLOSE = "Nothing in the library is close to this query. Rephrase it, or give the name of the entry."
+NOTHING_CLOSE = "{} is close to this query. Rephrase it, or give the name of the entry."
 
 CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
 
@@ -91,6 +92,7 @@ class Search:
         missing: what is named that the library does not have.
         topic: whether the text is about the library at all; None if that was not tested.
         language: the language of the text, None for English.
+        party: what it asks of the players' characters; None for nothing.
         hits: the ranking, best first.
         page: the page, as soon as there is one.
         read: what was read from the text, for a note that stays whatever is found.
@@ -110,6 +112,7 @@ class Search:
     missing: Absent | None = None
     topic: Topic | None = None
     language: str | None = None
+    party: Party | None = None
     hits: list[FusedHit[Key]] = field(default_factory=list)
     page: ResultPage | None = None
     read: list[str] = field(default_factory=list)
@@ -140,14 +143,18 @@ class Search:
         Evidence is of phrases, which notes lack: a note that leads is not doubted for it.
         """
         topic = self.topic
-        if topic is None or not topic.doubtful:
+        if topic is None or not topic.doubtful or self.party:
             return False
         return topic.off or not self.hits or self.hits[0].key[0] != NOTES
 
     @property
     def is_off_topic(self) -> bool:
         """Whether the library has nothing close to the text, so that the page is empty."""
-        return self.topic is not None and (self.topic.empty or (self.topic.off and self.language is not None))
+        return (
+            self.topic is not None
+            and not self.party
+            and (self.topic.empty or (self.topic.off and self.language is not None))
+        )
 
     def note(self, *notes: str | None) -> None:
         """Add notes for the reader."""
@@ -182,10 +189,12 @@ class Searcher:
             self._retrieve,
             self._raise,
             self._compare_phrases,
+            self._ask_characters,
             self._cover,
             self._fuse,
             self._keep_relevant,
             self._order,
+            self._put_characters_first,
             self._show,
             self._say_editions,
             self._say_filters,
@@ -392,6 +401,22 @@ class Searcher:
         search.found = await search.found.compared(self._cache, search.texts)
         return f"{quantity(len(search.found.phrases), 'entry')} with phrases" if search.found.phrases else None
 
+    async def _ask_characters(self, search: Search) -> str | None:
+        """What the text asks of the players' characters, as their sheets answer it."""
+        query, text = search.query, search.text
+        if query.mode != "auto" or query.phrases or query.unfinished or search.like or query.order or query.filters:
+            return None
+        scope = {name: found for name, found in search.scopes.items() if name == CHARACTERS}
+        if not scope or not 0 < await self.documents.count(scope) <= MAX_CHARACTERS:
+            return None
+        if not may_ask(query.types, text, await self._cache.names(CHARACTERS)):
+            return None
+        search.party = asked_of(await self._cache.get_entities(CHARACTERS, scope[CHARACTERS]), text, query.types)
+        if not search.party:
+            return None
+        search.note(search.party.note)
+        return search.party.asks or "a character by name"
+
     async def _cover(self, search: Search) -> str | None:
         """Whether the library can answer at all: what is named, the topic, the language."""
         query, found = search.query, search.found
@@ -407,7 +432,8 @@ class Searcher:
             return search.missing.note
         if search.is_off_topic:
             search.page = ResultPage([], 0, "hybrid")
-            search.notes = [NOTHING_CLOSE if search.language is None else foreign_note(query.types)]
+            nowhere = NOTHING_CLOSE.format(nothing(query.types, query.documents))
+            search.notes = [nowhere if search.language is None else foreign_note(query.types)]
             return "nothing is close"
         return search.language and f"the text is in {search.language}"
 
@@ -477,10 +503,29 @@ class Searcher:
             search.hits = await editions_first(self.documents, self._edition(query), search.hits)
         return "the reranker or the edition changed it" if [hit.key for hit in search.hits] != before else None
 
+    async def _put_characters_first(self, search: Search) -> str | None:
+        """The characters that the text asks for before everything else."""
+        if search.page or not search.party:
+            return None
+        keys: list[Key] = [(CHARACTERS, identity) for identity in search.party.found]
+        before = {hit.key: hit for hit in search.hits}
+        best = max((hit.score for hit in search.hits), default=1.0)
+        leading = [before.get(key, FusedHit(key, best, "name"))._replace(score=best, sure=True) for key in keys]
+        others = [hit for hit in search.hits if hit.key not in set(keys)]
+        if search.party.only:
+            others = [hit._replace(sure=False) for hit in others]
+        search.hits = [*leading, *others]
+        return f"{quantity(len(leading), 'character')} first"
+
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
         newest = await self.documents.newest_first() if query.order else []
         return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
+
+    async def _fields(self, query: Query) -> set[str]:
+        """Names of the fields that the filters and the order are about, whose values each result shows."""
+        orders = await self._orders(query) or {}
+        return query.filtered_fields.union(*(order.fields for order in orders.values() if order.field))
 
     def _edition(self, query: Query) -> Sequence[str]:
         """The editions and documents that come first: those of the query, else the library's own, unless it names documents."""
@@ -523,14 +568,16 @@ class Searcher:
             search.note(missing.note, NEAREST if results else None)
         elif shown and search.language is None and not search.like:
             unknown = await unknown_words(self._cache, query.types, search.wordings[0], found) if plain else None
-            search.note(unknown or (HARDLY_CLOSE if search.is_doubtful else None))
+            search.note(
+                unknown or (HARDLY_CLOSE.format(nothing(query.types, query.documents)) if search.is_doubtful else None)
+            )
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
 
     def _is_unsure(self, search: Search) -> bool:
         """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
-        if search.query.mode != "auto" or search.query.order or search.whole:
+        if search.query.mode != "auto" or search.query.order or search.whole or search.party:
             return False
         return sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
 
@@ -539,7 +586,8 @@ class Searcher:
         titles, entities = await self.documents.titles(), await self._entities(hits)
         alike = [FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates if key[0] in GROUPED]
         variants = await self._entities(alike)
-        asked = Asked([] if search.like else search.wordings, search.query.filtered_fields)
+        fields = {*(await self._fields(search.query)), *(search.party.fields if search.party else ())}
+        asked = Asked([] if search.like else search.wordings, fields)
         return [
             ranked_result(
                 entities[hit.key],
@@ -573,7 +621,7 @@ class Searcher:
         total, rows = await self._rows(query, named.lookups, scopes)
         shown, used = places(rows, query.limit)
         titles = await self.documents.titles()
-        asked = Asked(fields=query.filtered_fields)
+        asked = Asked(fields=await self._fields(query))
         match: Retriever | None = "name" if query.filters.get("name") else None
         results = [
             unranked_result(place.entity, titles, match, asked, place.variants, length)

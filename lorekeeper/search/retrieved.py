@@ -48,7 +48,7 @@ class Retrieved:
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
         occurring: the content words of the wordings that an entry of one of the types has.
-        named: the notes whose whole name a wording has.
+        named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
 
     semantic: Ranking = field(default_factory=dict)

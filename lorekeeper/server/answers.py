@@ -35,8 +35,8 @@ from lorekeeper.views.view import View
 
 JsonObject = dict[str, Any]
 
-MAX_FACTS = 90
-"""Longest facts of a concise result, in characters."""
+MAX_FACTS, MAX_FACTS_OF_CHARACTERS = 90, 120
+"""Longest facts of a concise result, in characters; a character's have its player behind all its classes."""
 
 MAX_SECTION = 160
 """Longest heading path of a concise result, in characters; a longer one loses its outer headings."""
@@ -210,7 +210,8 @@ def _content(result: Result) -> JsonObject:
 def _facts(result: Result) -> str:
     """The facts of a result, with those of its variants that differ: what is left out is said with an ellipsis."""
     if not result.others:
-        return _short(one_line(result.facts))
+        longest = MAX_FACTS_OF_CHARACTERS if result.entity.type == "characters" else MAX_FACTS
+        return _short(one_line(result.facts), longest)
     return f"{_short(one_line(result.facts))}; {_short(one_line(result.others))}"
 
 
@@ -243,8 +244,8 @@ def secret_mark(content: JsonObject) -> str:
     return " | secret" if "secret" in content else ""
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= MAX_FACTS else line[: MAX_FACTS - 1].rstrip(" ,·") + "…"
+def _short(line: str, longest: int = MAX_FACTS) -> str:
+    return line if len(line) <= longest else line[: longest - 1].rstrip(" ,·") + "…"
 
 
 def _quoted(text: str) -> str:

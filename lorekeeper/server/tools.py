@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
-from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, Collection, FieldType, parse_uri
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, PROPERTIES, Collection, FieldType, parse_uri
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -28,6 +28,7 @@ from lorekeeper.server.tool import Tool as Tool
 from lorekeeper.server.tool import ToolError as ToolError
 from lorekeeper.server.topics import topic_answer
 from lorekeeper.views.view import View
+from lorekeeper.where import parse_where
 
 MAX_EDITION = 2000
 """Longest list of editions and document keys, in characters."""
@@ -108,6 +109,7 @@ def _one(description: str) -> Parameter:
 
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
+    fields = ["any key" if name == PROPERTIES else name for name in fields]
     further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
@@ -190,10 +192,12 @@ def _lookup(name: str, collection: Collection) -> Tool:
 
 
 def _sorting(collection: Collection) -> dict[str, Parameter]:
-    """`_asked` for a lookup, with the fields that have no parameter of their own."""
-    fields = [field.name for field in collection.fields if not field.tool and field.name != entities.AUDIENCE]
+    """`_asked` for a lookup, with the fields that neither a parameter nor the example names."""
+    example = WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y")
+    named = {test.field for test in parse_where(example)} | {entities.AUDIENCE}
+    fields = [field.name for field in collection.fields if not field.tool and field.name not in named]
     orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
-    return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"), fields)
+    return _asked(orders, example, fields)
 
 
 def _filters(collection: Collection) -> dict[str, _Filter]:
@@ -276,11 +280,12 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     entities = await view.entities_at(entity_type, document, slug)
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
+        lacking = await view.unread_note(entity_type, document)
         near = await _called_like(view, entity_type, slug)
         meant = f"did you mean {' or '.join(near)}? Else " if near else ""
         raise ToolError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; {meant}take uris from search results, or look it up by "
-            f"name with {tool}"
+            f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
     answer = await entity_answer(
         view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True

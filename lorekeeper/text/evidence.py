@@ -14,6 +14,7 @@ from typing import NamedTuple
 from lorekeeper.entities import Entity, Value
 from lorekeeper.folding import fold
 from lorekeeper.repairs import repaired_excerpt
+from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
@@ -86,6 +87,12 @@ FIELDS: dict[str, tuple[str, str, str]] = {
     "components": ("component components verbal somatic material silenced", "Components", ""),
     "material_cost": ("costly worth price cost costs pay diamond diamonds", "Material", "gp"),
     "armor_class": ("ac armor", "AC", ""),
+    "gold": ("gold money coins rich", "Gold", "gp"),
+    "speed_walk": ("walk walks walking slowest fastest", "Walk", "ft"),
+    "hit_points_lost": ("hurt wounded injured", "Hit points lost", ""),
+    "spell_dc": ("dc", "Spell save DC", ""),
+    **{f"save_{name}": (name, f"{name.capitalize()} save", "") for name in ABILITIES},
+    **{f"passive_{name}": ("passive", f"Passive {name.capitalize()}", "") for name in PASSIVES},
     "charges": ("charge charges", "Charges", ""),
 }
 """For a field: the words of a query that ask for it, its label, and its unit."""
@@ -101,6 +108,9 @@ _COUNTING = re.compile(
 )
 _FIGURE = re.compile(r"\d|\b(?:half|twice|double)\b", re.IGNORECASE)
 _LEVEL = re.compile(r"\blevel (\d{1,2})\b|\b(\d{1,2})(?:st|nd|rd|th)[- ]level\b", re.IGNORECASE)
+
+OF_CHARACTERS = {"conditions": "Conditions"}
+"""What fields are called otherwise for characters, who have what other entries inflict."""
 
 _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 
@@ -243,11 +253,13 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
     parts = []
     for name in FIELDS if wanted else ():
         value = entity.fields.get(name)
-        if not value or name not in wanted:
+        if name not in wanted or value is None or (not value and not name.startswith("save_")):
             continue
         _, label, unit = FIELDS[name]
+        label = OF_CHARACTERS.get(name, label) if entity.type == "characters" else label
         text = range_of(entity) if name == "range" else _value(value, unit)
-        if text not in facts(entity):
+        is_bare = isinstance(value, int) and not unit
+        if (f"{label} {text}" if is_bare else text).casefold() not in facts(entity).casefold():
             parts.append(f"{label}: {text}.".replace("..", "."))
     return " ".join(parts)
 

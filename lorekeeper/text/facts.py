@@ -154,10 +154,7 @@ def _challenge_rating(entity: Entity) -> str:
 
 
 def range_of(entity: Entity) -> str:
-    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles.
-
-    Sources give a number to "sight" too, to sort and filter by.
-    """
+    """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles."""
     text = entity.data.get("range_text")
     said = text.casefold() if isinstance(text, str) and len(text) <= MAX_RANGE else ""
     is_distance = any(char.isdigit() for char in said)
@@ -199,9 +196,80 @@ def _armor_class(entity: Entity) -> str:
 
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
-    weapon = entity.data.get("weapon")
+    weapon = with_values(entity).get("weapon")
     dice = entity.data.get("damage_dice") or (weapon.get("damage_dice") if isinstance(weapon, Mapping) else None)
     return _words(dice, entity.fields.get("damage_type"))
+
+
+def _parts(entity: Entity, *keys: str) -> list[Mapping[str, object]]:
+    """The objects of a list of an entry: its traits, benefits or saving throws."""
+    lists = [entity.data.get(key) for key in keys]
+    return [each for found in lists if isinstance(found, (list, tuple)) for each in found if isinstance(each, Mapping)]
+
+
+def _option(entity: Entity) -> str:
+    """What a feat is, and what it asks for; of others what `lead` says."""
+    kind = entity.data.get("type")
+    if entity.kind != "feat" or not isinstance(kind, str) or kind == UNSORTED:
+        return lead(entity)
+    return f"{kind.lower().removesuffix(' feat')} feat"
+
+
+UNSORTED = "GENERAL"
+"""What Open5e calls feats of books that have one kind of them only."""
+
+
+def _prerequisite(entity: Entity) -> str:
+    text = entity.data.get("prerequisite")
+    if entity.kind != "feat" or not isinstance(text, str):
+        return ""
+    text = re.sub(r"^prerequisites?: *", "", text.strip(" *."), flags=re.IGNORECASE)
+    return f"{text[:1].lower()}{text[1:]}" if text.startswith("Level") else text
+
+
+def _saving_throws(entity: Entity) -> str:
+    names = [str(each.get("name")) for each in _parts(entity, "saving_throws")] if entity.kind == "class" else []
+    return f"saves {', '.join(name.lower() for name in names)}" if names else ""
+
+
+def _species(entity: Entity) -> str:
+    """Size, speed and darkvision of a species, and the names of its other traits."""
+    if entity.kind not in ("race", "subrace"):
+        return ""
+    traits = {str(each.get("name") or ""): str(each.get("desc") or "") for each in _parts(entity, "traits")}
+    size, speed = traits.get("Size", ""), re.search(r"(\d+) (?:feet|foot|ft)", traits.get("Speed", ""))
+    stated = re.search(r"\bsize is (.*)", size, re.IGNORECASE)
+    sizes = re.findall(r"\b(?:tiny|small|medium|large)\b", (stated[1] if stated else size).lower())
+    sight = next((text for name, text in traits.items() if "Darkvision" in name), "")
+    far = re.search(r"(\d+) (?:feet|foot|ft)", sight)
+    others = [name for name in traits if name and name not in USUAL_TRAITS and "Darkvision" not in name]
+    known = (
+        " or ".join(dict.fromkeys(sizes)),
+        f"speed {speed[1]} ft" if speed else "",
+        f"darkvision {far[1]} ft" if far else "",
+        ", ".join(others[:MOST_TRAITS]),
+    )
+    return SEPARATOR.join(filter(None, known))
+
+
+USUAL_TRAITS = frozenset({"Ability Score Increase", "Age", "Alignment", "Creature Type", "Languages", "Size", "Speed"})
+"""Traits that every species has."""
+
+MOST_TRAITS = 6
+
+
+def _background(entity: Entity) -> str:
+    """The skills of a background, and its feat."""
+    if entity.kind != "background":
+        return ""
+    given = {str(each.get("type")): str(each.get("desc") or "") for each in _parts(entity, "benefits")}
+    skills = given.get("skill_proficiency") or entity.data.get("skill_proficiencies")
+    known = (skills if isinstance(skills, str) else "", given.get("feat", ""))
+    return SEPARATOR.join(" ".join(text.split()).strip(" .") for text in known if 0 < len(text) <= MAX_SKILLS)
+
+
+MAX_SKILLS = 100
+"""Longest line of skills that is shown, in characters."""
 
 
 def _levels(entity: Entity) -> str:
@@ -215,25 +283,12 @@ def _levels(entity: Entity) -> str:
     return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
 
 
-MAX_OWN = 60
-"""Most characters of a fact that is in the source's own words."""
-
-
-def _needs(entity: Entity) -> str:
-    """What a feat demands: "needs Strength 13 or higher"."""
-    found = entity.data.get("prerequisite")
-    said = " ".join(found.split()).removeprefix("Prerequisite:").strip(" *_.") if isinstance(found, str) else ""
-    return f"needs {said}" if entity.kind == "feat" and 0 < len(said) <= MAX_OWN and said.casefold() != "none" else ""
-
-
-def _skills(entity: Entity) -> str:
-    """The skills of a background: "Insight, Perception"."""
-    found = entity.data.get("benefits")
-    benefits = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-    said = next((each.get("desc") for each in benefits if "skill" in str(each.get("type"))), None)
-    said = said or entity.data.get("skill_proficiencies")
-    is_short = entity.kind == "background" and isinstance(said, str) and len(said) <= MAX_OWN
-    return " ".join(str(said).split()) if is_short else ""
+def _hit_points(entity: Entity) -> str:
+    """The hit points of a character: "HP 32", and of one that lacks some "HP 14 of 32"."""
+    most, lost = entity.fields.get("hit_points"), entity.fields.get("hit_points_lost")
+    if not isinstance(most, int):
+        return ""
+    return f"HP {most - lost} of {most}" if isinstance(lost, int) and lost else f"HP {most}"
 
 
 def _player(entity: Entity) -> str:
@@ -277,15 +332,22 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _figure("weight", "lb"),
         _field("properties"),
     ),
-    "character_options": (lead, _labelled("hit die", "hit_die"), _needs, _skills),
+    "character_options": (
+        _option,
+        _prerequisite,
+        _labelled("hit die", "hit_die"),
+        _saving_throws,
+        _species,
+        _background,
+    ),
     "notes": (lead, folder, session, tags),
     "characters": (
         _levels,
-        _field("race"),
         _labelled("AC", "armor_class"),
-        _labelled("HP", "hit_points"),
+        _hit_points,
         _labelled("passive Perception", "passive_perception"),
         _player,
+        _field("race"),
     ),
     "documents": (_field("publisher"), _field("game_system"), _field("licenses")),
 }

@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,6 +92,9 @@ class Vaults(AsyncClosing):
         self._progressed = asyncio.Condition()
         self._behind: frozenset[str] = frozenset()
         """Keys of the vaults that the last note of `fresh` is about."""
+        self.waiting: Callable[[Steps], AbstractAsyncContextManager[None]] | None = None
+        """What surrounds the wait of a question until everything is read, where the process ends with its answer; gets how far
+        the reading is. None: a question does not wait, and its answer comes with a note."""
 
     @property
     def exist(self) -> bool:
@@ -107,6 +111,7 @@ class Vaults(AsyncClosing):
     async def fresh(self) -> str:
         """Bring the library in step with what was saved before this call; what is not in it after `WAIT_SECONDS`, as a note.
 
+        With `waiting` it is brought in step whatever time it takes.
         Without changes it takes half a millisecond, and without vaults nothing. Reading goes on if it takes longer: a question
         that comes when it has taken so long already does not wait for it. If no file differs from what was read of it, as where a
         vault is only compared with the library, there is nothing to say.
@@ -115,7 +120,11 @@ class Vaults(AsyncClosing):
             return ""
         await self._notice()
         is_long = self._done < self._noticed and self._began < time.monotonic() - WAIT_SECONDS
-        return await self._wait(0.0 if is_long else WAIT_SECONDS)
+        note = await self._wait(0.0 if is_long else WAIT_SECONDS)
+        if self._done < self._noticed and self._behind and self.waiting:
+            async with self.waiting(self.steps):
+                return await self._wait(None)
+        return note
 
     def concern(self, types: Collection[str], documents: Collection[str] | None) -> bool:
         """Whether a search of these types and documents, None for all, may lack what the last note of `fresh` is about."""
@@ -303,7 +312,7 @@ class Vaults(AsyncClosing):
                 scanned = time.monotonic() if due else scanned
                 await self._notice(scan=due)
 
-    async def _wait(self, seconds: float) -> str:
+    async def _wait(self, seconds: float | None) -> str:
         wanted = self._noticed
         try:
             async with asyncio.timeout(seconds), self._progressed:

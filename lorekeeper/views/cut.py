@@ -15,7 +15,7 @@ from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
-from lorekeeper.normalize.notes import OPEN_TAGS, WRITTEN, Resolve, linked, rejoined, tagged
+from lorekeeper.normalize.notes import OPEN_TAGS, WRITTEN, Resolve, linked, rejoined, stated, tagged
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of
 from lorekeeper.notes.links import Written, relinked, wikilink
@@ -31,7 +31,7 @@ MARKS = frozenset(
 )
 """Keys of data that say what is secret, and to whom: they are for the game master."""
 
-NOTE_LEVEL = frozenset({"heading", "facts_in_text"})
+NOTE_LEVEL = frozenset({"heading", "facts_in_text", "keys"})
 """Keys of a note's data, beside its aliases and facts, that only who sees the note as a whole may see."""
 
 OWN = frozenset({"folder", "modified"})
@@ -90,9 +90,11 @@ def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
         data = {**_without(data, NOTE_LEVEL), "aliases": [], "facts": {}, "title_from": "file"}
         fields = {name: value for name, value in entity.fields.items() if name in OWN}
         kind = kind_of(Properties({}), (), entity.slug, "")
-        return replace(entity, kind=kind, data=data, fields={**fields, **clean_fields("notes", {"links": links})})
+        return replace(
+            entity, kind=kind, data=data, fields={**fields, **clean_fields("notes", {"links": links, **stated(data)})}
+        )
     tags = entity.data.get(OPEN_TAGS)
-    changed = {"links": links} if tags is None else {"links": links, "tags": tagged(tags)}
+    changed = {"links": links, **stated(data), **({} if tags is None else {"tags": tagged(tags)})}
     fields = _without(entity.fields, {AUDIENCE, *changed})
     return replace(entity, data=data, fields={**fields, **clean_fields("notes", changed)})
 

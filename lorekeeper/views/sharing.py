@@ -15,11 +15,13 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import passed_over, read_note
 from lorekeeper.notes.comparing import comparable
+from lorekeeper.notes.kinds import SESSION
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.note import PATH_SEPARATOR
 from lorekeeper.notes.suspicious import (
     HEADING,
+    IN_FOLDER,
     NAME,
     NAMED,
     NOBODY,
@@ -90,8 +92,8 @@ class Preview:
 
     @property
     def secrets(self) -> list[Suspicion]:
-        """What looks like a secret itself; the names of secret notes are told, and kept by nothing but their author's pen."""
-        return [each for each in self.suspicions if each.place != NAMED]
+        """What looks like a secret itself, single words in names last; names of secret notes only their author can take out."""
+        return sorted((each for each in self.suspicions if each.place != NAMED), key=lambda each: each.is_word)
 
     @property
     def names(self) -> list[str]:
@@ -198,19 +200,27 @@ def fixed(vaults: Vaults, vault: Vault, found: Iterable[Suspicion], before: Sequ
     Blocking; reads the notes again.
     """
     found, after = list(found), list(before)
+    rows = vaults.rows(vault.key)
+    paths = dict.fromkeys(each.note.partition("/")[2] for each in found)
     for each in found:
         path = each.note.partition("/")[2]
-        if each.place == NAME or each.place == "tag":
+        if each.place == IN_FOLDER:
+            after = kept(after, vault.key, FOLDER, each.text)
+            paths |= dict.fromkeys(path for path in rows if each.text in folders_of(path))
+        elif each.place == NAME or each.place == "tag":
             after = kept(after, vault.key, NOTE, path)
         else:
             after = kept(after, vault.key, TEXT, comparable(read_inline(each.text).text))
-    rows = vaults.rows(vault.key)
     own = replace(vaults.marks.current(), shares=Shares([each for each in after if each.vault == vault.key]))
-    left = _seen(vault, rows, dict.fromkeys(each.note.partition("/")[2] for each in found), own, lambda _: None)
+    left = _seen(vault, rows, paths, own, lambda _: None)
     wanted = {(each.note, each.place, each.text) for each in found}
-    for each in left.suspicions:
-        if (each.note, each.place, each.text) in wanted:
-            after = kept(after, vault.key, NOTE, each.note.partition("/")[2])
+    folders = {each.text for each in found if each.place == IN_FOLDER}
+    open_still = {
+        each.note.partition("/")[2] for each in left.suspicions if (each.note, each.place, each.text) in wanted
+    }
+    open_still |= {path for path in left.notes if not folders.isdisjoint(folders_of(path))}
+    for path in sorted(open_still):
+        after = kept(after, vault.key, NOTE, path)
     return after
 
 
@@ -229,7 +239,7 @@ def _seen(
         if row.secret
         for name in (row.secret, *row.aliases, path.rpartition("/")[2].rpartition(".")[0])
     )
-    preview = Preview()
+    preview, folders = Preview(), set[str]()
     for path in paths:
         progress(1)
         try:
@@ -249,7 +259,10 @@ def _seen(
         preview.notes.append(path)
         preview.shown = cut(entity, looking, lambda _: None)
         names = NOBODY if note.audience == DM else secret
-        preview.suspicions += suspicions(preview.shown, names, text)
+        for each in suspicions(preview.shown, names, text):
+            if each.place != IN_FOLDER or each.text not in folders:
+                preview.suspicions.append(each)
+            folders |= {each.text} if each.place == IN_FOLDER else set()
     return preview
 
 
@@ -285,7 +298,7 @@ def suspicions(entity: Entity, secret: SecretNames = NOBODY, raw: str = "") -> I
             told.add(heading)
         text = str(section.get("written") or section.get("desc") or "")
         visible.append(text)
-        for place, line, word in in_text(text, secret):
+        for place, line, word in in_text(text, secret, is_recap=entity.kind == SESSION):
             found.setdefault((line, place), Suspicion(note, place, line, word, under))
     for summary, inner in _DETAILS.findall(raw) if "<details" in raw else ():
         title, begun = _ANY_TAG.sub("", summary).strip(), comparable(_ANY_TAG.sub("", inner).strip()[: _BEGINNING * 2])
@@ -317,7 +330,11 @@ def decided(vaults: Vaults, target: Target, before: Sequence[Share], people: Seq
     if action == "keep":
         return kept(before, vault, kind, name)
     after = shared(before, vault, kind, name, people)
-    return fixed(vaults, target.vault, preview_of(vaults, target, people).secrets, after) if action == "fix" else after
+    if action != "fix":
+        return after
+    found = preview_of(vaults, target, people).secrets
+    found = [replace(each, place=NAME) if each.place == IN_FOLDER else each for each in found]
+    return fixed(vaults, target.vault, found, after)
 
 
 async def store(vaults: Vaults, before: Sequence[Share], after: Sequence[Share]) -> None:

@@ -13,6 +13,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.search.nothing import NONE_AT_ALL
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -109,9 +110,20 @@ class View:
         await self._library.begin()
         behind = await self.refresh()
         page = await self._search(query)
-        lacks = self.viewer.sees_all and self._library.vaults.concern(query.types, query.documents)
-        note = " ".join(filter(None, [page.note, behind if lacks else ""]))
-        return replace(page, note=note) if note else page
+        lacking = self._said_of(behind, query.types, query.documents)
+        said = page.note or ""
+        if lacking and said.startswith(NONE_AT_ALL):
+            said = ""
+        note = " ".join(filter(None, [said, lacking]))
+        return replace(page, note=note or None)
+
+    def _said_of(self, behind: str, types: Sequence[str], documents: Sequence[str] | None) -> str:
+        """What is to be said where entries of some types and documents may not be in the library yet; "" otherwise."""
+        return behind if self.viewer.sees_all and self._library.vaults.concern(types, documents) else ""
+
+    async def unread_note(self, entity_type: str, document: str) -> str:
+        """The same of one entry that is not there."""
+        return self._said_of(await self.refresh(), [entity_type], [document])
 
     async def refresh(self) -> str:
         """Bring the library in step with what was saved before; what is not in it yet, as a note for the game master.

@@ -96,14 +96,13 @@ class FileUpgrade:
         deadline = time.monotonic() + ALONE_SECONDS
         while True:
             with contextlib.closing(connect(self._path)) as c:
-                writer = read_format(c).version
                 c.execute("PRAGMA busy_timeout = 0")
                 with contextlib.suppress(sqlite3.OperationalError):
                     if c.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
                         return
             if time.monotonic() > deadline:
                 raise CacheError(
-                    f"{self._file.kind} {self._path} has the format of LoreKeeper {writer} and must be upgraded to that of "
+                    f"{self._file.kind} {self._path} has an earlier format and must be upgraded to that of LoreKeeper "
                     f"{VERSION}, but another process has it open. Restart that process, so that both "
                     "run the same version, and try again"
                 )

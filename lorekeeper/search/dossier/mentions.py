@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
 
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.entities import Entity
@@ -38,7 +39,21 @@ async def notes_naming(sources: Sources, subject: Subject) -> list[Entity]:
     found = dict.fromkeys(hit.identity for hit in ranked)
     found |= dict.fromkeys(await _linking(sources, subject.main))
     about = {entity.identity for entity in subject.about if entity.type == NOTES}
-    return await sources.cache.load(NOTES, [identity for identity in found if identity not in about])
+    notes = await sources.cache.load(NOTES, [identity for identity in found if identity not in about])
+    return await asyncio.to_thread(_meaning, subject.main, subject.called, notes)
+
+
+def _meaning(main: Entity, called: Called, notes: Sequence[Entity]) -> list[Entity]:
+    """The notes but for those of another vault than the main one that may mean something else: "the guild" is another one there."""
+    return [
+        note
+        for note in notes
+        if main.type != NOTES or note.document == main.document or any(map(called.surely, _texts(note)))
+    ]
+
+
+def _texts(note: Entity) -> Iterator[str]:
+    return (text for part in stretches(note) for text in (part.heading, part.text))
 
 
 async def _linking(sources: Sources, main: Entity) -> list[Identity]:

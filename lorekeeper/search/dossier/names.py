@@ -175,6 +175,10 @@ class Called:
             return 0
         return sum(map(self._meant, self._lexicon.mentions(text, plurals=self.common)))
 
+    def surely(self, text: str) -> bool:
+        """Whether a text names it with a capital, and by more than everyday words."""
+        return self.possible(text) and any(map(is_telling, self._lexicon.mentions(text)))
+
     def possible(self, text: str) -> bool:
         """Whether the letters of a name are in a text: a quick look before its words are compared."""
         folded = fold(text)
@@ -193,6 +197,12 @@ class Called:
         if mention.name in self.short:
             return mention.capital
         return self.common or mention.capital or not mention.single or mention.name.startswith(_ARTICLE)
+
+
+def is_telling(mention: Mention) -> bool:
+    """Whether a name in a note means the entry of that name: it is no everyday word, and written with a capital."""
+    words = mention.name.removeprefix("the ").split()
+    return mention.capital and not EVERYDAY.issuperset(words)
 
 
 def plain_names(names: Iterable[str]) -> frozenset[str]:

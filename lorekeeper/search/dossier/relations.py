@@ -13,7 +13,7 @@ from lorekeeper.folding import fold
 from lorekeeper.search.dossier.about import all_names
 from lorekeeper.search.dossier.lines import Line, Quote, Relation
 from lorekeeper.search.dossier.mentions import FEW_WORDS, is_session, quotes_naming
-from lorekeeper.search.dossier.names import EVERYDAY, Called, Lexicon, Mention
+from lorekeeper.search.dossier.names import Called, Lexicon, is_telling
 from lorekeeper.search.dossier.sources import NOTES, Sources, Subject, notes_called
 from lorekeeper.search.dossier.stretches import Stretch, stretches
 from lorekeeper.search.other_names import known_aliases
@@ -260,9 +260,3 @@ def _of(note: Entity, named: Mapping[str, _Named]) -> _Named:
     own = [named[name] for name in all_names(note) if name in named]
     quotes = sorted((quote for each in own for quote in each.quotes), key=lambda quote: _says_little(quote.text))
     return _Named(sum(each.number for each in own), quotes)
-
-
-def is_telling(mention: Mention) -> bool:
-    """Whether a name in a note means the entry of that name: it is no everyday word, and written with a capital."""
-    words = mention.name.removeprefix("the ").split()
-    return mention.capital and not EVERYDAY.issuperset(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -110,7 +110,7 @@ async def shown(view: View, entity: Entity) -> Shown:
 async def html_of(view: View, entity: Entity) -> str:
     """The page of an entry as HTML, with links to what it names."""
     parts, related = await subclasses(view, entity), await related_of(view, entity)
-    rules, words = await rules_of(view, entity), await condition_words(view)
+    rules, words = replace(await rules_of(view, entity), linked=True), await condition_words(view)
 
     def read() -> tuple[Article, list[Mention]]:
         page = Article(markdown(entity, subclasses=parts, related=related, rules=rules))

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 
 STATIC = FOLDER / "static"
 
-STYLES = ("style.css", "entry.css", "note.css")
+STYLES = ("style.css", "entry.css", "note.css", "party.css")
 """The parts of the style sheet, in order."""
 
 SHEET = "page.css"

@@ -10,16 +10,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.folding import fold
 from lorekeeper.search.query import MAX_QUERY_CHARS
 from lorekeeper.search.typed import typed
 from lorekeeper.server.page.entries import Shown, found, html_of, shown
 from lorekeeper.server.page.site import Page, Site, trusted
 from lorekeeper.server.rest.problems import bad_request
+from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.tools import SEARCHED
 from lorekeeper.views.view import View
 
 MOST = 24
 """Most entries of a sheet."""
+
+MOST_SPELLS = 60
+"""Most spell cards of a character: those of a wizard of level 20 fit."""
 
 CARDS = frozenset({"spells", "equipment"})
 """Types whose entries are cards; others take the whole width of the paper."""
@@ -55,8 +61,10 @@ async def _print(site: Site, request: Request) -> Response:
 
 
 async def _asked(view: View, request: Request) -> Sequence[Entity]:
-    """The entries whose uris are given, else the first that a search finds."""
+    """The spells of a character, the entries whose uris are given, or the first that a search finds."""
     uris, text = request.query_params.getlist("uri"), request.query_params.get("q", "")
+    if owner := request.query_params.get("spells"):
+        return await _spells_of(view, owner)
     if len(uris) > MOST:
         raise bad_request(f"a sheet has at most {MOST} entries; print the others on another one")
     if len(text) > MAX_QUERY_CHARS:
@@ -68,6 +76,22 @@ async def _asked(view: View, request: Request) -> Sequence[Entity]:
     asked = typed(text, await view.searcher.documents.titled(), SEARCHED)
     page = await view.search(asked.query(limit=MOST))
     return [result.entity for result in page.results]
+
+
+async def _spells_of(view: View, uri: str) -> Sequence[Entity]:
+    """The spells that a character can cast now, all that it has if nobody knows which; those of the library, by level."""
+    owner = await found(view, uri)
+    ready = owner.fields.get("prepared") or owner.fields.get("known") or ()
+    names = {fold(name) for name in ready} if isinstance(ready, tuple) else set[str]()
+    spells = [
+        each
+        for each in (await rules_of(view, owner)).found
+        if each.entity_type == "spells" and fold(each.name) in names
+    ]
+    if not spells:
+        raise NotFoundError("the library has no spell of this character")
+    spells.sort(key=lambda each: (each.level or 0, fold(each.name)))
+    return await asyncio.gather(*(found(view, uri) for uri in dict.fromkeys(each.uri for each in spells[:MOST_SPELLS])))
 
 
 async def _whole(view: View, entity: Entity) -> Shown:

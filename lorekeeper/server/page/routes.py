@@ -15,6 +15,7 @@ from lorekeeper.server.page import (
     books,
     door,
     entries,
+    party,
     paste,
     printing,
     rolls,
@@ -43,7 +44,7 @@ async def _static(_: Site, request: Request) -> Response:
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
-MODULES = (search, entries, printing, books, sessions, topics, spells, rolls, door, seen, sharing, paste)
+MODULES = (search, entries, printing, party, books, sessions, topics, spells, rolls, door, seen, sharing, paste)
 """Those that have pages."""
 
 PAGES = (*(page for module in MODULES for page in module.PAGES), Page("/static/{name}", _static))

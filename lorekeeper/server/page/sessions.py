@@ -19,8 +19,7 @@ from lorekeeper.render import linked_paths
 from lorekeeper.search.dossier.about import all_names
 from lorekeeper.search.dossier.lines import date_of, session_of
 from lorekeeper.search.dossier.mentions import newest_first
-from lorekeeper.search.dossier.names import Lexicon
-from lorekeeper.search.dossier.relations import is_telling
+from lorekeeper.search.dossier.names import Lexicon, is_telling
 from lorekeeper.search.dossier.sources import SESSION
 from lorekeeper.search.dossier.stretches import Stretch, stretches
 from lorekeeper.search.query import MAX_LIMIT

@@ -9,9 +9,10 @@ from typing import TypeVar, cast
 
 from lorekeeper.cache.formats import is_later
 from lorekeeper.cache.milvus.backend import Backend, DamagedError, Operation, RefusedError, ServerLostError
-from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, connect, library_format, read_server
+from lorekeeper.cache.milvus.sharing.discovery import ServerRecord, library_format, read_server
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
 from lorekeeper.errors import MilvusConnectionError
+from lorekeeper.private_sockets import connect
 from lorekeeper.version import VERSION
 
 T = TypeVar("T")

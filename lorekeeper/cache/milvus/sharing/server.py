@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lorekeeper.cache.milvus.backend import OPERATIONS, Backend, DamagedError, RefusedError, perform, refusal
-from lorekeeper.cache.milvus.sharing.discovery import announce, listen
+from lorekeeper.cache.milvus.sharing.discovery import announce
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
+from lorekeeper.errors import MilvusConnectionError
+from lorekeeper.private_sockets import MeetingPoint, forget
 from lorekeeper.system import descriptor_share
 from lorekeeper.version import VERSION
 
@@ -39,17 +41,23 @@ class Server:
     Args:
         path: the library.
         backend: answers the calls.
+
+    Raises:
+        MilvusConnectionError: there is no folder for its socket.
     """
 
     def __init__(self, path: Path, backend: Backend) -> None:
         self._backend = backend
         self._token = secrets.token_hex(16)
-        self._listener, address = listen(path)
-        self._address = Path(address)
         self._connections: dict[Connection, threading.Lock] = {}
         self._most = descriptor_share(MAX_CONNECTIONS)
         self._closing = False
-        announce(path, address, self._token)
+        try:
+            self._listener, address = MeetingPoint(path).listen()
+            announce(path, address, self._token)
+        except OSError as error:
+            raise MilvusConnectionError(str(error)) from error
+        self._address = address
         threading.Thread(target=self._accept, name="lorekeeper-listener", daemon=True).start()
 
     def close(self) -> None:
@@ -58,7 +66,7 @@ class Server:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # ends a waiting accept
         self._listener.close()
-        self._address.unlink(missing_ok=True)
+        forget(self._address)
         for connection, answering in list(self._connections.items()):
             waited = answering.acquire(timeout=GRACE_SECONDS)
             connection.close()
