@@ -93,3 +93,28 @@ def test_evidence_is_one_line_and_never_longer_than_asked(text, query, limit):
 @given(st.integers(0, 50))
 def test_every_result_of_a_page_has_a_length(results):
     assert len(lengths(results)) == results
+
+
+def test_a_level_that_is_asked_for_is_shown_with_what_a_class_has_then():
+    features = [
+        {"name": "Filing", "gained_at": [{"level": 1}, {"level": 5}], "desc": "You file."},
+        {"name": "Stamps", "gained_at": [{"level": 2}], "desc": "You stamp."},
+        {"name": "Tricks", "data_for_class_table": [{"level": 5, "column_value": "3d6"}]},
+        {"name": "1st", "data_for_class_table": [{"level": 5, "column_value": "4"}]},
+    ]
+    clerk = make("clerk", type="character_options", kind="class", name="Clerk", data={"features": features})
+    for query in ("what does a clerk get at level 5", "5th-level clerk"):
+        assert evidence(clerk, query).text.startswith("Level 5: Filing; Tricks 3d6.")
+    assert "Level" not in evidence(clerk, "how does a clerk file").text
+
+
+def test_a_question_for_a_number_is_answered_by_the_sentence_that_has_one():
+    desc = "The blade deals damage with its flames. While it burns, the blade deals 2d6 fire damage."
+    blade = make("blade", type="equipment", kind="magic-item", name="Blade", data={"desc": desc})
+    assert "2d6" in evidence(blade, "how much damage does the blade deal", limit=60).text
+
+
+def test_what_only_announces_is_shown_with_what_follows():
+    benefits = [{"name": "Grip", "desc": "You hold on."}]
+    feat = make("grip", type="character_options", kind="feat", data={"desc": "You gain this.", "benefits": benefits})
+    assert "You hold on" in evidence(feat, "").text

@@ -47,7 +47,10 @@ MAX_VARIANTS = 60
 MAX_PAGE = 5700
 """Most characters of the results of a page as JSON, as far as shorter snippets can bring that about."""
 
-MIN_SNIPPET = 60
+LIMIT, HEAD = 10, 3
+"""Results of a page that is no long list, and how many of a long one keep their snippets."""
+
+MIN_SNIPPET = 50
 """Characters that a snippet keeps."""
 
 MAX_PART = 80_000
@@ -168,8 +171,9 @@ def _contents(page: ResultPage) -> list[JsonObject]:
     longest = next(
         (n for n in range(max(lengths, default=0), MIN_SNIPPET, -10) if _capped(lengths, n) <= room), MIN_SNIPPET
     )
-    for content in contents:
-        content["snippet"] = snippet(content["snippet"], longest, FULL)
+    first = HEAD if len(contents) > LIMIT else 0  # of a long list the first are read, and the others chosen from
+    for place, content in enumerate(contents):
+        content["snippet"] = snippet(content["snippet"], longest if place >= first else max(lengths), FULL)
     return contents
 
 

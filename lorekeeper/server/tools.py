@@ -281,14 +281,29 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
         lacking = await view.unread_note(entity_type, document)
+        near = await _called_like(view, entity_type, slug)
+        meant = f"did you mean {' or '.join(near)}? Else " if near else ""
         raise ToolError(
-            f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results, or look it up by "
+            f"there is no {one_line(uri, MAX_SHOWN)} in the library; {meant}take uris from search results, or look it up by "
             f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
     answer = await entity_answer(
         view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
     )
     return only_rolls(answer, entities[0]) if arguments.get("roll") else answer
+
+
+async def _called_like(view: View, entity_type: str, slug: str) -> list[str]:
+    """The uris of entries whose names are those that a guessed uri ends with, as of another book."""
+    name = " ".join(slug.replace("-", " ").split())
+    if entity_type not in SEARCHED or not 0 < len(name) <= MAX_NAME:
+        return []
+    page = await view.search(Query([entity_type], filters={"name": name}, limit=MOST_MEANT, counted=False))
+    return [one_line(result.entity.uri, MAX_SHOWN) for result in page.results]
+
+
+MAX_NAME, MOST_MEANT = 100, 3
+"""Longest name that is looked for in the place of a uri that does not exist, and how many uris are named."""
 
 
 async def _list_documents(view: View, arguments: Arguments) -> Answer:

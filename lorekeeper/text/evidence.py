@@ -85,7 +85,7 @@ FIELDS: dict[str, tuple[str, str, str]] = {
     "range": ("range far distance", "Range", "ft"),
     "area_size": ("area radius burst cone", "Area", "ft"),
     "components": ("component components verbal somatic material silenced", "Components", ""),
-    "material_cost": ("costly worth price", "Material", "gp"),
+    "material_cost": ("costly worth price cost costs pay diamond diamonds", "Material", "gp"),
     "armor_class": ("ac armor", "AC", ""),
     "gold": ("gold money coins rich", "Gold", "gp"),
     "speed_walk": ("walk walks walking slowest fastest", "Walk", "ft"),
@@ -96,6 +96,18 @@ FIELDS: dict[str, tuple[str, str, str]] = {
     "charges": ("charge charges", "Charges", ""),
 }
 """For a field: the words of a query that ask for it, its label, and its unit."""
+
+SHORT = 80
+"""A first section of fewer characters is shown with the next ones."""
+
+COUNTED = 0.5
+"""What it counts that a sentence has a figure where the query asks how much something is."""
+
+_COUNTING = re.compile(
+    r"\bhow (?:much|many|far|long|high|hard)\b|\b(?:dc|damage|dice|cost|price|number)\b", re.IGNORECASE
+)
+_FIGURE = re.compile(r"\d|\b(?:half|twice|double)\b", re.IGNORECASE)
+_LEVEL = re.compile(r"\blevel (\d{1,2})\b|\b(\d{1,2})(?:st|nd|rd|th)[- ]level\b", re.IGNORECASE)
 
 OF_CHARACTERS = {"conditions": "Conditions"}
 """What fields are called otherwise for characters, who have what other entries inflict."""
@@ -162,7 +174,7 @@ def evidence(
         near: headings and cosine similarities of the sections of a note that are near, best first; () if not known.
     """
     wanted = word_stems(query)
-    lead = field_line(entity, query, asked)
+    lead = " ".join(filter(None, [level_line(entity, query), field_line(entity, query, asked)]))
     room = limit - len(lead)
     if entity.type == "notes" and _names(query, entity):
         query, wanted = "", {}
@@ -170,7 +182,8 @@ def evidence(
         prose = _best_section(entity, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})}) or prose
     prose = read(entity) if prose is None else prose
     asked_for = _asked_for(query, prose) if entity.type != "notes" else None
-    found = _sentence(entity.name, prose, wanted, nearest) if wanted and not asked_for else None
+    counts = _COUNTING.search(query) is not None
+    found = _sentence(entity.name, prose, wanted, nearest, counts=counts) if wanted and not asked_for else None
     if asked_for:
         body = Evidence(str(asked_for), asked_for.heading)
     elif found:
@@ -181,6 +194,33 @@ def evidence(
         body = overview(entity, room, prose)
     shown = repaired_excerpt(entity, f"{lead} {body.text}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
+
+
+def level_line(entity: Entity, query: str) -> str:
+    """What a class has at the level that a query names: "Level 5: Uncanny Dodge; Sneak Attack 3d6."; "" if it says none."""
+    match = _LEVEL.search(query) if entity.kind in ("class", "subclass") else None
+    listed = entity.data.get("features")
+    if match is None or not isinstance(listed, list):
+        return ""
+    level = int(match[1] or match[2])
+    features = [each for each in listed if isinstance(each, Mapping)]
+    gained = [each.get("name") for each in features if level in _numbers(each.get("gained_at"), "level")]
+    cells = [
+        f"{each.get('name')} {cell.get('column_value')}"
+        for each in features
+        for cell in each.get("data_for_class_table") or ()
+        if isinstance(cell, Mapping) and cell.get("level") == level and not _SLOTS.match(str(each.get("name")))
+    ]
+    said = [*filter(None, [", ".join(map(str, gained))]), *cells]
+    return f"Level {level}: {'; '.join(said)}." if said else ""
+
+
+_SLOTS = re.compile(r"\d|proficiency", re.IGNORECASE)
+"""How the names of columns begin that each class has."""
+
+
+def _numbers(value: object, key: str) -> set[object]:
+    return {each.get(key) for each in value if isinstance(each, Mapping)} if isinstance(value, list) else set()
 
 
 @lru_cache(maxsize=64)
@@ -250,7 +290,8 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     """How an entry begins: a note with its summary, else with its text, since its facts come before that."""
     if entity.type != "notes" or not prose:
-        return Evidence(str(prose[0])) if prose else Evidence("")
+        is_short = bool(prose) and len(str(prose[0])) < SHORT  # "You gain the following benefits."
+        return Evidence(" ".join(map(str, prose[: 3 if is_short else 1])))
     first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
     shown = next((section for section in prose if _SUMMARY.search(section.heading)), first)
     return Evidence(str(shown), shown.heading)
@@ -328,7 +369,7 @@ def _time(minutes: float) -> str:
 
 
 def _sentence(
-    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearest: str
+    name: str, prose: Sequence[Section], wanted: Mapping[str, int], nearest: str, *, counts: bool = False
 ) -> tuple[_Sentence, str] | None:
     """The sentence with most of the wanted words, and its rarest word; None if none has any but those of the name."""
     found = list(_candidates(prose, wanted))
@@ -339,7 +380,8 @@ def _sentence(
 
     def weight(sentence: _Sentence) -> float:
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in sentence.stems)
-        return words + (NEAREST if sentence.text in nearest else 0.0)
+        figures = COUNTED if counts and _FIGURE.search(sentence.text) else 0.0
+        return words + figures + (NEAREST if sentence.text in nearest else 0.0)
 
     best = max(found, key=weight)
     if named.issuperset(best.stems) and best.text not in nearest:
@@ -388,4 +430,4 @@ def lengths(results: int) -> Sequence[int]:
         return [300] * results
     if results <= 10:
         return [220] * 3 + [150] * (results - 3)
-    return [SNIPPET_CHARS] * 3 + [LIST_CHARS] * (results - 3)
+    return [300, 180, SNIPPET_CHARS] + [LIST_CHARS] * (results - 3)
