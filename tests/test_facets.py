@@ -142,12 +142,16 @@ def one(value: object) -> tuple[object, ...]:
 
 
 def plainly(entries: Iterable[Entity]) -> Counted:
-    """The same, of some entries, one by one."""
+    """The same, of some entries, one by one; the only kind of a type says what the type says."""
     counted: dict[tuple[str, str | None], Counter[object]] = {}
+    entries = list(entries)
+    kinds = {(entry.type, fold_kind(entry.kind)) for entry in entries}
+    several = {entity_type for entity_type, number in Counter(kind for kind, _ in kinds).items() if number > 1}
     for entry in entries:
         counted.setdefault(("in", None), Counter())[entry.type] += 1
         counted.setdefault(("book", None), Counter())[entry.document] += 1
-        counted.setdefault(("kind", None), Counter())[fold_kind(entry.kind)] += 1
+        if entry.type in several:
+            counted.setdefault(("kind", None), Counter())[fold_kind(entry.kind)] += 1
         for declared in entry.collection.fields:
             value = entry.fields.get(declared.name)
             if declared.facet and value is not None:
