@@ -219,7 +219,7 @@ PLAN_ENCOUNTER = Tool(
             ),
             "rules": (
                 Rules | None,
-                Field(None, description="2014, 2024; default: those of difficulty, else of your edition, else 2024"),
+                Field(None, description="2014, 2024; default: as difficulty or your edition says"),
             ),
             "monsters": (
                 Texts | None,
@@ -227,8 +227,8 @@ PLAN_ENCOUNTER = Tool(
             ),
             "environment": (OneText | None, Field(None, description="where they live")),
             "type": (OneText | None, Field(None, description="as undead")),
-            "cr_min": (float | str | None, Field(None, description="of each monster, at least")),
-            "cr_max": (float | str | None, Field(None, description="of each monster, at most")),
+            "cr_min": (float | str | None, Field(None, description="of each")),
+            "cr_max": (float | str | None, Field(None, description="of each")),
             "where": (str | None, Field(None, description="tests as in lookup_creature")),
             "semantic_query": (Wordings | None, Field(None, description="what they are like")),
             "documents": (Texts | None, Field(None, description="keys: only these books")),

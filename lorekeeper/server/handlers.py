@@ -18,7 +18,6 @@ from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.completion import Completer
 from lorekeeper.server.cutting import cut_content, cut_text
 from lorekeeper.server.icons import icon
-from lorekeeper.server.lean import lean_copy
 from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
 from lorekeeper.server.resources import MAX_ERROR
@@ -64,7 +63,7 @@ class Handlers:
             apart = apps.shows_apps(context)
             result = types.CallToolResult(
                 content=[types.TextContent(type="text", text=cut_text(answer.text))],
-                structured_content=cut_content(lean_copy(answer.structured), tool.output),
+                structured_content=cut_content(answer.structured, tool.output),
                 meta=await apps.result_meta(view, tool.name, answer.structured) if apart else None,
             )
             result.model_dump_json()  # fails here on what cannot be encoded; the SDK would close the connection

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lorekeeper.server.answers import JsonObject
-from lorekeeper.server.lean import SAID_ELSEWHERE
 
 RESULT = {
     "uri": ("string", "for get_entity"),
@@ -58,7 +57,7 @@ def _of(name: str, items: JsonObject, **further: JsonObject) -> JsonObject:
 
 FOUND: JsonObject = _of(
     "results",
-    _object({name: field for name, field in RESULT.items() if name not in SAID_ELSEWHERE}),
+    _object(RESULT),
     **_object(PAGE)["properties"],
 )
 """Of `search_lore`."""

@@ -631,7 +631,7 @@ class Judge:
         record = self.oracle.records.get(row["uri"])
         if record is None:
             return  # told above, as outside
-        shown = {k: row[k] for k in ("name", "document", "kind")} | {"type": row["uri"].split("/")[2]}
+        shown = {k: row[k] for k in ("name", "document", "type", "kind")}
         own = {"name": record["name"], "document": record["document"], "type": record["collection"]}
         self._expect(shown == own | {"kind": record["kind"]}, call, f"a row that is not its record: {shown!a}")
         if call.arguments.get("detail") == "full":
