@@ -214,7 +214,7 @@ PLAN_ENCOUNTER = Tool(
                 str | None,
                 Field(
                     None,
-                    description="easy to deadly (2014); low, moderate, high (2024): chooses the rules; or day: its XP and rests",
+                    description="easy to deadly (2014); low, moderate, high (2024): chooses the rules; or day: its XP",
                 ),
             ),
             "rules": (
@@ -232,7 +232,7 @@ PLAN_ENCOUNTER = Tool(
             "where": (str | None, Field(None, description="tests as in lookup_creature")),
             "semantic_query": (Wordings | None, Field(None, description="what they are like")),
             "documents": (Texts | None, Field(None, description="keys: only these books")),
-            "seed": (int | None, Field(None, description="repeats proposals")),
+            "seed": (int | None, Field(None, description="repeats")),
         },
     ),
     run=plan,
