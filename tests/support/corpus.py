@@ -40,6 +40,9 @@ _ROLLED_ON = re.compile(
 )
 """The first lines of a table that is rolled on."""
 
+_DECKS = re.compile(r"\| *1?d\d+ \([^|()\n]+\) *(?=\|)")
+"""A column of dice for one of several ways to use a table, as for two sizes of a deck."""
+
 _IN_ONE_LINE = re.compile(r"\| *1?d\d+ *\|[^|\n]+\| +\|(?: *:?-{3,}:? *\|){2} +\|")
 """The beginning of one whose lines are run together."""
 
@@ -83,7 +86,9 @@ def tables_by_document(corpus: Path) -> Counter[str]:
     found: Counter[str] = Counter()
     for name in (name for names in ENDPOINTS.values() for name in names):
         for obj in objects(corpus, name):
-            number = sum(len(begun.findall(text)) for text in _texts(obj) for begun in (_ROLLED_ON, _IN_ONE_LINE))
+            number = sum(
+                len(begun.findall(text)) for text in _texts(obj) for begun in (_ROLLED_ON, _IN_ONE_LINE, _DECKS)
+            )
             found[_document(obj)] += number
     return +found
 
