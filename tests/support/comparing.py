@@ -34,7 +34,7 @@ def plain_words(text: str) -> Words:
 def _words_lost(result: Differences) -> Iterator[str]:
     """Each word of a page is in a fact, a row or a place as often as in the page, and none is made up."""
     for entry, entity in enumerate(result.entities):
-        page = Counter(plain_words(_without_headings(markdown(entity))))
+        page = Counter(plain_words(_without_headings(markdown(entity, in_style=False))))
         facts = [fact for fact in result.facts if fact.values[entry] is not None]
         told = Counter(word for fact in facts for word in plain_words(f"{fact.label} {text_of(fact.values[entry])}"))
         told += Counter(word for row in _rows(result) for word in plain_words(text_of(row.texts[entry])))
