@@ -19,7 +19,7 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.book_tables import entry_of
-from lorekeeper.repairs.entries import repaired_entry
+from lorekeeper.repairs import repaired_values
 from lorekeeper.search.query import Query
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import Tool, all_tools
@@ -313,12 +313,12 @@ QUERIES = ["fire in the dark", "a healing touch", "something that flies", "poiso
 
 
 def oracle(objects: list[Raw], tool: str, arguments: Raw, **other: tuple[Read, Test]) -> list[Raw]:
-    """The objects under all filters, by their raw values and the table of repairs; some with other tests."""
+    """The objects under all filters, by their raw values as repaired; some with other tests."""
     tests = PARAMETERS[tool] | other
     return [
         o
         for o in objects
-        if all(tests[p][1](tests[p][0](repaired_entry(o)), wanted) for p, wanted in arguments.items() if p in tests)
+        if all(tests[p][1](tests[p][0](repaired_values(COLLECTION[tool], o)), wanted) for p, wanted in arguments.items() if p in tests)
         and document_of(o) in arguments.get("documents", [document_of(o)])
     ]
 
