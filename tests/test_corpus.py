@@ -19,7 +19,7 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.book_tables import entry_of
-from lorekeeper.repairs import repaired_values
+from lorekeeper.repairs.values import repaired_values
 from lorekeeper.search.query import Query
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import Tool, all_tools
@@ -318,7 +318,11 @@ def oracle(objects: list[Raw], tool: str, arguments: Raw, **other: tuple[Read, T
     return [
         o
         for o in objects
-        if all(tests[p][1](tests[p][0](repaired_values(COLLECTION[tool], o)), wanted) for p, wanted in arguments.items() if p in tests)
+        if all(
+            tests[p][1](tests[p][0](dict(repaired_values(COLLECTION[tool], o))), wanted)
+            for p, wanted in arguments.items()
+            if p in tests
+        )
         and document_of(o) in arguments.get("documents", [document_of(o)])
     ]
 
