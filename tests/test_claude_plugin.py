@@ -72,7 +72,9 @@ def test_the_skill_is_found_by_its_folder_and_says_when_to_use_it():
 
 
 def test_the_skill_names_tools_that_there_are_and_each_of_them():
-    named = set(re.findall(r"`((?:lookup|search|get|list|gather|compare|plan)_\w+|roll)`", SKILL_FILE.read_text("utf-8")))
+    named = set(
+        re.findall(r"`((?:lookup|search|get|list|gather|compare|plan)_\w+|roll)`", SKILL_FILE.read_text("utf-8"))
+    )
     assert named == {tool.name for tool in all_tools()}
 
 

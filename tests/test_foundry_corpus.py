@@ -229,7 +229,6 @@ def test_fifty_entries_have_the_values_of_their_source(foundry, seed):
 
 OTHERWISE = {
     ("lore://spells/dnd5e-2014/revivify", "school"): "Foundry says necromancy",
-    ("lore://spells/dnd5e-2024/scrying", "casting_time"): "Open5e says 1 minute, the book 10",
     ("lore://creatures/dnd5e-2024/commoner", "size"): "Medium or Small is stored as one",
     ("lore://creatures/dnd5e-2024/mage", "size"): "Medium or Small is stored as one",
     ("lore://creatures/dnd5e-2014/werewolf", "speed_walk"): "that of the wolf",

@@ -141,6 +141,7 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "get_entity": {"uri": "lore://notes/saga/Mill.md"},
     "compare_entries": {"name": "soft landing"},
     "plan_encounter": {"party": "4x3"},
+    "roll": {"what": "2d6"},
 }
 SLUG = {"type": "ref/resource", "uri": "lore://{type}/{document}/{slug}"}
 NAME = {"type": "ref/prompt", "name": "last_time"}

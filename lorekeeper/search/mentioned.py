@@ -31,8 +31,8 @@ SHORT = 3
 """Most content words of a wording in which names of one word count without a capital letter, and names of entries of books at all:
 with 4, nDCG@10 over books falls from 0.831 to 0.828."""
 
-_ASKING = stems("about describe detail explain get happen mean rule stat statistic tell use work")
-"""The stems of words that only ask for what is named beside them: "how does surprise work" is about surprise."""
+_ASKING = "about describe detail explain get happen mean rule stat statistic tell use work"
+"""Words that only ask for what is named beside them: "how does surprise work" is about surprise."""
 
 _TITLE = re.compile(r"\s[-–—|]\s|[:(]")
 """What stands between a name and what is said about it: "Holya - Townmaster", "Solheart (The Lost Capital)"."""
@@ -86,9 +86,8 @@ def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     named = [key for key in found.heads if key[0] not in CAMPAIGN and possible(beginnings, found.all_ranked[key].name)]
     shares = {key: _share(found.all_ranked[key].name, subjects.get(key[0], whole), whole) for key in named}
     raised = found.with_further({key: best * share for key, share in shares.items() if share})
-    meant = frozenset(
-        key for key in named if shares[key] and whole <= stems(fold(found.all_ranked[key].name)) | _ASKING
-    )
+    asking = stems(_ASKING)
+    meant = frozenset(key for key in named if shares[key] and whole <= stems(fold(found.all_ranked[key].name)) | asking)
     return replace(raised, named=found.named | meant) if meant else raised
 
 
