@@ -61,7 +61,7 @@ def announced(library: Path) -> tuple[Path, dict[str, object]]:
     """The file that says who serves a library, and what it says."""
     for file in Path(os.environ["XDG_RUNTIME_DIR"]).rglob("*.json"):
         said = json.loads(file.read_text())
-        if said["path"] == str(library):
+        if said.get("path") == str(library):
             return file, said
     raise AssertionError("no process says that it serves the library")
 

@@ -337,6 +337,7 @@ def magic_item_fields(o: Object) -> Fields:
 
 def weapon_fields(o: Object) -> Fields:
     """Filter values of an entry of the list of weapons."""
+    o = repaired_values("equipment", o)
     category = categories(_first(o, "category") or "weapon", *weapon_categories(o))
     return {"category": category, **_price_and_weight(o), **_of_weapon(o)}
 

@@ -70,6 +70,8 @@ def _with_damage(data: Object) -> Object:
 
     A Sun Blade deals radiant damage; a net has damage dice of "0".
     """
+    if str(data.get("damage_dice")) == "0":
+        return {**data, "damage_dice": None, "damage_type": None}
     weapon = data.get("weapon")
     if not isinstance(weapon, Mapping):
         return data
