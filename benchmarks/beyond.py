@@ -17,10 +17,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from lorekeeper.entities import SEARCHED
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import load_settings
 
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.common import Result, machine, median, milliseconds, percentile, run, stopwatch
-from lorekeeper.encounters.tables import DIFFICULTIES, MAX_LEVEL
+from lorekeeper.encounters.tables import DIFFICULTIES
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.tool import Arguments
 from lorekeeper.settings import load_settings
+from lorekeeper.terms import MAX_LEVEL
 from lorekeeper.views.view import View
 
 PARTIES = 1000

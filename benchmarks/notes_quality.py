@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lorekeeper.entities import SEARCHED
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result
-from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import load_settings
 
 CUT = 10

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lorekeeper.embedding import phrase_vectors
+from lorekeeper.entities import SEARCHED
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
-from lorekeeper.server.tools import SEARCHED
 from lorekeeper.settings import load_settings
 from lorekeeper.text import phrases
 

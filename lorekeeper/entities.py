@@ -348,6 +348,9 @@ COLLECTIONS: dict[str, Collection] = {
 }
 """Every entity type by name, in the order in which results and tables list them."""
 
+SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
+"""The types that a search goes over: all but the documents."""
+
 
 _FURTHER: dict[str, Collection] = {}
 """The types that programs have declared besides, by name; of several of one name the last."""

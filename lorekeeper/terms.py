@@ -26,6 +26,9 @@ KINDS = {
 }
 """Kinds of entries as other games and people call them."""
 
+MAX_LEVEL = 20
+"""The highest level of a character."""
+
 ABILITIES = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
 
 ABILITY_OF = {name[:3]: name for name in ABILITIES}

@@ -27,6 +27,7 @@ from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import read_note
 from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
+from lorekeeper.search.party import may_ask
 from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.registry import Registry
 from tests.support.entities import make
@@ -799,3 +800,16 @@ def test_the_sheet_of_a_character_repeats_nothing() -> None:
     page = markdown(of_actor(rogue()))
     assert "## Details" not in page
     assert page.count("Cunning Action") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "is_about"),
+    [
+        ("The barrel in the cellar is empty", False),
+        ("Sir, where is the key?", False),
+        ("Sparrow casts Bless", True),
+        ("the spell save DC of Sir Brannoch", True),
+    ],
+)
+def test_a_title_names_no_character(text: str, is_about: bool) -> None:
+    assert may_ask(["characters", "notes"], text, ["The Sparrow", "Sir Brannoch"]) is is_about

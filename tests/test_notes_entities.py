@@ -171,6 +171,21 @@ def test_a_note_is_found_by_any_key_by_what_is_open_and_by_the_date_in_its_world
     assert found(entity_of(read_note("a.md", f"{text}\nShe rows the ferry.\n")), where=where)
 
 
+@pytest.mark.parametrize(
+    ("path", "front", "state"),
+    [
+        ("Quests/Completed/a.md", "", "done"),
+        ("03 Archive/a.md", "", "done"),
+        ("Archive/a.md", "status: active", "open"),
+        ("Quests/a.md", "lifecycle: inactive", "done"),
+        ("Quests/Completed.md", "", None),
+    ],
+)
+def test_a_folder_says_that_something_is_done_unless_the_note_says_otherwise(path, front, state):
+    entity = entity_of(read_note(path, f"---\n{front}\n---\nShe rows the ferry.\n"))
+    assert entity.fields.get("state") == state
+
+
 def test_nothing_is_open_or_dated_that_does_not_say_so():
     entity = entity_of(read_note("a.md", "---\nstatus: alive\nfc-date: Hammer\n---\nShe [ ] rows - [ the ferry.\n"))
     assert not {"state", "world_date"} & entity.fields.keys()

@@ -19,6 +19,7 @@ from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title
 from lorekeeper.search.dossier.lines import Quote
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.desk import open_promises
+from lorekeeper.server.page.fights import MOST, combatants
 from lorekeeper.server.page.hits import highlighted
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.scaling import by_slot
@@ -417,6 +418,15 @@ async def test_a_spell_has_its_dice_at_each_slot():
     assert [(each.level, str(each.dice)) for each in by_slot(fireball)][:2] == [(3, "8d6"), (4, "9d6")]
     assert len(by_slot(fireball)) == 7
     assert by_slot(make("g", "It takes 8d6 fire damage.", type="spells", level=3)) == ()
+    for dice in ("0d6", "d0"):
+        grows = f"It takes 8d6 fire damage, which increases by {dice} for each slot level above 3rd."
+        assert by_slot(make("h", grows, type="spells", level=3)) == ()
+
+
+async def test_a_fight_takes_no_more_than_it_shows_however_many_are_asked_for():
+    crab = make("ruin-crab", type="creatures", name="Ruin Crab")
+    names = [each.name for each in combatants([(10**15, crab), (10**15, crab)])]
+    assert names == [f"Ruin Crab {number}" for number in range(1, MOST + 1)]
 
 
 async def test_a_dossier_keeps_the_shape_of_tables_and_lists():

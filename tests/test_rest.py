@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
+from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import CacheError, EmbeddingError, FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.search.recent import recent_notes
@@ -20,7 +21,7 @@ from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.operations import OPERATIONS
 from lorekeeper.server.rest.problems import PROBLEM_TYPE
 from lorekeeper.server.rest.requests import MAX_PARAMETERS
-from lorekeeper.server.tools import SEARCHED, all_tools
+from lorekeeper.server.tools import all_tools
 from tests.support.campaign import VAULT, campaign
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library, sample_library

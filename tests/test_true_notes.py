@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
-from lorekeeper.search.coverage import SEARCHED, nothing
+from lorekeeper.search.coverage import nothing
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import (
     FOREIGN,

@@ -220,8 +220,8 @@ async def entry_of(call: Call, view: View, wanted: str) -> Found:
 
 async def find(view: View, wanted: str, types: Sequence[str] | None, documents: Sequence[str] | None) -> Found:
     """The entry of a uri or a name; see `search.one.find_entry`."""
+    from lorekeeper.entities import SEARCHED
     from lorekeeper.search.one import find_entry
-    from lorekeeper.server.tool import SEARCHED
 
     return await find_entry(view.search, view.entities_at, wanted, types or SEARCHED, documents)
 

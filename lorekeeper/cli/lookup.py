@@ -120,8 +120,8 @@ async def search_page(library: Library, question: JsonObject) -> JsonObject:
 
 
 async def _searched(library: Library, question: JsonObject) -> ResultPage:
+    from lorekeeper.entities import SEARCHED
     from lorekeeper.search.query import Query
-    from lorekeeper.server.tool import SEARCHED
 
     query = Query(**{**question, "types": question["types"] or SEARCHED})
     if query.mode != "keyword":

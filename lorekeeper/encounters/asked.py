@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.encounters.tables import COUNTERPARTS, DIFFICULTIES, MAX_LEVEL
+from lorekeeper.encounters.tables import COUNTERPARTS, DIFFICULTIES
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import shown
+from lorekeeper.terms import MAX_LEVEL
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-MAX_LEVEL = 20
-
 EASY, MEDIUM, HARD, DEADLY = "easy", "medium", "hard", "deadly"
 LOW, MODERATE, HIGH = "low", "moderate", "high"
 

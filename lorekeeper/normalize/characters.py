@@ -26,14 +26,12 @@ from lorekeeper.folding import fold, fold_class
 from lorekeeper.normalize.build import Origin, build, without_empty
 from lorekeeper.normalize.foundry.values import mapping, objects, text, texts, whole
 from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
-from lorekeeper.terms import ABILITIES, ABILITY_OF, PASSIVES
+from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, PASSIVES
 
 CHARACTER, COMPANION = "character", "companion"
 
 DOCUMENT, DOCUMENT_NAME = "characters", "Characters"
 """The document of characters that are read from files of their own, whatever program wrote these."""
-
-MAX_LEVEL = 20
 
 FULL, HALF, PACT = "full", "half", "pact"
 

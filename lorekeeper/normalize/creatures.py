@@ -48,8 +48,12 @@ _ALL_LANGUAGES = re.compile(r"\ball languages\b(?! (?:it|they|she|he|known)\b)",
 
 
 def creature_fields(o: Object) -> Fields:
-    """The raw filter fields of a creature of Open5e, in any shape of API v2, or in that of v1."""
-    o = repaired_values("creatures", o)
+    """The raw filter fields of a creature in a shape of Open5e, with its known faults repaired."""
+    return repaired_fields(repaired_values("creatures", o))
+
+
+def repaired_fields(o: Object) -> Fields:
+    """The same of an object that is repaired: in any shape of API v2, or in that of v1."""
     features = list(features_of(o))
     return {
         "challenge_rating": _first(o, "cr", "challenge_rating_decimal", "challenge_rating"),

@@ -11,7 +11,6 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import wording
 from lorekeeper.normalize.build import flag, gold, local_key, number, ref_key
 from lorekeeper.printable import has_controls
-from lorekeeper.repairs.values import repaired_values
 
 Fields = dict[str, Any]
 Object = Mapping[str, Any]
@@ -304,7 +303,6 @@ def _of_armor(o: Object) -> Fields:
 
 def item_fields(o: Object) -> Fields:
     """Filter values of an item, which may be a weapon or armour by what is nested in it."""
-    o = repaired_values("equipment", o)
     category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
     weapon, armor = o.get("weapon"), o.get("armor")
     if category == "armor" and not armor and o.get("rarity"):
@@ -337,7 +335,6 @@ def magic_item_fields(o: Object) -> Fields:
 
 def weapon_fields(o: Object) -> Fields:
     """Filter values of an entry of the list of weapons."""
-    o = repaired_values("equipment", o)
     category = categories(_first(o, "category") or "weapon", *weapon_categories(o))
     return {"category": category, **_price_and_weight(o), **_of_weapon(o)}
 

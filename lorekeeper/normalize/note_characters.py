@@ -17,7 +17,6 @@ from lorekeeper.normalize.build import Origin, build, number
 from lorekeeper.normalize.characters import (
     CHARACTER,
     COMPANION,
-    MAX_LEVEL,
     Character,
     ClassLevel,
     Held,
@@ -34,7 +33,7 @@ from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
 from lorekeeper.printable import shown
 from lorekeeper.render.prose import inline
-from lorekeeper.terms import ABILITIES, ABILITY_OF, MOVEMENTS, PASSIVES, SENSES
+from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, MOVEMENTS, PASSIVES, SENSES
 
 KINDS = frozenset({"character", "pc", "player character", "companion"})
 """Kinds of notes that may be the sheet of a character: one is made of those that state a class or hit points."""

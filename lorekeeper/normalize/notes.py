@@ -84,11 +84,11 @@ def _fields(
         "session": note.session,
         "session_date": None if date is None else timegm(date.timetuple()),
         "links": linked(links),
-        **stated(data),
+        **stated(data, note.path),
     }
 
 
-def stated(data: Mapping[str, Any]) -> dict[str, Value | None]:
+def stated(data: Mapping[str, Any], path: str) -> dict[str, Value | None]:
     """The filter values that the facts and the text of a note's data give: each key with its value, open or done, the date in
     its world. A view makes them of what it shows.
     """
@@ -96,7 +96,7 @@ def stated(data: Mapping[str, Any]) -> dict[str, Value | None]:
     texts = (str(part.get(WRITTEN) or part.get("desc") or "") for part in data.get("sections") or ())
     return {
         "properties": _held("properties", properties_of(facts)),
-        "state": state_of(facts, texts),
+        "state": state_of(facts, texts, path),
         "world_date": world_date_of(facts),
     }
 

@@ -15,9 +15,9 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells
 from lorekeeper.normalize.build import Origin, build, feet, flag, local_key, local_keys, number, ref_key, slugify
-from lorekeeper.normalize.creatures import creature_fields
+from lorekeeper.normalize.creatures import repaired_fields
 from lorekeeper.normalize.shared import taken_apart
-from lorekeeper.repairs.entries import repaired_entry
+from lorekeeper.repairs.values import repaired_values
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
 """The document of objects that do not name one."""
@@ -209,9 +209,9 @@ ENDPOINTS: dict[str, Endpoint] = {
             _signatures("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
             "creatures",
             "creature",
-            creature_fields,
+            repaired_fields,
         ),
-        Endpoint("monsters", (), "creatures", "creature", creature_fields, version=None),
+        Endpoint("monsters", (), "creatures", "creature", repaired_fields, version=None),
         Endpoint(
             "magicitems",
             _signatures("rarity requires_attunement", "rarity desc"),
@@ -342,7 +342,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
         name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
         kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
         slug=endpoint.slug_of(slug) + endpoint.slug_suffix if version == 2 else slug,
-        fields=endpoint.fields(repaired_entry(obj)),
+        fields=endpoint.fields(repaired_values(endpoint.type, obj)),
     )
     children = [entities(child, ENDPOINTS[name], document) for child, name in endpoint.children(obj)]
     return [entity, *(child for several in children for child in several)]

@@ -9,7 +9,7 @@ from lorekeeper.folding import fold
 
 OPEN, DONE = "open", "done"
 
-_STATE_KEYS = ("status", "state", "quest status", "progress", "stand", "statut", "estado", "stato", "stan")
+_STATE_KEYS = ("status", "state", "quest status", "lifecycle", "progress", "stand", "statut", "estado", "stato", "stan")
 _DONE_KEYS = ("done", "completed", "complete", "resolved", "finished", "closed", "erledigt")
 """Keys of a state, and keys that are true of what is done."""
 
@@ -19,10 +19,11 @@ _OPEN_WORDS = (
     "apert[oa]|attiv[oa]|in corso|abert[oa]|ativ[oa]|em andamento|pendente|lopend|bezig|actief|otwart[ey]|aktywn[ey]|w toku"
 )
 _DONE_WORDS = (
-    "done|completed?|finished|resolved|closed|failed|abandoned|cancelled|canceled|success|erledigt|abgeschlossen|beendet|"
+    "done|completed?|finished|resolved|closed|failed|abandoned|cancelled|canceled|success|inactive|archived?|past|erledigt|abgeschlossen|beendet|"
     "gescheitert|terminee?|finie?|achevee?|accomplie?|echouee?|completad[oa]|terminad[oa]|acabad[oa]|fallid[oa]|completat[oa]|"
     "conclus[oa]|finit[oa]|fallit[oa]|concluid[oa]|complet[oa]|falhad[oa]|voltooid|afgerond|klaar|mislukt|zakonczon[ey]|ukonczon[ey]"
 )
+_FOLDER_OF_DONE = re.compile(rf"\b(?:{_DONE_WORDS})\b")
 _IS_OPEN, _IS_DONE = re.compile(rf"(?:{_OPEN_WORDS})\b"), re.compile(rf"(?:{_DONE_WORDS})\b")
 _YES, _NO = frozenset({"true", "yes", "1", "y", "x"}), frozenset({"false", "no", "0", "n"})
 _TASK = re.compile(r"^[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[(.)\](?=[ \t])", re.MULTILINE)
@@ -41,8 +42,8 @@ def properties_of(facts: Mapping[str, str]) -> Iterator[str]:
             yield f"{key}={each}"
 
 
-def state_of(facts: Mapping[str, str], texts: Iterable[str]) -> str | None:
-    """Whether something is open or done, by a key or by its tasks; None where nothing says so."""
+def state_of(facts: Mapping[str, str], texts: Iterable[str], path: str) -> str | None:
+    """Whether something is open or done, by a key, its folder or its tasks; None where nothing says so."""
     by_key = {fold(key): fold(value) for key, value in facts.items()}
     for value in (by_key[key] for key in _DONE_KEYS if key in by_key):
         if value in _YES or value in _NO:
@@ -52,6 +53,8 @@ def state_of(facts: Mapping[str, str], texts: Iterable[str]) -> str | None:
             return OPEN
         if _IS_DONE.match(value):
             return DONE
+    if any(_FOLDER_OF_DONE.search(fold(folder)) for folder in path.split("/")[:-1]):
+        return DONE
     boxes = {box for text in texts if "[" in text for box in _TASK.findall(text)} - {_DROPPED}
     if not boxes:
         return None

@@ -21,8 +21,7 @@ from lorekeeper.render.source import (
     title,
     words,
 )
-
-MAX_LEVEL = 20
+from lorekeeper.terms import MAX_LEVEL
 
 CASTERS = {"none": "none", "full": "full", "half": "half", "third": "one third", "pact": "pact magic"}
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from string import ascii_lowercase
 
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.entities import COLLECTIONS, SEARCHED
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
@@ -60,9 +60,6 @@ SLANG = frozenset(
 
 _DEFINED = re.compile(r"\s*(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s", re.IGNORECASE)
 """How a query begins that asks what something is."""
-
-SEARCHED = frozenset(name for name, collection in COLLECTIONS.items() if collection.tool)
-"""All types that can be searched."""
 
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be off-topic because its words do not occur."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.typed_parts import written
-from lorekeeper.terms import ABILITIES, PASSIVES, SENSES
+from lorekeeper.terms import ABILITIES, MAX_LEVEL, PASSIVES, SENSES
 
 CHARACTERS = "characters"
 
@@ -139,9 +139,6 @@ def level_of(character: Entity) -> int:
     return level if isinstance(level, int) and 1 <= level <= MAX_LEVEL else 0
 
 
-MAX_LEVEL = 20
-
-
 def may_ask(types: Sequence[str], text: str, names: Sequence[str]) -> bool:
     """Whether a question may be about characters: of persons, of no other type, or of one of them.
 
@@ -237,7 +234,7 @@ def _within(test: str, other: str) -> bool:
 QUOTE = '"'
 
 TITLES = frozenset(
-    "The Sir Ser Dame Lord Lady Captain Brother Sister Father Mother Master Mistress Doctor Old Young Saint".split()
+    "the sir ser dame lord lady captain brother sister father mother master mistress doctor old young saint".split()
 )
 
 

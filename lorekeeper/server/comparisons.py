@@ -14,14 +14,14 @@ from pydantic import Field
 from lorekeeper.differences import MAX_ENTRIES, Differences, Passage, Row, differences
 from lorekeeper.differences.align import CELLS
 from lorekeeper.differences.result import Runs, same_texts
-from lorekeeper.entities import Entity
+from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.one import entries_of
 from lorekeeper.search.versions import Versions, versions
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
 from lorekeeper.server.arguments import Texts
-from lorekeeper.server.tool import SEARCHED, Arguments, Tool, model, optional_text
+from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.text.secrecy import is_secret
 from lorekeeper.views.view import View
 

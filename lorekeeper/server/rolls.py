@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random, SystemRandom
 
 from pydantic import Field
 
-from lorekeeper.entities import MAX_URI_LENGTH, Entity
+from lorekeeper.entities import MAX_URI_LENGTH, SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.rolling.dice import formula_of
 from lorekeeper.rolling.tables import Rolled, Table, chosen
 from lorekeeper.search.one import entries_of, find_entry
 from lorekeeper.server.answers import Answer, JsonObject
-from lorekeeper.server.tool import SEARCHED, Arguments, Tool, model, optional_text
+from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.views.view import View
 
 MAX_TIMES = 20
@@ -52,7 +53,7 @@ async def _roll(view: View, arguments: Arguments) -> Answer:
     random = _random if seed is None else Random(seed)  # noqa: S311 - a roll that can be repeated
     formula = formula_of(what)
     if formula is not None:
-        thrown = [formula.throw(random) for _ in range(times)]
+        thrown = await asyncio.to_thread(lambda: [formula.throw(random) for _ in range(times)])
         content: JsonObject = {"dice": str(formula), "numbers": [total for total, _ in thrown]}
         return Answer(content, "\n".join(f"{formula}: {total} (dice: {fell})" for total, fell in thrown))
     entity, tables, note = await _tables(view, what, arguments.get("table"))

@@ -10,9 +10,8 @@ from lorekeeper.folding import fold, fold_class
 from lorekeeper.render.character import UNKNOWN, Reference, Rules
 from lorekeeper.render.option import feature_names, table_values
 from lorekeeper.render.source import number, words
+from lorekeeper.search.party import CHARACTERS
 from lorekeeper.views.view import View
-
-CHARACTERS = "characters"
 
 OPTIONS = "character_options"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.search.query import MAX_WORDINGS
 from lorekeeper.server.answers import Answer, JsonObject
@@ -20,10 +19,6 @@ Arguments = Mapping[str, Any]
 
 Parameter = tuple[object, Any]
 """A parameter as Pydantic declares it: its type, and its `Field`."""
-
-
-SEARCHED = [name for name, collection in COLLECTIONS.items() if collection.tool]
-"""The entity types that a search goes over: all but the documents."""
 
 
 class ToolError(LoreKeeperError):

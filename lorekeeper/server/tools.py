@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
-from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, PROPERTIES, Collection, FieldType, parse_uri
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, PROPERTIES, SEARCHED, Collection, FieldType, parse_uri
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -21,7 +21,6 @@ from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
 from lorekeeper.server.rolls import ROLL, only_rolls
-from lorekeeper.server.tool import SEARCHED as SEARCHED
 from lorekeeper.server.tool import Arguments as Arguments
 from lorekeeper.server.tool import Parameter, model, optional_text
 from lorekeeper.server.tool import Tool as Tool

@@ -283,12 +283,17 @@ def _levels(entity: Entity) -> str:
     return ", ".join(texts) or _words(_field("classes")(entity), _LEVEL(entity))
 
 
-def _hit_points(entity: Entity) -> str:
-    """The hit points of a character: "HP 32", and of one that lacks some "HP 14 of 32"."""
+def hit_points(entity: Entity) -> str:
+    """The hit points of a character: "32", and of one that lacks some "14 of 32"; "" if nobody knows."""
     most, lost = entity.fields.get("hit_points"), entity.fields.get("hit_points_lost")
     if not isinstance(most, int):
         return ""
-    return f"HP {most - lost} of {most}" if isinstance(lost, int) and lost else f"HP {most}"
+    return f"{most - lost} of {most}" if isinstance(lost, int) and lost else str(most)
+
+
+def _hit_points(entity: Entity) -> str:
+    known = hit_points(entity)
+    return f"HP {known}" if known else ""
 
 
 def _player(entity: Entity) -> str:

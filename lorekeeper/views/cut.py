@@ -91,10 +91,13 @@ def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
         fields = {name: value for name, value in entity.fields.items() if name in OWN}
         kind = kind_of(Properties({}), (), entity.slug, "")
         return replace(
-            entity, kind=kind, data=data, fields={**fields, **clean_fields("notes", {"links": links, **stated(data)})}
+            entity,
+            kind=kind,
+            data=data,
+            fields={**fields, **clean_fields("notes", {"links": links, **stated(data, entity.slug)})},
         )
     tags = entity.data.get(OPEN_TAGS)
-    changed = {"links": links, **stated(data), **({} if tags is None else {"tags": tagged(tags)})}
+    changed = {"links": links, **stated(data, entity.slug), **({} if tags is None else {"tags": tagged(tags)})}
     fields = _without(entity.fields, {AUDIENCE, *changed})
     return replace(entity, data=data, fields={**fields, **clean_fields("notes", changed)})
 

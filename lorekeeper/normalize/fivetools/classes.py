@@ -18,11 +18,10 @@ from lorekeeper.normalize.fivetools.values import (
     text,
     title,
 )
+from lorekeeper.terms import MAX_LEVEL
 
 CASTERS = {"1/2": "half", "1/3": "third", "full": "full", "pact": "pact", "artificer": "half, from level 1"}
 """How much of a spellcaster a class is."""
-
-MAX_LEVEL = 20
 
 Feature = dict[str, object]
 

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
-from lorekeeper.folding import fold
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.sources import SESSION
 from lorekeeper.search.dossier.stretches import stretches
 from lorekeeper.search.recent import Recent, recent_notes
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
-from lorekeeper.text.notes import note_facts
 from lorekeeper.views.view import View
 
 EXAMPLES = (
@@ -32,14 +30,6 @@ MAX_NEWEST, MAX_QUESTS, MAX_PROMISES, MAX_MISSING = 6, 5, 3, 5
 
 RECENT_SESSIONS, READ_QUESTS = 12, 100
 """Sessions and quests that are read."""
-
-STATES = ("status", "state", "lifecycle", "progress")
-"""Keys of facts that say how far a quest is."""
-
-DONE = re.compile(
-    r"\b(?:done|complete[d]?|resolved|finished|closed|failed|inactive|archived?|abandoned|cancell?ed|past)\b"
-)
-"""What such a fact, or a folder, says of one that is over."""
 
 PROMISE = re.compile(
     r"\b(?:promis\w+|swor[en]|swear\w*|vow(?:s|ed)?|owe[sd]?|in (?:our|their|his|her) debt)\b", re.IGNORECASE
@@ -110,7 +100,7 @@ async def desk(view: View) -> Desk:
     promises, missing = await asyncio.to_thread(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
     return Desk(
         next(iter(last), None),
-        [note for note in quests if not _is_done(note)][:MAX_QUESTS],
+        [note for note in quests if note.fields.get("state") != "done"][:MAX_QUESTS],
         promises,
         missing,
         newest,
@@ -118,11 +108,6 @@ async def desk(view: View) -> Desk:
         sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents"),
         len(counts),
     )
-
-
-def _is_done(quest: Entity) -> bool:
-    facts = [value for key, value in note_facts(quest).items() if fold(key) in STATES]
-    return any(DONE.search(fold(text)) for text in (*facts, *quest.slug.split("/")[:-1]))
 
 
 def open_promises(sessions: Sequence[Entity]) -> list[Promise]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -74,7 +75,7 @@ async def _named(view: View, text: str, request: Request) -> list[tuple[int, Ent
 
 def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[Combatant]:
     """Creatures one by one, numbered if there are several of one name."""
-    each = [entity for count, entity in creatures for _ in range(count)][:MOST]
+    each = list(islice((entity for count, entity in creatures for _ in range(count)), MOST))
     names = [entity.name for entity in each]
     return [
         Combatant(
@@ -108,7 +109,12 @@ async def _encounter(site: Site, request: Request) -> Response:
         try:
             plan = await planned(site.view(request), arguments)
             fights = [
-                (each, address("/fight", uri=[m.entity.uri for m in each.monsters for _ in range(m.count)][:MOST]))
+                (
+                    each,
+                    address(
+                        "/fight", uri=list(islice((m.entity.uri for m in each.monsters for _ in range(m.count)), MOST))
+                    ),
+                )
                 for each in plan.encounters
             ]
             values |= {"plan": plan, "fights": fights}

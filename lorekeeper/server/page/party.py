@@ -13,7 +13,7 @@ from lorekeeper.render.source import amount, words
 from lorekeeper.search.party import CHARACTERS, current
 from lorekeeper.server.page.site import Page, Site
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
-from lorekeeper.text.facts import lead
+from lorekeeper.text.facts import hit_points, lead
 from lorekeeper.views.view import View
 
 MOST = 60
@@ -55,13 +55,11 @@ async def members(view: View) -> list[Member]:
 
 
 def _member(entity: Entity) -> Member:
-    most, lost = _whole(entity, "hit_points"), _whole(entity, "hit_points_lost") or 0
-    known = "" if most is None else str(most)
     return Member(
         entity,
         lead(entity),
-        f"{most - lost} of {most}" if most is not None and lost else known,
-        lost > 0,
+        hit_points(entity),
+        (_whole(entity, "hit_points_lost") or 0) > 0,
         _distances(entity, ((kind, f"speed_{kind}") for kind in MOVEMENTS)),
         _distances(entity, ((sense, sense) for sense in SENSES)),
         tuple(_whole(entity, f"passive_{skill}") for skill in PASSIVES),

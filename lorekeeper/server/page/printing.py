@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.search.query import MAX_QUERY_CHARS
@@ -18,7 +18,6 @@ from lorekeeper.server.page.entries import Shown, found, html_of, shown
 from lorekeeper.server.page.site import Page, Site, trusted
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.sheets import rules_of
-from lorekeeper.server.tools import SEARCHED
 from lorekeeper.views.view import View
 
 MOST = 24

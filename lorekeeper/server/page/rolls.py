@@ -21,7 +21,7 @@ async def _roll(site: Site, request: Request) -> Response:
     asked = request.query_params
     if "dice" in asked:
         formula = parsed_formula(asked["dice"])
-        number, fell = formula.throw(_random)
+        number, fell = await asyncio.to_thread(formula.throw, _random)
         return _fresh(site.page(request, "dice.html", dice=str(formula), number=number, fell=fell))
     entity = await found(site.view(request), asked.get("uri", ""))
     tables = await asyncio.to_thread(chosen, entity, asked.get("table") or None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from lorekeeper.entities import Entity
 from lorekeeper.render import markdown
-from lorekeeper.rolling.dice import Dice, dice_in
+from lorekeeper.rolling.dice import Dice, dice_in, dice_of
 
 HIGHEST = 9
 """Level of the highest slot."""
@@ -37,9 +37,9 @@ def by_slot(entity: Entity) -> Sequence[AtSlot]:
         return ()
     text = markdown(entity)
     grows = _GROWS.search(text)
-    if grows is None:
+    added = dice_of(grows["dice"]) if grows else None
+    if grows is None or added is None:
         return ()
-    added = dice_in(grows["dice"])[0][1]
     base = next((dice for _, dice in dice_in(text[: grows.start()]) if dice.sides == added.sides), None)
     if base is None:
         return ()

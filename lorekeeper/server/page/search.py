@@ -10,6 +10,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.search.facets import Facet, FacetValue, facets
@@ -26,7 +27,6 @@ from lorekeeper.server.page.hits import columns, hits_of, merged, shown_of
 from lorekeeper.server.page.site import HEADERS, Page, Site, address, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
-from lorekeeper.server.tools import SEARCHED
 from lorekeeper.views.view import View
 
 LIMIT = 20

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from lorekeeper.differences import MAX_ENTRIES
-from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_URI_LENGTH, Collection, uri_of
+from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_URI_LENGTH, SEARCHED, Collection, uri_of
 from lorekeeper.errors import NotFoundError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
@@ -31,7 +31,6 @@ from lorekeeper.server.tools import (
     GATHER_TOPIC,
     LIST_DOCUMENTS,
     SEARCH_LORE,
-    SEARCHED,
     Arguments,
     Tool,
     ToolError,
