@@ -32,6 +32,7 @@ She ferries people over the Sallow Fen.
 She drowned once, and the marsh gave her back.
 """
 
+MAUDLIN = "notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md"
 ODA_PAGE = "/entries/notes/drowned-bells/NPCs%2FOda%20Quickwater.md"
 
 SECRETS = ("Maudlin", "drowned once", "the marsh gave")
@@ -165,6 +166,28 @@ def test_the_game_master_can_see_the_pages_as_players_do(window, table):
     assert "ferries people" in said[1]
     page.get_by_label("See as").select_option("game master")
     page.get_by_text("drowned once").wait_for()
+
+
+def test_what_the_game_master_pinned_and_read_is_not_on_pages_as_players_see_them(window, table):
+    page = window().page
+    page.goto("/sign-in")
+    sign_in(page, table.master)
+    page.wait_for_url(f"{table.origin}/")
+    page.goto(f"/entries/{MAUDLIN}")
+    page.locator("main > article h1").click()
+    page.keyboard.press("p")
+    tray = page.get_by_role("navigation", name="Pinned")
+    tray.get_by_role("link").wait_for()
+    page.goto("/")
+    page.locator("#recent").get_by_role("link").wait_for()
+    page.get_by_label("See as").select_option("Ana")
+    page.get_by_text("This is what Ana sees").wait_for()
+    assert not tray.is_visible()
+    assert not page.locator("#recent").is_visible()
+    assert "Maudlin" not in page.content()
+    page.get_by_label("See as").select_option("game master")
+    page.locator("#recent").get_by_role("link").wait_for()
+    assert tray.is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -75,7 +75,7 @@ def remember(response: Response, scope: Scope, key: str, seconds: int) -> None:
 
 def forget(response: Response, scope: Scope) -> None:
     """Take the key from the browser, and what it has kept of pages: else going back would show them."""
-    response.headers["clear-site-data"] = '"cache"'
+    response.headers["clear-site-data"] = '"cache", "storage"'
     response.delete_cookie(_cookie(scope), secure=_is_secure(scope), httponly=True, samesite="strict")
 
 

@@ -260,13 +260,15 @@ document.addEventListener("click", (event) => {
 
 // --- pins ------------------------------------------------------------------------------------------------------------
 
-// What is pinned stays in this browser.
+// What is pinned stays in this browser, for each viewer apart: what players see has no trace of what the game master read.
+const own = (key) => `${document.documentElement.dataset.viewer}/${key}`;
+
 function stored(key, empty) {
-  try { return JSON.parse(localStorage.getItem(key)) ?? empty; } catch { return empty; }
+  try { return JSON.parse(localStorage.getItem(own(key))) ?? empty; } catch { return empty; }
 }
 
 function store(key, value) {
-  try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* a browser that stores nothing forgets it */ }
+  try { localStorage.setItem(own(key), JSON.stringify(value)); } catch { /* a browser that stores nothing forgets it */ }
 }
 
 const pins = () => stored("pins", []);
