@@ -91,7 +91,7 @@ _SCHOOL_CODES = {school: f"<school>{code}<" for code, school in SCHOOLS.items()}
 _FRACTIONS = {0.125: "1/8", 0.25: "1/4", 0.5: "1/2"}
 
 
-def is_said(field: str, value: Value, text: str) -> bool:
+def is_said(field: str, value: Value | None, text: str) -> bool:
     """Whether a raw text has a value of a field, as a word, a number or a code."""
     if isinstance(value, tuple):
         return all(is_said(field, each, text) for each in value)
@@ -106,7 +106,7 @@ def is_said(field: str, value: Value, text: str) -> bool:
     return True
 
 
-def is_explained(field: str, ours: Value, other: Value, text: str) -> bool:
+def is_explained(field: str, ours: Value | None, other: Value | None, text: str) -> bool:
     """Whether the raw text has our value; of a list, what we have more, and not what we have less."""
     if not text:
         return False
@@ -118,7 +118,7 @@ def is_explained(field: str, ours: Value, other: Value, text: str) -> bool:
     return is_said(field, ours, text)
 
 
-def same(field: str, ours: Value, other: Value) -> bool:
+def same(field: str, ours: Value | None, other: Value | None) -> bool:
     """Whether two values are alike, in any order; a type may have subtypes, which Open5e lacks."""
     if isinstance(ours, tuple) and isinstance(other, tuple):
         return set(other) <= set(ours) if field == "type" else set(ours) == set(other)
@@ -132,8 +132,8 @@ class Difference:
     document: str
     entry: str
     field: str
-    ours: Value
-    other: Value
+    ours: Value | None
+    other: Value | None
     explained: bool
 
     def __str__(self) -> str:
