@@ -129,7 +129,9 @@ def _unread(text: str, number: int) -> Piece:
 
 
 def _shape(piece: Piece) -> Shape:
-    return "table" if piece.cells else "list" if piece.is_item else "text"
+    if piece.cells:
+        return "table"
+    return "list" if piece.is_item else "text"
 
 
 def _title(dossier: Dossier) -> str:
