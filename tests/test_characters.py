@@ -29,7 +29,10 @@ from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
 from lorekeeper.search.party import may_ask
 from lorekeeper.server.tools import all_tools
+from lorekeeper.shares import Share
 from lorekeeper.vaults.registry import Registry
+from lorekeeper.vaults.shares import SharesFile
+from lorekeeper.views.cut import cut, is_visible
 from tests.support.entities import make
 from tests.support.libraries import settings
 
@@ -566,7 +569,8 @@ async def library(vale: Path) -> AsyncIterator[Library]:
     embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
     registry = Registry(folder / "library.vaults", [vale], folder / "library")
     cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"), embedding)
-    async with Library(cache, embedding, offline=True, vaults=registry, views=folder / "library.views") as opened:
+    files = {"views": folder / "library.views", "shares": SharesFile(folder / "library.shares")}
+    async with Library(cache, embedding, offline=True, vaults=registry, **files) as opened:
         await opened.cache.store_entities(RULES, "spells")
         await opened.cache.store_entities([ROGUE], "character_options")
         await opened.cache.store_entities(normalize(cleric()), "characters")
@@ -778,6 +782,102 @@ async def test_the_character_of_a_note_is_renewed_and_goes_with_it(library: Libr
     note.unlink()
     await library.vaults.sync()
     assert not await library.cache.get_entities("characters", name="Tess")
+
+
+@pytestmark_module
+async def test_the_newest_copy_of_a_character_stands_for_the_others(library: Library) -> None:
+    stated = {"collection": "characters", "kind": "character", "name": "Orsolya", "class_levels": [{"name": "Druid", "level": 4}],
+              "features": ["Wild Shape"]}  # fmt: skip
+    older = normalize(
+        stated | {"modified": "2026-10-01T20:00:00Z", "features": ["Wild Shape", "Druidic"]}, document="a"
+    )
+    newer = normalize(stated | {"modified": "2026-11-01T20:00:00Z"}, document="b")
+    grown = normalize(stated | {"class_levels": [{"name": "Druid", "level": 5}]}, document="c")
+    for query in ("druid of the party", "wild shape druidic", "who has Wild Shape"):
+        await library.cache.store_entities([*older, *newer], "characters")
+        asked = {"query": query, "types": ["characters"]}
+        assert (await ask(library, "search_lore", **asked)).structured["results"][0]["uri"] == newer[0].uri
+        await library.cache.store_entities(grown, "characters")
+        assert (await ask(library, "search_lore", **asked)).structured["results"][0]["uri"] == grown[0].uri
+        await library.cache.delete_entities("characters", [e.identity for e in (*older, *newer, *grown)])
+
+
+# --- sheets in the folder of a vault -----------------------------------------------------------------------------------
+
+
+async def heroes(library: Library) -> dict[str, tuple[object, object]]:
+    """The characters of the vault that are there beside Brannoch, each with its file and level."""
+    found = await library.cache.get_entities("characters", ["vale"])
+    return {e.name: (e.data.get("file"), e.fields.get("level")) for e in found if e.name != "Brannoch"}
+
+
+@pytestmark_module
+async def test_sheets_in_the_folder_of_a_vault_are_kept_in_step(library: Library, vale: Path) -> None:
+    note, foundry, beyond = vale / "Index.md", vale / "Party/fvtt-Actor-tess.json", vale / "Party/ddb.json"
+    note.write_text("The sheets are [[ddb.json]] and [[fvtt-Actor-tess.json]].")
+    foundry.write_text(json.dumps(rogue(name="Tess")))
+    beyond.write_text(json.dumps([cleric() | {"name": "Uli"}, cleric() | {"name": "Vesna"}]))
+    (vale / "Party/cache.json").write_text('{"type": "npc", "pages": [1, 2]}')
+    (vale / "Party/broken.json").write_bytes(b'{"type": "character", "name": "\xff')
+    (vale / "Templates").mkdir()
+    (vale / "Templates/ddb.json").write_text(json.dumps(cleric() | {"name": "Pattern"}))
+    report = await library.vaults.sync()
+    assert not report.failed + report.warnings
+    assert (report.notes, report.counts["characters"], report.passed[".json"], report.counts["links_dangling"]) == (
+        2, 4, 2, 1,  # the one is [[Shield]] in the note of Brannoch
+    )  # fmt: skip
+    assert await heroes(library) == {
+        "Tess": ("Party/fvtt-Actor-tess.json", 7), "Uli": ("Party/ddb.json", 4), "Vesna": ("Party/ddb.json", 4),
+    }  # fmt: skip
+    assert not (await library.vaults.sync()).stored
+
+    cut = json.dumps(rogue(name="Tess"))[:-200]
+    foundry.write_text(cut)
+    beyond.write_text(json.dumps({**cleric(), "name": "Uli", "classes": [{**cleric()["classes"][0], "level": 5}]}))
+    (failure,) = (await library.vaults.sync()).failed
+    assert "no whole JSON" in failure.reason
+    assert await heroes(library) == {"Tess": ("Party/fvtt-Actor-tess.json", 7), "Uli": ("Party/ddb.json", 5)}
+
+    foundry.rename(vale / "Party/Tess.json")
+    (vale / "Party/Tess.json").write_text(json.dumps(rogue(name="Tess")))
+    beyond.write_text('{"nothing": "here"}')
+    assert not (await library.vaults.sync()).failed
+    assert await heroes(library) == {"Tess": ("Party/Tess.json", 7)}
+    for file in (note, vale / "Party/Tess.json", beyond):
+        file.unlink()
+    await library.vaults.sync()
+    assert not await heroes(library)
+
+
+@pytestmark_module
+@pytest.mark.parametrize(
+    ("path", "stated", "seen_by"),
+    [
+        ("Party/wren.json", {}, {"cleo"}),
+        ("Party/wren.json", {"audience": "players"}, {"cleo", "bo"}),
+        ("Party/wren.json", {"audience": "dm"}, set()),
+        ("GM Only/wren.json", {}, set()),
+        ("GM Only/wren.json", {"audience": "players"}, set()),
+        ("Shared/wren.json", {}, {"cleo", "bo"}),
+        ("Shared/wren.json", {"audience": ["cleo"]}, {"cleo"}),
+    ],
+)
+async def test_a_sheet_in_a_vault_is_its_players_unless_something_says_otherwise(
+    library: Library, vale: Path, path: str, stated: dict[str, Any], seen_by: set[str]
+) -> None:
+    sheet = {"collection": "characters", "kind": "character", "name": "Wren", "player": "Cleo", "level": 3, **stated}
+    (vale / path).parent.mkdir(exist_ok=True)
+    (vale / path).write_text(json.dumps(sheet))
+    library.vaults.shares.edit(lambda _: [Share("vale", "folder", "Shared", "players")])
+    await library.vaults.sync()
+    (made,) = await library.cache.get_entities("characters", ["vale"], name="Wren")
+    viewers = {name: Viewer.player(name) for name in ("cleo", "bo")}
+    assert {name for name, viewer in viewers.items() if is_visible(made, viewer)} == seen_by
+    folder = path.rpartition("/")[0]
+    assert any(folder in str(cut(made, viewers[name], lambda _: None).data) for name in seen_by) is (folder == "Shared")
+    assert clean_fields("characters", fields_again(made)) == made.fields
+    (vale / path).unlink()
+    await library.vaults.sync()
 
 
 def test_the_sheet_of_a_wizard_of_level_20_names_its_entries_in_short() -> None:

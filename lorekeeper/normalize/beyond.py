@@ -53,6 +53,8 @@ _STRUCTURE = re.compile(
 )
 """Headings of a class or species that are listed among its features."""
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+
 _MARKUP = re.compile(r"<[^<>]{0,2000}>")
 
 
@@ -122,6 +124,7 @@ def character(sheet: Object) -> Character:
     spells = list(_spells(sheet))
     return Character(
         name=text(sheet.get("name")),
+        modified=_modified(sheet),
         rules=_rules(sheet),
         class_levels=classes,
         race=first_text(sheet, "race.fullName", "race.baseName"),
@@ -259,6 +262,12 @@ def _times(granted: Granted, skill: str) -> float:
 def _class(each: Object) -> ClassLevel:
     named = first_text(each, "definition.name")
     return ClassLevel(named, whole(each.get("level")), first_text(each, "subclassDefinition.name"))
+
+
+def _modified(sheet: Object) -> str:
+    """When its player changed it last."""
+    found = _TIME.match(text(sheet.get("dateModified")))
+    return f"{found[0]}Z" if found else ""
 
 
 def _rules(sheet: Object) -> str:
