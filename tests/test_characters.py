@@ -312,6 +312,13 @@ def test_what_a_player_changes_by_hand_on_dnd_beyond_counts() -> None:
     assert stated.fields["armor_class"] == 12
 
 
+def test_spells_that_a_class_grants_are_known_and_ready() -> None:
+    granted = {"definition": {"name": "Counterspell", "level": 3}, "prepared": False, "alwaysPrepared": False}
+    (made,) = normalize(cleric() | {"spells": {"class": [granted], "race": None}})
+    assert "Counterspell" in made.data["known"]
+    assert "Counterspell" in made.data["prepared"]
+
+
 @pytest.mark.parametrize("cover", [lambda o: o, lambda o: {"success": True, "data": o}, lambda o: {"character": o}])
 def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
     (made,) = normalize(cover(cleric()))

@@ -338,13 +338,10 @@ def _speeds(sheet: Object, granted: Granted) -> dict[str, float]:
 
 
 def _spells(sheet: Object) -> Iterator[Spell]:
-    """All spells, each once; those of features, species, feats and items are always ready unless the file says otherwise."""
+    """All spells, each once; those of features, species, feats and items are always ready, whatever their own flag says."""
     seen: set[str] = set()
     lists = [objects(each.get("spells")) for each in objects(sheet.get("classSpells"))]
-    innate = [
-        [each for each in objects(listed) if key != "class" or each.get("prepared") is not False]
-        for key, listed in mapping(sheet.get("spells")).items()
-    ]
+    innate = map(objects, mapping(sheet.get("spells")).values())
     for ready, listed in [*((False, each) for each in lists), *((True, each) for each in innate)]:
         for each in listed:
             name, level = first_text(each, "definition.name"), whole(at(each, "definition.level"))
