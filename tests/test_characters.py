@@ -25,6 +25,7 @@ from lorekeeper.normalize.foundry.entries import Importer
 from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import read_note
+from lorekeeper.party import PartyFile
 from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
 from lorekeeper.search.party import may_ask
@@ -576,8 +577,10 @@ async def library(vale: Path) -> AsyncIterator[Library]:
     embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
     registry = Registry(folder / "library.vaults", [vale], folder / "library")
     cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"), embedding)
-    files = {"views": folder / "library.views", "shares": SharesFile(folder / "library.shares")}
-    async with Library(cache, embedding, offline=True, vaults=registry, **files) as opened:
+    views, shares, party = (folder / f"library.{name}" for name in ("views", "shares", "party"))
+    async with Library(
+        cache, embedding, offline=True, vaults=registry, views=views, shares=SharesFile(shares), party=PartyFile(party)
+    ) as opened:
         await opened.cache.store_entities(RULES, "spells")
         await opened.cache.store_entities([ROGUE], "character_options")
         await opened.cache.store_entities(normalize(cleric()), "characters")
@@ -747,6 +750,25 @@ async def test_an_encounter_is_planned_for_the_characters_of_the_library(library
 
 
 @pytestmark_module
+async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_the_characters(library: Library) -> None:
+    await library.cache.store_entities(
+        [make("wolf", "Bites.", type="creatures", name="Wolf", challenge_rating=1)], "creatures"
+    )
+    asked: dict[str, Any] = {"monsters": ["2 wolf"], "rules": "2014"}
+    assert (await ask(library, "plan_encounter", **asked)).structured["party"] == [7, 4]
+    library.party.remember([5, 5, 3])
+    answer = await ask(library, "plan_encounter", **asked)
+    assert answer.structured["party"] == [5, 5, 3]
+    assert "characters" not in answer.structured
+    assert (await ask(library, "plan_encounter", party="4x1", **asked)).structured["party"] == [1, 1, 1, 1]
+    assert (await ask(library, "plan_encounter", party="the table", **asked)).structured["party"] == [7, 4]
+    library.party.remember([])
+    assert (await ask(library, "plan_encounter", **asked)).structured["party"] == [7, 4]
+    with pytest.raises(FilterError, match="lorekeeper party"):
+        await ask(library, "plan_encounter", Viewer.player(), **asked)
+
+
+@pytestmark_module
 async def test_two_characters_are_compared(library: Library) -> None:
     uris = [r["uri"] for r in (await ask(library, "lookup_character")).structured["results"]]
     answer = await ask(library, "compare_entries", uris=uris)
@@ -802,7 +824,7 @@ async def test_the_newest_copy_of_a_character_stands_for_the_others(library: Lib
     grown = normalize(stated | {"class_levels": [{"name": "Druid", "level": 5}]}, document="c")
     for query in ("druid of the party", "wild shape druidic", "who has Wild Shape"):
         await library.cache.store_entities([*older, *newer], "characters")
-        asked = {"query": query, "types": ["characters"]}
+        asked: dict[str, Any] = {"query": query, "types": ["characters"]}
         assert (await ask(library, "search_lore", **asked)).structured["results"][0]["uri"] == newer[0].uri
         await library.cache.store_entities(grown, "characters")
         assert (await ask(library, "search_lore", **asked)).structured["results"][0]["uri"] == grown[0].uri
