@@ -73,7 +73,7 @@ class Retrieved:
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
         worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return shelves(nearest, worded, phrases)
+        return shelves(nearest, worded, max(self.phrases.values(), default=None), phrases)
 
     @property
     def nearest_shelf(self) -> Shelf:
