@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -94,10 +95,11 @@ def weights(
     near_books: Sequence[float],
     words: Sequence[tuple[str, float]] = (),
     said: float | None = None,
+    sizes: Mapping[str, int] = MappingProxyType({}),
 ):
     """Weights of notes and books for a query."""
     nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
-    found = shelves(nearest, words, said)
+    found = shelves(nearest, words, said, sizes)
     return found[NOTES].weight, found[BOOKS].weight
 
 
@@ -118,6 +120,14 @@ def test_a_near_phrase_speaks_for_the_books():
     assert notes < books == 1.0
     notes, books = weights([0.5] * 5, [0.5] * 5, said=0.3)
     assert books < notes == 1.0
+
+
+def test_few_notes_that_are_as_near_as_many_entries_come_first():
+    near = [0.5] * 5, [0.5] * 5
+    notes, books = weights(*near, sizes={NOTES: 100, BOOKS: 10_000})
+    assert books < notes == 1.0
+    notes, books = weights(*near, sizes={NOTES: 5_000, BOOKS: 10_000})
+    assert notes < books == 1.0
 
 
 def test_the_shelf_that_has_the_words_of_a_query_gains():
