@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -89,10 +90,16 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
         assert len(deep.keyword) == len(notes)
 
 
-def weights(near_notes: Sequence[float], near_books: Sequence[float], words: Sequence[tuple[str, float]] = ()):
+def weights(
+    near_notes: Sequence[float],
+    near_books: Sequence[float],
+    words: Sequence[tuple[str, float]] = (),
+    said: float | None = None,
+    sizes: Mapping[str, int] = MappingProxyType({}),
+):
     """Weights of notes and books for a query."""
     nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
-    found = shelves(nearest, words)
+    found = shelves(nearest, words, said, sizes)
     return found[NOTES].weight, found[BOOKS].weight
 
 
@@ -101,10 +108,26 @@ def test_one_shelf_alone_has_its_full_weight():
 
 
 def test_the_shelf_whose_best_hits_are_nearer_comes_first():
-    assert weights([0.6] * 5, [0.6] * 5) == (1.0, pytest.approx(0.368, abs=0.001))
+    assert weights([0.6] * 5, [0.6] * 5) == (1.0, 1.0)
+    assert weights([0.6] * 5, [0.5] * 5) == (1.0, pytest.approx(0.368, abs=0.001))
     assert weights([0.2] * 5, [0.6] * 5)[0] == pytest.approx(LEAST)
     chance, steady = [0.7, 0.3, 0.3, 0.3, 0.3], [0.55] * 5
     assert weights(chance, steady)[0] < weights(chance, steady)[1] == 1.0
+
+
+def test_a_near_phrase_speaks_for_the_books():
+    notes, books = weights([0.5] * 5, [0.5] * 5, said=0.7)
+    assert notes < books == 1.0
+    notes, books = weights([0.5] * 5, [0.5] * 5, said=0.3)
+    assert books < notes == 1.0
+
+
+def test_few_notes_that_are_as_near_as_many_entries_come_first():
+    near = [0.5] * 5, [0.5] * 5
+    notes, books = weights(*near, sizes={NOTES: 100, BOOKS: 10_000})
+    assert books < notes == 1.0
+    notes, books = weights(*near, sizes={NOTES: 5_000, BOOKS: 10_000})
+    assert notes < books == 1.0
 
 
 def test_the_shelf_that_has_the_words_of_a_query_gains():

@@ -42,7 +42,7 @@ from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
-from lorekeeper.search.shelves import NOTES
+from lorekeeper.search.shelves import NOTES, shelf_name
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.stated_edition import stated_edition
 from lorekeeper.search.unfinished import completed
@@ -322,14 +322,16 @@ class Searcher:
         semantic = asyncio.ensure_future(self._semantic(query, search.texts, scopes, depth))
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
-        count = asyncio.ensure_future(self._count(query, scopes))
+        sizes = asyncio.ensure_future(self._sizes(query, scopes))
         text = "" if query.mode == "semantic" else search.text
         known = asyncio.ensure_future(occurring(self._cache, query.types, text))
-        await finished(semantic, keyword, names, count, known)
+        await finished(semantic, keyword, names, sizes, known)
         ranking, unavailable = semantic.result()
-        found = ranking, keyword.result(), names.result(), count.result()
+        found = ranking, keyword.result(), names.result(), sum(sizes.result().values())
         asked = asked_type(query.types if query.mode == "auto" else (), wordings)
-        search.found = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result())
+        search.found = Retrieved(
+            *found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result(), sizes=sizes.result()
+        )
         preferred = f"; {asked.name} preferred" if asked else ""
         return f"{len(ranking)} by meaning, {len(found[1])} by keywords, {len(found[2])} by name{preferred}"
 
@@ -374,9 +376,16 @@ class Searcher:
             )
             return await by_name.certain(self._cache, query.types, [typed] if typed else wordings, ranking, typed)
 
+    async def _sizes(self, query: Query, scopes: Scopes) -> dict[str, int]:
+        """The number of entries under the filters, by shelf."""
+        of_shelf: dict[str, list[str]] = {}
+        for name in query.types:
+            of_shelf.setdefault(shelf_name(name), []).append(name)
+        return {shelf: await self._count(replace(query, types=own), scopes) for shelf, own in of_shelf.items()}
+
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:
-            return await self.documents.count(scopes)
+            return await self.documents.count({name: scopes[name] for name in query.types})
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
     async def _raise(self, search: Search) -> str | None:

@@ -48,6 +48,7 @@ class Retrieved:
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
         occurring: the content words of the wordings that an entry of one of the types has.
+        sizes: number of entries under the filters, by shelf.
         named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
 
@@ -60,6 +61,7 @@ class Retrieved:
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
     occurring: frozenset[str] = frozenset()
+    sizes: Mapping[str, int] = field(default_factory=dict)
     named: frozenset[Key] = frozenset()
 
     @cached_property
@@ -73,7 +75,7 @@ class Retrieved:
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
         worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return shelves(nearest, worded, phrases)
+        return shelves(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
 
     @property
     def nearest_shelf(self) -> Shelf:
