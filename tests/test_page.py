@@ -16,7 +16,7 @@ from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
-from lorekeeper.search.dossier.lines import Quote
+from lorekeeper.search.dossier.stretches import Stretch, blocks
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.desk import open_promises
 from lorekeeper.server.page.fights import MOST, combatants
@@ -24,7 +24,7 @@ from lorekeeper.server.page.hits import highlighted
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.scaling import by_slot
 from lorekeeper.server.page.site import POLICY, may_add
-from lorekeeper.server.page.topics import blocks, linked
+from lorekeeper.server.page.topics import linked
 from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
@@ -430,9 +430,9 @@ async def test_a_fight_takes_no_more_than_it_shows_however_many_are_asked_for():
 
 
 async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
-    quote = Quote(("Name | Role", "Ulder | Commander", "A rope", "Two torches", "He is away.", "He is old."))
-    found = [(each.shape, [list(row) for row in each.rows]) for each in blocks(quote)]
+    stretch = Stretch("", "| Name | Role |\n|---|---|\n| Ulder | Commander |\n\n- A rope\n- Two torches\n\nHe is away.")
+    found = [(each.shape, each.rows) for each in blocks(stretch.sentences)]
     assert found[0] == ("table", [["Name", "Role"], ["Ulder", "Commander"]])
-    assert found[1] == ("list", [["A rope", "Two torches"]])
+    assert found[1] == ("list", [["-", "A rope"], ["-", "Two torches"]])
     note = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
     assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in note

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -16,6 +14,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
+from lorekeeper.search.dossier.stretches import blocks
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import TOPICS
 from lorekeeper.server.topics import described
@@ -40,21 +39,8 @@ SUGGESTED = (
 MAX_SUGGESTED = 12
 """Most notes of a kind that it does."""
 
-ENDS = tuple('.!?:;…"”’)')
-"""What a sentence ends with; what ends otherwise was an item of a list."""
-
 _NAMED = re.compile(r"([^,:;()]+) \((lore://[^\s()]+)\)")
 """An entry in a note for the reader: its name, and its uri in brackets."""
-
-Shape = Literal["table", "list", "text"]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Sentences of a quote in the shape that they had: rows of cells, items, or a text in one line."""
-
-    shape: Shape
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -100,22 +86,6 @@ def linked(note: str) -> Markup:
         parts += [escape(note[end : match.start()]), Markup(" "), link]
         end = match.end()
     return Markup("").join([*parts, escape(note[end:])])
-
-
-def blocks(quote: Quote) -> Iterator[Block]:
-    """The sentences of a quote, rows as tables and items as lists."""
-    for shape, sentences in groupby(quote.sentences, _shape):
-        each = list(sentences)
-        if shape == "table":
-            yield Block(shape, [[cell.strip() for cell in row.split(" | ")] for row in each])
-        else:
-            yield Block(shape, [each] if shape == "list" else [[" ".join(each)]])
-
-
-def _shape(sentence: str) -> Shape:
-    if " | " in sentence:
-        return "table"
-    return "text" if sentence.endswith(ENDS) else "list"
 
 
 def _title(dossier: Dossier) -> str:
