@@ -912,7 +912,7 @@ def test_footnotes_stand_where_they_are_referred_to():
         "[^1]: To the god\n  of bread.\n[^b]: dear | old\n\nEnd[^no]."
     )
     assert shown(note) == [
-        ("", "He prays (To the god of bread.) and drinks (only ale).\n\n| a |\n|---|\n| x (dear / old) |\n\nEnd.")
+        ("", "He prays (To the god of bread) and drinks (only ale).\n\n| a |\n|---|\n| x (dear / old) |\n\nEnd.")
     ]
     assert shown(read("`[^1]` is code.\n\n[^1]: Unused."))[0][1] == "`[^1]` is code.\n\n[^1]: Unused."
 

@@ -59,9 +59,9 @@ class Footnotes:
             if note is None or audience not in (note.audience, DM):
                 return ""
             note.is_placed |= note is own.get(match[1]) and audience == note.audience
-            return f" ({note.text})"
+            return f" ({note.text.removesuffix('.')})"
 
-        line = _LEFT.sub("", _INLINE.sub(lambda match: f" ({match[1].strip()})", line))
+        line = _LEFT.sub("", _INLINE.sub(lambda match: f" ({match[1].strip().removesuffix('.')})", line))
         return _REFERENCE.sub(text, line) if "[^" in line else line
 
 

@@ -22,7 +22,18 @@ KINDS: dict[str, tuple[str, ...]] = {
         *("dungeon", "building", "tavern", "inn", "shop", "district", "landmark", "area", "geography", "plane", "site"),
         *("point of interest", "poi", "province", "realm", "nation", "hamlet", "ruin", "temple", "room"),
     ),
-    "faction": ("faction", "group", "organization", "organisation", "guild", "cult", "house", "order", "major group"),
+    "faction": (
+        "faction",
+        "group",
+        "org",
+        "organization",
+        "organisation",
+        "guild",
+        "cult",
+        "house",
+        "order",
+        "major group",
+    ),
     "item": (
         "item",
         "magic item",
@@ -179,7 +190,8 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     if is_listing(path):
         return fold(written) or NOTE
     tagged = (known(part) for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]))
-    if kind := next(filter(None, tagged), ""):
+    kinds = list(filter(None, tagged))
+    if kind := next((kind for kind in kinds if kind != "lore"), next(iter(kinds), "")):
         return _played_or_planned(kind, folders, stem)
     foldered = (of_folder(folder) for folder in reversed(folders))
     kind = next(filter(None, foldered), "") or _of_keys(properties)
@@ -187,18 +199,17 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     return _played_or_planned(kind or fold(written) or (SESSION if is_session else NOTE), folders, stem)
 
 
-_TRAITS = frozenset(
-    "race species ancestry class rasse volk klasse espece classe especie raza clase razza raca ras klas rasa".split()
-)
+_RACE = frozenset("race species ancestry rasse volk espece especie raza razza raca ras rasa".split())
+_CLASS = frozenset("class classes klasse classe clase klas klasa".split())
 _PLAYED = frozenset("player spieler joueur jugador giocatore jogador speler gracz".split()) | {"played by"}
 
 
 def _of_keys(properties: Properties) -> str:
-    """The kind that the keys of front matter tell where no word does: who has a race or class, and who is played."""
+    """The kind that the keys of front matter tell where no word does: a race is somebody's, and a class if someone plays them."""
     keys = {folded for key in properties.values if properties.text(folded := fold(key))}
-    if keys.isdisjoint(_TRAITS):
-        return ""
-    return "npc" if keys.isdisjoint(_PLAYED) else "character"
+    if not keys.isdisjoint(_PLAYED) and not keys.isdisjoint(_RACE | _CLASS):
+        return "character"
+    return "" if keys.isdisjoint(_RACE) else "npc"
 
 
 def _played_or_planned(kind: str, folders: list[str], stem: str) -> str:
