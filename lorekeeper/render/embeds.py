@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from lorekeeper.entities import Entity
 from lorekeeper.notes.links import LINK, target_of
 from lorekeeper.notes.note import WRITTEN
+from lorekeeper.records.values import mapping
 from lorekeeper.render.prose import inline
-from lorekeeper.render.source import mapping, text_of
+from lorekeeper.render.source import text_of
 from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, parts_under
 from lorekeeper.text.secrecy import said_of_section
 

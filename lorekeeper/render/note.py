@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from lorekeeper import dates
 from lorekeeper.entities import Entity, uri_of
+from lorekeeper.records.values import mapping
 from lorekeeper.render.embeds import Embedding
 from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
-from lorekeeper.render.source import Source, mapping, title
+from lorekeeper.render.source import Source, title
 from lorekeeper.text.notes import aliases, folder, heading_path, new_headings, note_facts, session, tags
 from lorekeeper.text.secrecy import said_of_section, secrecy
 

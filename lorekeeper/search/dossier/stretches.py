@@ -32,6 +32,10 @@ _DELIMITER = re.compile(r"\s*\|?[ \t]*:?-[\s|:-]*\Z")
 _ENDS = tuple('.!?:;…"”’')
 """What a sentence ends with."""
 
+_STOPS = tuple('.!?:;…"”’)')
+_FACT = re.compile(r"[^:.!?]{1,40}: [^.!?]{1,80}\Z")
+"""A text that is no sentence of an entry, as "Armor Class: 18 (chain mail)"."""
+
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-ZÀ-ÞА-ЯЁ0-9])")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Lt|Sgt|Capt|Cpt|Col|Gen|Prof|Fr|vs|etc|approx|no|e\.g|i\.e)|\b[A-Z])\.\s*\Z"
@@ -46,6 +50,7 @@ class Sentence(str):
         in_list: whether it stands in an item.
         cells: of a row.
         is_head: whether a row is the head of its table.
+        block: number of the paragraph, item or row that it is from.
         pieces: of a secret stretch all that it has.
     """
 
@@ -53,6 +58,7 @@ class Sentence(str):
     in_list: bool = False
     cells: tuple[str, ...] = ()
     is_head: bool = False
+    block: int = 0
     pieces: tuple[Sentence, ...] = ()
 
 
@@ -124,14 +130,15 @@ class Block:
 
 
 def blocks(sentences: Sequence[str]) -> list[Block]:
-    """Sentences as the tables, lists and texts that they stood in; what is no `Sentence` is a fact."""
-    found = list[Block]()
+    """Sentences as the tables, lists and texts that they stood in; what is none of an entry's sentences is mostly a fact."""
+    found, paragraph = list[Block](), 0
     for each in sentences:
         pieces = each.pieces if isinstance(each, Sentence) else ()
         for piece in pieces or (each,):
             shape, row, begins = _placed(piece)
             is_same = bool(found) and found[-1].shape == shape
-            if not is_same or (shape == "table" and begins):
+            paragraph, before = (piece.block if isinstance(piece, Sentence) else 0), paragraph
+            if not is_same or (shape == "table" and begins) or (shape == "text" and paragraph != before):
                 found.append(Block(shape, [row], has_head=shape == "table" and begins))
             elif shape == "list" and not begins:
                 found[-1].rows[-1][1] += f" {piece}"
@@ -143,7 +150,7 @@ def blocks(sentences: Sequence[str]) -> list[Block]:
 def _placed(piece: str) -> tuple[Shape, list[str], bool]:
     """What a sentence stood in, its row there, and whether it begins the table or the item."""
     if not isinstance(piece, Sentence):
-        return "facts", [piece], True
+        return "text" if piece.endswith(_STOPS) and not _FACT.match(piece) else "facts", [piece], True
     if piece.cells:
         return "table", list(piece.cells), piece.is_head
     if piece.in_list:
@@ -167,7 +174,7 @@ def _pieces(text: str) -> Iterator[Sentence]:
     """The sentences of Markdown; a table row is one of them, whatever it contains."""
     lines = text.splitlines()
     heads = {line.strip() for line, below in pairwise(lines) if _ROW.match(line) and _DELIMITER.match(_unquoted(below))}
-    for block in _joined(lines):
+    for number, block in enumerate(_joined(lines)):
         if _ROW.match(block):
             yield from _row(block, is_head=block in heads)
             continue
@@ -177,7 +184,7 @@ def _pieces(text: str) -> Iterator[Sentence]:
         for told in _sentences(" ".join(plain.split())):
             if line := one_line(told):
                 sentence = Sentence(line)
-                sentence.item, sentence.in_list = item, mark is not None
+                sentence.item, sentence.in_list, sentence.block = item, mark is not None, number
                 item = ""
                 yield sentence
 
