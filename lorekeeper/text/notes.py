@@ -11,6 +11,7 @@ from typing import Any
 
 from lorekeeper import dates
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
+from lorekeeper.folding import fold
 
 BETWEEN = " > "
 """Between the headings of a path."""
@@ -30,6 +31,12 @@ def heading_path(section: Mapping[str, object]) -> str:
     """The heading path of a section of a note, "" before the first heading."""
     name = section.get("name")
     return " ".join(name[:MAX_TEXT_LENGTH].split()) if isinstance(name, str) else ""
+
+
+def parts_under(entity: Entity, heading: str) -> Iterator[Mapping[str, Any]]:
+    """The sections of a note that stand under a heading, all for ""."""
+    wanted = fold(heading)
+    return (each for each in _sections(entity) if not wanted or wanted in map(fold, heading_path(each).split(BETWEEN)))
 
 
 def marked(entity: Entity) -> set[str]:
