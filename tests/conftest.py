@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
     group.addoption("--fuzz-calls", type=int, default=AMOUNTS["fuzz-calls"], help="tool calls for each backend")
     group.addoption("--hostile", type=int, default=AMOUNTS["hostile"], help="hostile inputs")
-    group.addoption("--kills", type=int, default=AMOUNTS["kills"], help="programs and servers killed by each suite")
+    group.addoption("--kills", type=int, default=AMOUNTS["kills"], help="programs killed by each durability suite")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -80,7 +80,7 @@ def fuzz_calls(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(scope="session")
 def kills(request: pytest.FixtureRequest) -> int:
-    """Number of programs or servers that each suite of kills ends."""
+    """Number of programs that each durability suite kills."""
     return int(request.config.getoption("kills"))
 
 
