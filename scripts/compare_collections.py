@@ -88,6 +88,7 @@ def raw_texts(path: Path) -> dict[str, list[str]]:
 # --- values ----------------------------------------------------------------------------------------------------------
 
 _SCHOOL_CODES = {school: f"<school>{code}<" for code, school in SCHOOLS.items()}
+_CLASS_LINE = re.compile(r"\bclass(?:es)?\b[*\"]*[:>]", re.IGNORECASE)
 _FRACTIONS = {0.125: "1/8", 0.25: "1/4", 0.5: "1/2"}
 
 
@@ -108,6 +109,8 @@ def is_said(field: str, value: Value | None, text: str) -> bool:
 
 def is_explained(field: str, ours: Value | None, other: Value | None, texts: Sequence[str]) -> bool:
     """Whether the raw texts of a name have our value: of a list, what we have more, and one of them not what we have less."""
+    if field == "classes" and ours is None:
+        return not any(_CLASS_LINE.search(text) for text in texts)
     if isinstance(ours, tuple) or isinstance(other, tuple):
         one, two = (set(each) if isinstance(each, tuple) else set() for each in (ours, other))
         more = all(any(is_said(field, each, text) for text in texts) for each in one - two)
