@@ -291,7 +291,7 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
 def _of_property(test: FieldTest) -> FieldTest:
     """A test of any key, as one of the keys with their values; a key alone is true, whatever its value."""
     if test.ends or test.sign not in (":", ""):
-        raise not_a_test(test.text, f"{test.field} is no field with numbers: compare it with ':'")
+        raise not_a_test(test.text, f"{test.field} does not hold numbers: compare it with ':'")
     values = tuple(f"{test.field}={value}" for value in test.values) or (test.field,)
     return replace(test, field=PROPERTIES, sign=":", values=values)
 

@@ -40,7 +40,7 @@ def _with(help_: str) -> Argument:
     WHAT,
     _with("only with this person, or the player of this character (may be repeated); by default with everyone"),
     VAULT,
-    argument("--fix", action="store_true", help="keep what looks like a secret, and share the rest"),
+    argument("--fix", action="store_true", help="hide what looks like a secret, and share the rest"),
     argument("--yes", action="store_true", help="do not ask, whatever looks like a secret"),
     DRY_RUN,
     JSON,
@@ -82,7 +82,7 @@ async def share(call: Call) -> int:
 
 @commands.add(
     "unshare",
-    "share a note, a folder or a tag no more",
+    "stop sharing a note, a folder or a tag",
     WHAT,
     _with("only this person is not to see it any more (may be repeated)"),
     VAULT,

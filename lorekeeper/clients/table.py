@@ -67,7 +67,7 @@ class Client:
         """
         template = self.files.get(system)
         if template is None:
-            raise ClientFileError(f"{self.title} keeps no configuration that is known on this system, {shown(system)}")
+            raise ClientFileError(f"{self.title} has no known configuration file on this system, {shown(system)}")
         root, _, rest = template.partition("/")
         if self.moved_by and environ.get(self.moved_by):
             return Path(environ[self.moved_by]) / Path(rest).name

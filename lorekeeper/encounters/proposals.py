@@ -184,7 +184,7 @@ def _reasons(pattern: Pattern, monsters: Sequence[Monster], budget: Budget) -> I
         yield (
             "Legendary actions help it against several"
             if legendary
-            else "It stands alone against several, who act more often"
+            else "It is alone against several; expect it to be out-acted"
         )
     elif pattern.shape == GROUP:
         many = monsters[0].count > len(budget.levels)

@@ -146,7 +146,7 @@ class PendingEntities:
 
     def _warn(self, found: Found, earlier_place: str) -> None:
         uri = one_line(found.entity.uri, MAX_SHOWN)
-        reason = f"{uri} is also in {earlier_place}, with other content; this one, the last, is stored"
+        reason = f"{uri} is also in {earlier_place}, with other content; the last one is stored"
         self._report.warnings.append(ImportFileError(found.where, reason))
 
 

@@ -118,7 +118,7 @@ def schema(collection: Collection) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"LoreKeeper {collection.label}",
-        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are kept. An entry has at "
+        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are stored too. An entry has at "
         f"most {MAX_RECORD_BYTES:,} bytes as JSON in UTF-8, {MAX_DEPTH} levels of lists and objects, and no lone surrogates.",
         "type": "object",
         "required": ["collection", "name", *(["kind"] if len(collection.kinds) > 1 else [])],
@@ -154,7 +154,7 @@ def _properties(collection: Collection) -> dict[str, Any]:
         "asked_as": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "phrases in which people may ask for it",
+            "description": "phrases people might search for",
         },
         VECTORS: _VECTORS_SCHEMA,
     }

@@ -65,7 +65,7 @@ NOTHING = "Nothing found."
 
 NO_BOOKS = (
     "The library is empty: the first lookup loads the starter compendium; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
-    "bring more books."
+    "add more books."
 )
 
 NEGATIONS = ("Nothing ", "No ", "None ", "The library has no ")

@@ -78,7 +78,7 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     difficulty = parse_difficulty(arguments.get("difficulty"), asked_rules, usual)
     given = [name for name in (*NARROWING, "seed") if name in arguments]
     if monsters is not None and given:
-        raise FilterError(f"monsters are rated as they are given: leave out {', '.join(given)}, or monsters")
+        raise FilterError(f"'monsters' cannot be combined with {', '.join(given)}; leave out one of them")
     if monsters is not None:
         if not monsters:
             raise FilterError("monsters is empty; leave it out to be proposed some, or list them as in '3 goblin'")

@@ -65,7 +65,7 @@ async def _share(site: Site, request: Request) -> Response:
     if action == "look":
         return await _page(site, request, uri, person)
     if action not in ("share", "fix", "keep"):
-        raise bad_request("the form says neither to share the note nor to keep it")
+        raise bad_request("the form does not say whether to share the note or to hide it")
     entity, target = await _target(site, request, uri)
     vaults = site.library.vaults
     before = await asyncio.to_thread(vaults.shares.all)
