@@ -9,10 +9,10 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.feedback import NEAREST, WORDS, shared_words, telling, with_raised_notes
+from lorekeeper.search.corpora import BOOKS, LEAST, NOTES, shelves
 from lorekeeper.search.fusion import FUSED_BY_SCORE
+from lorekeeper.search.pseudo_relevance import NEAREST, WORDS, shared_words, telling, with_raised_notes
 from lorekeeper.search.retrieved import Ranking, Retrieved
-from lorekeeper.search.shelves import BOOKS, LEAST, NOTES, shelves
 from tests.support.entities import make
 from tests.support.libraries import open_library
 

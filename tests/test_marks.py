@@ -13,8 +13,8 @@ from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.notes import read_note
 from lorekeeper.notes.marks import OwnMarks, read_marks
-from lorekeeper.search.one import entries_of
 from lorekeeper.search.query import Query
+from lorekeeper.search.resolve_entry import entries_of
 from lorekeeper.settings import load_settings
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.vaults import EVERY_VAULT

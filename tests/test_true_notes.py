@@ -12,8 +12,6 @@ from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
-from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
-from lorekeeper.search.coverage import nothing
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import (
     FOREIGN,
@@ -24,10 +22,12 @@ from lorekeeper.search.languages import (
     language_of,
 )
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
-from lorekeeper.search.one import find_entry
+from lorekeeper.search.off_topic import nothing
 from lorekeeper.search.query import Query
+from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.search.results import ResultPage
 from lorekeeper.search.typed import typed
+from lorekeeper.search.unlicensed import NOT_OPEN, absent, closed_name
 from lorekeeper.search.versions import versions
 from lorekeeper.server.answers import documents_answer, page_text
 from lorekeeper.text.keywords import content_words

@@ -186,7 +186,7 @@ def _separated(given: list[str]) -> Iterator[list[str]]:
 async def _called_each(view: View, names: list[str]) -> list[str]:
     """The uris of the entries of some names, all of the first type that has all of them; none if there is no such type."""
     from lorekeeper.entities import SEARCHED
-    from lorekeeper.search.one import called
+    from lorekeeper.search.resolve_entry import called
 
     found: list[dict[str, str]] = []
     for name in names:

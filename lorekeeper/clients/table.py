@@ -46,7 +46,7 @@ class Client:
     arguments: str = "args"
     environment: str = "env"
     extra: Mapping[str, object] = field(default_factory=dict)
-    next_step: str = "Quit it completely, and start it again."
+    next_step: str = "Quit the app completely, and start it again."
     moved_by: str | None = None
 
     @property

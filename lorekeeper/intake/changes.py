@@ -14,7 +14,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 if TYPE_CHECKING:  # a vault, which is stored in the same way, needs no reader of files
     from lorekeeper.intake.files import Batch
     from lorekeeper.intake.formats.text_file import Found
-    from lorekeeper.intake.remembered import Digest
+    from lorekeeper.intake.import_cache import Digest
     from lorekeeper.intake.reports import ImportReport
 
 IMPORT_BATCH = 4 * BATCH

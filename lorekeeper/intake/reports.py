@@ -158,9 +158,9 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
         only = next(name for name in report.skipped if name.partition(": ")[2] == kind)
         lines.append(f"skipped {sum(numbers):,} without lore{files}: {(kind or 'entries') if files else only}")
     lines += [f"warning {summary(group)}" for group in warned[2]]
-    from lorekeeper.normalize import foreign
+    from lorekeeper.normalize import unsupported_formats
 
-    named = ((foreign.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
+    named = ((unsupported_formats.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
     lines += [f"skipped in folders: {number:,} times {advice}" for advice, number in named if advice]
     return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]
 

@@ -5,7 +5,7 @@
 
 ``collection`` and ``name`` are required; ``slug``, ``kind``, ``document`` and the filter fields of the collection are
 optional, and every other key is kept. ``audience`` says who may see the entry, in the words of front matter: "dm", "players"
-(as without it), a name or a list of names. `schema` says the same as a JSON Schema, limits included.
+(the default), a name or a list of names. `schema` says the same as a JSON Schema, limits included.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SOURCE = "lorekeeper"
 DEFAULT_DOCUMENT = "homebrew"
 
 VECTORS = "vectors"
-"""Key of the vectors that come with an entry: see `lorekeeper.cache.given_vectors`."""
+"""Key of the vectors that come with an entry: see `lorekeeper.cache.supplied_vectors`."""
 
 _APART = frozenset({AUDIENCE, VECTORS})
 """Keys that are no part of what the entry tells."""

@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from lorekeeper.encounters.arithmetic import day_lines
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
+from lorekeeper.encounters.candidates import Wanted
 from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
-from lorekeeper.encounters.shelf import Wanted
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line

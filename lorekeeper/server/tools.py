@@ -336,7 +336,7 @@ SEARCH_LORE = Tool(
 GATHER_TOPIC = Tool(
     name="gather_topic",
     title="Gather a topic",
-    description="All on a person, place or theme: notes, sessions, links, stat blocks, rules.",
+    description="All about a person, place or theme: notes, sessions, links, stat blocks, rules.",
     arguments=model(
         "gather_topic",
         {

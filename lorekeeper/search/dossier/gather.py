@@ -17,7 +17,7 @@ from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of
 from lorekeeper.search.dossier.packing import Draft, fitted
 from lorekeeper.search.dossier.relations import relation_lines
 from lorekeeper.search.dossier.sources import Sources, Subject
-from lorekeeper.search.dossier.stretches import stretches
+from lorekeeper.search.dossier.spans import stretches
 from lorekeeper.search.nothing import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.text.keywords import content_words

@@ -17,7 +17,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.render.note_html import note_body
 from lorekeeper.server.browsers import is_own
 from lorekeeper.server.page.entries import found
-from lorekeeper.server.page.seen import Seen
+from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.site import SEEN, Page, Site, entry_address, redirect, trusted
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 from lorekeeper.views.explained import explained

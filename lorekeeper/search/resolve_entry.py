@@ -9,9 +9,9 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.absent import closed_name
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.unlicensed import closed_name
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import aliases
 
