@@ -248,7 +248,7 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("class", "subclass", "race", "subrace", "background", "feat"),
             fields=(
                 Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key, facet=True),
-                Field("hit_die", T.TEXT, "hit die of a class, as in d10"),
+                Field("hit_die", T.TEXT, "hit die of a class, for example d10"),
             ),
         ),
         Collection(
@@ -422,7 +422,7 @@ def _require_names(collection: Collection) -> None:
     ):
         raise ConfigError(
             f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and _, and no word of "
-            "SQL, as in ships"
+            "SQL, for example ships"
         )
     taken = _TAKEN_FIELDS | {field.name for field in BASE_FIELDS}
     if wrong := [name for name in names if not _NAMES.fullmatch(name) or name in taken]:

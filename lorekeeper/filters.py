@@ -318,7 +318,7 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
 
 def _bounds(field: Field, test: FieldTest) -> list[Condition]:
     if not field.type.ordered:
-        raise FilterError(f"{field.name} is not a number; test it with {field.name}:VALUE")
+        raise FilterError(f"{field.name} is not a number; write {field.name}:VALUE")
     if test.ends is None:
         return _bound(field, _OPERATORS[test.sign], test.values[0])
     low, high = test.ends

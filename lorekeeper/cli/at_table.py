@@ -228,7 +228,7 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
     argument("--cr-max", metavar="CR", help="highest challenge rating"),
     argument(
         "--where",
-        metavar="TESTS",
+        metavar="CONDITIONS",
         help="only creatures that match these conditions, for example 'speed.fly>=60 -type:dragon'",
     ),
     argument("--like", action="append", metavar="WORDS", help="prefer creatures of this description (may be repeated)"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold_time
+from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, capital, italic, labelled, line
 from lorekeeper.render.source import OF_2024, Source, amount, is_true, listed, mapping, number, style_of, title, words
 
@@ -28,7 +29,7 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
     source.skip(*DERIVED if figures or entity.source_api != "lorekeeper" else ())
     source.skip(*("saves", "conditions", "attack", "heals") if figures else ())
     yield italic(_level(source), "(ritual)" if source.flag("ritual") else "")
-    yield labelled(source, LINES)
+    yield "\n".join(filter(None, (labelled(source, LINES), origin(source))))
     yield source.prose("desc", "description")
     yield f"**In figures.** {figures}" if figures else ""
     higher = source.prose("higher_level", "higher_levels")

@@ -81,7 +81,7 @@ async def planned(view: View, arguments: Arguments) -> Plan:
         raise FilterError(f"'monsters' cannot be combined with {', '.join(given)}; leave out one of them")
     if monsters is not None:
         if not monsters:
-            raise FilterError("monsters is empty; leave it out to be proposed some, or list them as in '3 goblin'")
+            raise FilterError("monsters is empty; leave it out to get proposals, or list them, for example '3 goblin'")
         return _of(characters, _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note))
     asked = arguments.get("semantic_query", [])
     wanted = Wanted(

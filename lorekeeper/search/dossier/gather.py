@@ -118,7 +118,7 @@ async def _unknown(sources: Sources, subject: Subject) -> str:
     """That nothing is known of a topic, with the names that are nearest to it; or that there is nothing at all to know."""
     topic = subject.topic
     if not any([await sources.cache.count_entities(entity_type) for entity_type in sources.types]):
-        return f"The library has nothing of what is gathered here: {what_brings(list(sources.types))}."
+        return f"The library has nothing to gather: {what_brings(list(sources.types))}."
     near: list[tuple[float, Entity]] = []
     for entity_type in sources.types:
         names = closest(fold(topic), await sources.names(entity_type), SUGGESTED)
