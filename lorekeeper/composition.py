@@ -15,6 +15,7 @@ from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.starter_record import StarterRecord
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.party import PartyFile
 from lorekeeper.people.registry import People
 from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
@@ -186,6 +187,11 @@ def shares_of(settings: Settings) -> SharesFile:
     from lorekeeper.vaults.shares import SharesFile
 
     return SharesFile(path_beside(settings, ".shares"))
+
+
+def party_of(settings: Settings) -> PartyFile:
+    """The levels of the party of the library of the settings, if they are remembered."""
+    return PartyFile(path_beside(settings, ".party"))
 
 
 def marks_of(settings: Settings) -> MarksFile:

@@ -17,6 +17,7 @@ from lorekeeper.composition import (
     marks_of,
     open5e_of,
     open_cache,
+    party_of,
     path_beside,
     registry_of,
     reranker_of,
@@ -26,12 +27,13 @@ from lorekeeper.composition import (
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UpgradingError
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, ImportFileError, UpgradingError
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.bundled_library import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, missing
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing
@@ -75,6 +77,7 @@ class Library(View, AsyncClosing):
         asks: who reads if nothing else identifies the viewer, for example on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
         shares: the file with what the game master has shared of the vaults; None for none.
+        party: the file with the levels of the party; None for none.
     """
 
     cache: LibraryCache
@@ -97,11 +100,13 @@ class Library(View, AsyncClosing):
         asks: Viewer = GAME_MASTER,
         marks: MarksFile | None = None,
         shares: SharesFile | None = None,
+        party: PartyFile | None = None,
     ) -> None:
         super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
         self.cache = cache
         self.embedding = embedding
         self.offline = offline
+        self.party = party or PartyFile()
         self.source = source
         self.reranker = reranker
         self.asks = asks
@@ -149,6 +154,7 @@ class Library(View, AsyncClosing):
             asks=settings.viewer,
             marks=marks_of(settings),
             shares=shares_of(settings),
+            party=party_of(settings),
         )
 
     def view(self, viewer: Viewer | None = None) -> View:
@@ -206,14 +212,18 @@ class Library(View, AsyncClosing):
             agree: is given all that was read, and says whether it is to be stored; without it entries are stored as they are read.
 
         Raises:
-            ImportFileError: a path does not exist.
+            ImportFileError: a path does not exist, or the document is a vault.
         """
+        from lorekeeper.intake.changes import of_vault
         from lorekeeper.intake.imports import FileImport
         from lorekeeper.intake.pasted import as_files
 
+        vaults = await asyncio.to_thread(self.vaults.keys)
+        if document is not None and document in vaults:
+            raise ImportFileError(document, of_vault(document))
         report = ImportReport()
         with report.measured(self.embedding):
-            files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
+            files = FileImport(self.cache, self.cache.given, report, self._imports, vaults, dry_run=dry_run)
             try:
                 async with as_files(paths, report) as on_disk:
                     await files.run(on_disk, document, audience, start, progress, agree)

@@ -25,11 +25,15 @@ from lorekeeper.normalize.foundry.entries import Importer
 from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import read_note
+from lorekeeper.party import PartyFile
 from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
 from lorekeeper.search.party import may_ask
 from lorekeeper.server.tools import all_tools
+from lorekeeper.shares import Share
 from lorekeeper.vaults.registry import Registry
+from lorekeeper.vaults.shares import SharesFile
+from lorekeeper.views.cut import cut, is_visible
 from tests.support.entities import make
 from tests.support.libraries import settings
 
@@ -309,6 +313,13 @@ def test_what_a_player_changes_by_hand_on_dnd_beyond_counts() -> None:
     assert stated.fields["armor_class"] == 12
 
 
+def test_spells_that_a_class_grants_are_known_and_ready() -> None:
+    granted = {"definition": {"name": "Counterspell", "level": 3}, "prepared": False, "alwaysPrepared": False}
+    (made,) = normalize(cleric() | {"spells": {"class": [granted], "race": None}})
+    assert "Counterspell" in made.data["known"]
+    assert "Counterspell" in made.data["prepared"]
+
+
 @pytest.mark.parametrize("cover", [lambda o: o, lambda o: {"success": True, "data": o}, lambda o: {"character": o}])
 def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
     (made,) = normalize(cover(cleric()))
@@ -566,7 +577,10 @@ async def library(vale: Path) -> AsyncIterator[Library]:
     embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
     registry = Registry(folder / "library.vaults", [vale], folder / "library")
     cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db"), embedding)
-    async with Library(cache, embedding, offline=True, vaults=registry, views=folder / "library.views") as opened:
+    views, shares, party = (folder / f"library.{name}" for name in ("views", "shares", "party"))
+    async with Library(
+        cache, embedding, offline=True, vaults=registry, views=views, shares=SharesFile(shares), party=PartyFile(party)
+    ) as opened:
         await opened.cache.store_entities(RULES, "spells")
         await opened.cache.store_entities([ROGUE], "character_options")
         await opened.cache.store_entities(normalize(cleric()), "characters")
@@ -736,6 +750,25 @@ async def test_an_encounter_is_planned_for_the_characters_of_the_library(library
 
 
 @pytestmark_module
+async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_the_characters(library: Library) -> None:
+    await library.cache.store_entities(
+        [make("wolf", "Bites.", type="creatures", name="Wolf", challenge_rating=1)], "creatures"
+    )
+    asked: dict[str, Any] = {"monsters": ["2 wolf"], "rules": "2014"}
+    assert (await ask(library, "plan_encounter", **asked)).structured["party"] == [7, 4]
+    library.party.remember([5, 5, 3])
+    answer = await ask(library, "plan_encounter", **asked)
+    assert answer.structured["party"] == [5, 5, 3]
+    assert "characters" not in answer.structured
+    assert (await ask(library, "plan_encounter", party="4x1", **asked)).structured["party"] == [1, 1, 1, 1]
+    assert (await ask(library, "plan_encounter", party="the table", **asked)).structured["party"] == [7, 4]
+    library.party.remember([])
+    assert (await ask(library, "plan_encounter", **asked)).structured["party"] == [7, 4]
+    with pytest.raises(FilterError, match="lorekeeper party"):
+        await ask(library, "plan_encounter", Viewer.player(), **asked)
+
+
+@pytestmark_module
 async def test_two_characters_are_compared(library: Library) -> None:
     uris = [r["uri"] for r in (await ask(library, "lookup_character")).structured["results"]]
     answer = await ask(library, "compare_entries", uris=uris)
@@ -778,6 +811,102 @@ async def test_the_character_of_a_note_is_renewed_and_goes_with_it(library: Libr
     note.unlink()
     await library.vaults.sync()
     assert not await library.cache.get_entities("characters", name="Tess")
+
+
+@pytestmark_module
+async def test_the_newest_copy_of_a_character_stands_for_the_others(library: Library) -> None:
+    stated = {"collection": "characters", "kind": "character", "name": "Orsolya", "class_levels": [{"name": "Druid", "level": 4}],
+              "features": ["Wild Shape"]}  # fmt: skip
+    older = normalize(
+        stated | {"modified": "2026-10-01T20:00:00Z", "features": ["Wild Shape", "Druidic"]}, document="a"
+    )
+    newer = normalize(stated | {"modified": "2026-11-01T20:00:00Z"}, document="b")
+    grown = normalize(stated | {"class_levels": [{"name": "Druid", "level": 5}]}, document="c")
+    for query in ("druid of the party", "wild shape druidic", "who has Wild Shape"):
+        await library.cache.store_entities([*older, *newer], "characters")
+        asked: dict[str, Any] = {"query": query, "types": ["characters"]}
+        assert (await ask(library, "search_lore", **asked)).structured["results"][0]["uri"] == newer[0].uri
+        await library.cache.store_entities(grown, "characters")
+        assert (await ask(library, "search_lore", **asked)).structured["results"][0]["uri"] == grown[0].uri
+        await library.cache.delete_entities("characters", [e.identity for e in (*older, *newer, *grown)])
+
+
+# --- sheets in the folder of a vault -----------------------------------------------------------------------------------
+
+
+async def heroes(library: Library) -> dict[str, tuple[object, object]]:
+    """The characters of the vault that are there beside Brannoch, each with its file and level."""
+    found = await library.cache.get_entities("characters", ["vale"])
+    return {e.name: (e.data.get("file"), e.fields.get("level")) for e in found if e.name != "Brannoch"}
+
+
+@pytestmark_module
+async def test_sheets_in_the_folder_of_a_vault_are_kept_in_step(library: Library, vale: Path) -> None:
+    note, foundry, beyond = vale / "Index.md", vale / "Party/fvtt-Actor-tess.json", vale / "Party/ddb.json"
+    note.write_text("The sheets are [[ddb.json]] and [[fvtt-Actor-tess.json]].")
+    foundry.write_text(json.dumps(rogue(name="Tess")))
+    beyond.write_text(json.dumps([cleric() | {"name": "Uli"}, cleric() | {"name": "Vesna"}]))
+    (vale / "Party/cache.json").write_text('{"type": "npc", "pages": [1, 2]}')
+    (vale / "Party/broken.json").write_bytes(b'{"type": "character", "name": "\xff')
+    (vale / "Templates").mkdir()
+    (vale / "Templates/ddb.json").write_text(json.dumps(cleric() | {"name": "Pattern"}))
+    report = await library.vaults.sync()
+    assert not report.failed + report.warnings
+    assert (report.notes, report.counts["characters"], report.passed[".json"], report.counts["links_dangling"]) == (
+        2, 4, 2, 1,  # the one is [[Shield]] in the note of Brannoch
+    )  # fmt: skip
+    assert await heroes(library) == {
+        "Tess": ("Party/fvtt-Actor-tess.json", 7), "Uli": ("Party/ddb.json", 4), "Vesna": ("Party/ddb.json", 4),
+    }  # fmt: skip
+    assert not (await library.vaults.sync()).stored
+
+    cut = json.dumps(rogue(name="Tess"))[:-200]
+    foundry.write_text(cut)
+    beyond.write_text(json.dumps({**cleric(), "name": "Uli", "classes": [{**cleric()["classes"][0], "level": 5}]}))
+    (failure,) = (await library.vaults.sync()).failed
+    assert "no whole JSON" in failure.reason
+    assert await heroes(library) == {"Tess": ("Party/fvtt-Actor-tess.json", 7), "Uli": ("Party/ddb.json", 5)}
+
+    foundry.rename(vale / "Party/Tess.json")
+    (vale / "Party/Tess.json").write_text(json.dumps(rogue(name="Tess")))
+    beyond.write_text('{"nothing": "here"}')
+    assert not (await library.vaults.sync()).failed
+    assert await heroes(library) == {"Tess": ("Party/Tess.json", 7)}
+    for file in (note, vale / "Party/Tess.json", beyond):
+        file.unlink()
+    await library.vaults.sync()
+    assert not await heroes(library)
+
+
+@pytestmark_module
+@pytest.mark.parametrize(
+    ("path", "stated", "seen_by"),
+    [
+        ("Party/wren.json", {}, {"cleo"}),
+        ("Party/wren.json", {"audience": "players"}, {"cleo", "bo"}),
+        ("Party/wren.json", {"audience": "dm"}, set()),
+        ("GM Only/wren.json", {}, set()),
+        ("GM Only/wren.json", {"audience": "players"}, set()),
+        ("Shared/wren.json", {}, {"cleo", "bo"}),
+        ("Shared/wren.json", {"audience": ["cleo"]}, {"cleo"}),
+    ],
+)
+async def test_a_sheet_in_a_vault_is_its_players_unless_something_says_otherwise(
+    library: Library, vale: Path, path: str, stated: dict[str, Any], seen_by: set[str]
+) -> None:
+    sheet = {"collection": "characters", "kind": "character", "name": "Wren", "player": "Cleo", "level": 3, **stated}
+    (vale / path).parent.mkdir(exist_ok=True)
+    (vale / path).write_text(json.dumps(sheet))
+    library.vaults.shares.edit(lambda _: [Share("vale", "folder", "Shared", "players")])
+    await library.vaults.sync()
+    (made,) = await library.cache.get_entities("characters", ["vale"], name="Wren")
+    viewers = {name: Viewer.player(name) for name in ("cleo", "bo")}
+    assert {name for name, viewer in viewers.items() if is_visible(made, viewer)} == seen_by
+    folder = path.rpartition("/")[0]
+    assert any(folder in str(cut(made, viewers[name], lambda _: None).data) for name in seen_by) is (folder == "Shared")
+    assert clean_fields("characters", fields_again(made)) == made.fields
+    (vale / path).unlink()
+    await library.vaults.sync()
 
 
 def test_the_sheet_of_a_wizard_of_level_20_names_its_entries_in_short() -> None:

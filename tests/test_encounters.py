@@ -178,7 +178,7 @@ async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(libr
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "party is required"),
+        ({}, "the library has no characters with a level"),
         ({"party": []}, "the party is empty"),
         ({"party": [0]}, "from 1 to 20, not '0'"),
         ({"party": [3, 21]}, "from 1 to 20, not '21'"),

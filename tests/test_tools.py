@@ -36,7 +36,7 @@ PARAMETERS = {
 }
 """Parameters that clients may rely on: others may be added, as README lists them, but none of these may go."""
 
-REQUIRED = {"search_lore": ["query"], "gather_topic": ["topic"], "get_entity": ["uri"], "plan_encounter": ["party"]}
+REQUIRED = {"search_lore": ["query"], "gather_topic": ["topic"], "get_entity": ["uri"]}
 TOOLS = {tool.name: tool for tool in all_tools()}
 RESULT_KEYS = set("uri name type kind document document_name edition score match section facts snippet".split())
 

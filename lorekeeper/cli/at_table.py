@@ -203,9 +203,45 @@ async def _called_each(view: View, names: list[str]) -> list[str]:
 
 
 @commands.add(
+    "party",
+    "remember the levels of the party for encounters, or show the party",
+    argument("party", nargs="*", metavar="LEVEL", help="levels of the characters: 3 3 4, or 4x3 for four of level 3"),
+    argument("--forget", action="store_true", help="take the library's characters as the party again"),
+    JSON,
+    examples=("lorekeeper party 4x3", "lorekeeper party", "lorekeeper party --forget"),
+)
+async def party(call: Call) -> int:
+    """Remember the levels of a party, or forget them; show who the party is."""
+    arguments = call.arguments
+    if arguments.party and arguments.forget:
+        raise FilterError("--forget takes no levels; leave one of the two out")
+    found = await call.answer(party_of_library, {"levels": arguments.party, "forget": arguments.forget})
+    content = {key: found[key] for key in ("levels", "characters")}
+    call.show(content, lambda: show("\n".join(found["lines"])))
+    return DONE
+
+
+@answers
+async def party_of_library(library: Library, question: JsonObject) -> JsonObject:
+    """The party, after it was told or forgotten."""
+    from lorekeeper.server.encounters import forget_party, party_content, remember_party
+
+    if question["levels"]:
+        await remember_party(library.party, question["levels"])
+    elif question["forget"]:
+        await forget_party(library.party)
+    return await party_content(library.view())
+
+
+@commands.add(
     "encounter",
     "rate monsters for a party, or propose three encounters from the library",
-    argument("party", nargs="+", metavar="LEVEL", help="levels of the characters: 3 3 4, or 4x3 for four of level 3"),
+    argument(
+        "party",
+        nargs="*",
+        metavar="LEVEL",
+        help="levels of the characters: 3 3 4, or 4x3 (default: the remembered party, else the library's characters)",
+    ),
     argument(
         "--monster", action="append", metavar="'N NAME'", help="rate this: '3 goblin', or a uri (may be repeated)"
     ),
@@ -246,6 +282,7 @@ async def encounter(call: Call) -> int:
     from lorekeeper.cli.render_at_table import print_plan
 
     given = {name: getattr(call.arguments, option) for name, option in ENCOUNTER_OPTIONS.items()}
+    given["party"] = given["party"] or None
     content = await call.answer(encounter_plan, given)
     call.show(content, lambda: print_plan(content))
     return DONE if content["encounters"] else FAILED

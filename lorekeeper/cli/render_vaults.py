@@ -55,7 +55,8 @@ def print_vault_report(report: VaultReport) -> None:
         f"{quantity(report.notes, 'note')}, {quantity(counts['sections'], 'section')}, "
         f"{quantity(counts['links_resolved'] + counts['links_dangling'], 'link')} ({counts['links_dangling']:,} broken), "
         f"{quantity(report.tags, 'tag')}, {quantity(counts['aliases'], 'alias')}, "
-        f"{quantity(counts['creatures'], 'creature')}, {quantity(counts['tables'], 'table')} to roll on",
+        f"{quantity(counts['creatures'], 'creature')}, {quantity(counts['characters'], 'character')}, "
+        f"{quantity(counts['tables'], 'table')} to roll on",
     )
     if report.stored or report.removed or report.renamed or report.failed:
         console.print(

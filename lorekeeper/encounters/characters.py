@@ -24,8 +24,8 @@ MAX_CHARACTERS = 30
 """Most characters of a party."""
 
 NONE_KNOWN = (
-    "the library has no characters with a level that you may see; give the levels (3,3,4), or import the characters' sheets "
-    "with 'lorekeeper import'"
+    "the library has no characters with a level that you may see; give the levels, for example 3,3,4, have them remembered with "
+    "'lorekeeper party 3 3 4', or import the characters' sheets"
 )
 
 

@@ -53,6 +53,8 @@ _STRUCTURE = re.compile(
 )
 """Headings of a class or species that are listed among its features."""
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+
 _MARKUP = re.compile(r"<[^<>]{0,2000}>")
 
 
@@ -122,6 +124,7 @@ def character(sheet: Object) -> Character:
     spells = list(_spells(sheet))
     return Character(
         name=text(sheet.get("name")),
+        modified=_modified(sheet),
         rules=_rules(sheet),
         class_levels=classes,
         race=first_text(sheet, "race.fullName", "race.baseName"),
@@ -261,6 +264,12 @@ def _class(each: Object) -> ClassLevel:
     return ClassLevel(named, whole(each.get("level")), first_text(each, "subclassDefinition.name"))
 
 
+def _modified(sheet: Object) -> str:
+    """When its player changed it last."""
+    found = _TIME.match(text(sheet.get("dateModified")))
+    return f"{found[0]}Z" if found else ""
+
+
 def _rules(sheet: Object) -> str:
     """The edition of the first class, by whether it is marked as of the older rules."""
     first = next(iter(objects(sheet.get("classes"))), {})
@@ -329,13 +338,10 @@ def _speeds(sheet: Object, granted: Granted) -> dict[str, float]:
 
 
 def _spells(sheet: Object) -> Iterator[Spell]:
-    """All spells, each once; those of features, species, feats and items are always ready unless the file says otherwise."""
+    """All spells, each once; those of features, species, feats and items are always ready, whatever their own flag says."""
     seen: set[str] = set()
     lists = [objects(each.get("spells")) for each in objects(sheet.get("classSpells"))]
-    innate = [
-        [each for each in objects(listed) if key != "class" or each.get("prepared") is not False]
-        for key, listed in mapping(sheet.get("spells")).items()
-    ]
+    innate = map(objects, mapping(sheet.get("spells")).values())
     for ready, listed in [*((False, each) for each in lists), *((True, each) for each in innate)]:
         for each in listed:
             name, level = first_text(each, "definition.name"), whole(at(each, "definition.level"))

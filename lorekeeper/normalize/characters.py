@@ -9,6 +9,7 @@ The data of a character are those of its filter fields under their names, and th
 * ``spells``: a list of ``{"name", "level", "prepared"}``, cantrips of level 0; ``slots``: numbers by spell level
 * ``scales``: what grows with levels, by its name, as ``{"Sneak Attack": "3d6"}``
 * ``inventory``: a list of ``{"name", "quantity", "equipped", "attuned"}``
+* ``modified``: when it was changed, as in "2026-11-26T20:15:00Z"
 * ``derived``: names of the values that the source does not state, and that follow from what it states
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from lorekeeper.audience import DM
@@ -148,6 +150,7 @@ class Character:
     conditions: Sequence[str] = ()
     gold: float | None = None
     desc: str = ""
+    modified: str = ""
     derived: Sequence[str] = ()
 
     def as_data(self) -> dict[str, Any]:
@@ -164,6 +167,11 @@ class Character:
 
 
 # --- what follows by the rules ---------------------------------------------------------------------------------------
+
+
+def written_at(seconds: float) -> str:
+    """A time, given in seconds since 1970, as the data of characters have it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def modifier(score: int) -> int:

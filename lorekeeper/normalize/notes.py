@@ -116,7 +116,7 @@ def vault_audiences(data: Mapping[str, Any]) -> tuple[str, ...] | None:
 
     A vault is for the game master unless a mark says otherwise.
     """
-    if "note" in data:  # a stat block or a table, which is one piece
+    if "note" in data or "file" in data:  # a stat block, a table or a sheet, which is one piece
         return listed([within(parsed(data.get("audience")), parsed(data.get("note_audience")), DM)]) or None
     whole, sections = parsed(data.get("audience")), data.get("sections")
     parts = [parsed(section.get("audience")) for section in sections] if isinstance(sections, list) else []

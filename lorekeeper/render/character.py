@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from lorekeeper.entities import uri_of
 from lorekeeper.folding import fold
+from lorekeeper.records.values import amount, mapping, number
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.prose import inline
-from lorekeeper.render.source import Source, amount, mapping, number, title, words
+from lorekeeper.render.source import Source, title, words
 from lorekeeper.render.spell import ordinal
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
 
@@ -67,8 +68,8 @@ UNKNOWN = Rules()
 
 SAID_ELSEWHERE = (
     "classes subclasses known prepared items attuned skills expertise trained_saves trained_in_none proficiency_bonus "
-    "hit_points_now hit_points_lost note note_name note_mark note_audience note_opened_by note_section mark audience opened "
-    "opened_by"
+    "hit_points_now hit_points_lost modified file note note_name note_mark note_audience note_opened_by note_section mark "
+    "audience opened opened_by"
 ).split()
 """Keys that say what others do, or who may see the character."""
 
@@ -184,6 +185,7 @@ LINES: tuple[Line, ...] = (
     line("Resistant to", "resistant"),
     line("Immune to", "immune"),
     line("Gold", "gold"),
+    ("As of", lambda source: source.words("modified")[:10]),
 )
 
 

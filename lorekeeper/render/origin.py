@@ -8,7 +8,7 @@ from lorekeeper.render.source import Source
 
 def origin(source: Source) -> str:
     """The lines about the note or the entry that an entry is a part of; "" for what is from none."""
-    if source.value("note_name"):
+    if source.value("note_name") or source.value("file"):
         return labelled(source, ORIGIN)
     return labelled(source, FROM_ENTRY) if source.value("entry_uri") else ""
 
@@ -25,6 +25,7 @@ def _entry(label: str, uri: str, *names: str) -> Line:
 
 ORIGIN: tuple[Line, ...] = (
     _entry("From the note", "note", "note_name", "note_section"),
+    line("From the file", "file"),
     _entry("Changed from", "base", "base_name"),
     line("Marked", "mark"),
     line("Shown to", "audience"),

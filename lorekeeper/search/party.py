@@ -124,13 +124,14 @@ class Party:
 
 
 def current(characters: Iterable[Entity]) -> list[Entity]:
-    """The characters by name; of one that is there twice, as with last month's sheet, the one of the highest level."""
-    found: dict[str, Entity] = {}
-    for each in characters:
-        before = found.get(fold(each.name))
-        if before is None or level_of(each) > level_of(before):
-            found[fold(each.name)] = each
+    """The characters by name; of one that is there twice, as with last month's sheet, the newest."""
+    found = {fold(each.name): each for each in sorted(characters, key=age)}
     return [found[name] for name in sorted(found)]
+
+
+def age(character: Entity) -> tuple[int, str, str]:
+    """What orders the copies of one character, the newest last: a higher level is newer, then a later change."""
+    return level_of(character), str(character.data.get("modified") or ""), character.uri
 
 
 def level_of(character: Entity) -> int:
@@ -159,7 +160,8 @@ def asked_of(characters: Sequence[Entity], text: str, types: Sequence[str]) -> P
     if named and (OF_A_SHEET.search(question) or any(_tests_of(each, question) for each in named)):
         versions = [each for each in named if fold(each.name) == fold(named[0].name)]
         return Party(
-            [each.identity for each in named], f"compare_entries with name='{named[0].name}'" if versions[1:] else ""
+            [each.identity for each in sorted(named, key=age, reverse=True)],
+            f"compare_entries with name='{named[0].name}'" if versions[1:] else "",
         )
     characters = current(characters)
     if len(types) > 1 and not PEOPLE.search(text):

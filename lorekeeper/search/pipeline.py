@@ -36,7 +36,7 @@ from lorekeeper.search.languages import foreign_note, in_language, language_of
 from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.off_topic import nothing, occurring, topic_of, unknown_words
 from lorekeeper.search.pages import PageCache
-from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, asked_of, may_ask
+from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
 from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
@@ -465,8 +465,27 @@ class Searcher:
             own = like.type, canonical_name(like.name)
             same = {k for k, ranked in found.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
             left_out |= {(like.type, like.identity)} if like.type in ALONE else same
-        search.hits = [hit for hit in ranking if hit.key not in left_out]
+        search.hits = await self._newest([hit for hit in ranking if hit.key not in left_out])
         return f"{quantity(len(ranking), 'entry')} in one ranking"
+
+    async def _newest(self, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
+        """The hits, with the newest of several copies of a character in the place of all."""
+        copies = [hit for hit in hits if hit.key[0] == CHARACTERS and hit.duplicates]
+        loaded = await self._entities(
+            [FusedHit(key, 0.0, "name") for hit in copies for key in (hit.key, *hit.duplicates)]
+        )
+        swapped: dict[Key, Key] = {}
+        for hit in copies:
+            newest = max(
+                filter(loaded.__contains__, (hit.key, *hit.duplicates)),
+                key=lambda key: age(loaded[key]),
+                default=hit.key,
+            )
+            swapped |= {hit.key: newest, newest: hit.key}
+        return [
+            hit._replace(key=swapped.get(hit.key, hit.key), duplicates=tuple(swapped.get(k, k) for k in hit.duplicates))
+            for hit in hits
+        ]
 
     async def _keep_relevant(self, search: Search) -> str | None:
         """The hits that answer, surely or less so."""
@@ -519,8 +538,8 @@ class Searcher:
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
-        newest = await self.documents.newest_first() if query.order else []
-        return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
+        documents = await self.documents.arranged() if query.order else {}
+        return parse_orders(query.types, query.order, seed=query.seed, documents=documents)
 
     async def _fields(self, query: Query) -> set[str]:
         """Names of the fields that the filters and the order are about, whose values each result shows."""

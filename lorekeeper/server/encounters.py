@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from lorekeeper.encounters.arithmetic import day_lines
+from lorekeeper.encounters.arithmetic import day_lines, party_line
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
 from lorekeeper.encounters.candidates import Wanted
 from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row
@@ -16,6 +17,7 @@ from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
+from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
 from lorekeeper.render.pages import defences
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
@@ -68,9 +70,8 @@ async def planned(view: View, arguments: Arguments) -> Plan:
         FilterError: the party, a monster, a filter or the difficulty is wrong, or monsters are given and filters too.
         NotFoundError: there is no monster of a name; the message has the nearest ones.
     """
-    party, monsters = arguments["party"], arguments.get("monsters")
-    characters = await at_the_table(view) if is_the_table(party) else []
-    levels = levels_of(characters) if characters else parse_party(party if isinstance(party, list) else [party])
+    monsters = arguments.get("monsters")
+    levels, characters = await _party(view, arguments.get("party"))
     asked_rules = arguments.get("rules")
     usual = await rules_of(view, asked_rules)
     if str(arguments.get("difficulty", "")).strip().casefold() == DAY and monsters is None:
@@ -92,6 +93,38 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     )
     made = await propose(view, levels, difficulty.rules, difficulty.name, wanted, arguments.get("seed"))
     return _of(characters, _noted(made, difficulty.note))
+
+
+async def _party(view: View, party: int | str | list[int | str] | None) -> tuple[tuple[int, ...], Sequence[Entity]]:
+    """The levels of a party, and the characters if they are the library's; by default as remembered, else of the library.
+
+    Raises:
+        FilterError: it is written otherwise, or the library has no characters with a level.
+    """
+    if party is None and (remembered := await asyncio.to_thread(view.remembered_party)):
+        return remembered, ()
+    if party is None or is_the_table(party):
+        characters = await at_the_table(view)
+        return levels_of(characters), characters
+    return parse_party(party if isinstance(party, list) else [party]), ()
+
+
+async def remember_party(file: PartyFile, party: Sequence[int | str]) -> None:
+    """Take a party for that of calls that give none; FilterError if it is written otherwise than `parse_party` reads."""
+    await asyncio.to_thread(file.remember, parse_party(party))
+
+
+async def forget_party(file: PartyFile) -> None:
+    """Take the library's characters for the party of calls that give none."""
+    await asyncio.to_thread(file.remember, ())
+
+
+async def party_content(view: View) -> JsonObject:
+    """The party of calls that give none: ``{"levels", "characters", "lines"}``; FilterError if there is none."""
+    await view.refresh()
+    levels, characters = await _party(view, None)
+    rows = [matrix_row(each) for each in characters]
+    return {"levels": list(levels), "characters": rows, "lines": [party_line(levels), *map(matrix_line, rows)]}
 
 
 def _of(characters: Sequence[Entity], found: Plan) -> Plan:
@@ -209,7 +242,12 @@ PLAN_ENCOUNTER = Tool(
     arguments=model(
         "plan_encounter",
         {
-            "party": (Party, Field(description='levels: [3,3,4], "4x3"; "the table": the library\'s characters')),
+            "party": (
+                Party | None,
+                Field(
+                    None, description='levels: [3,3,4], "4x3"; default: as remembered, else "the table": its characters'
+                ),
+            ),
             "difficulty": (
                 str | None,
                 Field(

@@ -14,7 +14,9 @@ from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.registry import Vault
-from lorekeeper.vaults.scan import TEMPLATE, scan
+from lorekeeper.vaults.scan import SHEETS, TEMPLATE, scan
+from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
+from lorekeeper.vaults.sheets import sheets_of
 
 KINDS = {
     "unreadable": "cannot be read",
@@ -68,7 +70,12 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
     for path, file in found.files.items():
         try:
             text = content(vault.path, file).text
-            if passed_over(path, text):
+            if path.lower().endswith(SHEETS):
+                found.others.add(path)
+                sheets = sheets_of(path, text, own)
+                problems = sheets_as_entities(sheets, vault.key, vault.name, 0.0)[1] if sheets else ()
+                findings += [Finding("stat-block", vault.key, path, what=problem) for problem in problems]
+            elif passed_over(path, text):
                 found.others.add(path)
                 findings += _disguised(vault, path, text)
             else:

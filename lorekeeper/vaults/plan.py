@@ -9,6 +9,7 @@ from lorekeeper.notes import Note
 from lorekeeper.vaults.links import FOLDER, Links, answers, asked
 from lorekeeper.vaults.reading import Content
 from lorekeeper.vaults.scan import Scan
+from lorekeeper.vaults.sheets import Sheets
 from lorekeeper.vaults.state import Row
 
 
@@ -18,11 +19,12 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Read:
-    """A note that was read, and is to be stored."""
+    """A note that was read, and is to be stored; or the sheets of characters at its place, if that is not None."""
 
     content: Content
     note: Note
     modified: float
+    sheets: Sheets | None = None
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Plan:
         scan: what is in it now.
         before: what was known of its files, by path.
         kept: the rows of files that are as they were.
-        read: the notes that were read, by path.
+        read: the notes and sheets that were read, by path.
         rows: rows of files that were read and give nothing.
         gone: paths of files that are no longer there.
         stored: content hashes of what the library has, by "type slug".
@@ -51,7 +53,8 @@ class Plan:
     def links(self) -> Links:
         """Which note a link means now; to be asked for when all has been read that has changed."""
         passed = {path for rows in (self.kept, self.rows) for path, row in rows.items() if row.passed}
-        return Links(self._names(), self.scan.others | passed)
+        sheets = {path for path, read in self.read.items() if read.sheets}
+        return Links(self._names(), self.scan.others | passed | sheets)
 
     def affected_targets(self) -> set[str]:
         """Targets of links in the notes that are kept which may mean another note than before, for what they are called."""
@@ -68,4 +71,4 @@ class Plan:
     def _names(self) -> dict[str, list[str]]:
         """The other names of each note."""
         kept = {path: row.aliases for path, row in self.kept.items() if not row.passed}
-        return kept | {path: list(read.note.aliases) for path, read in self.read.items()}
+        return kept | {path: list(read.note.aliases) for path, read in self.read.items() if not read.sheets}

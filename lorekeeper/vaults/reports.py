@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from lorekeeper.intake.reports import ImportReport
 
-COUNTED = ("sections", "links_resolved", "links_dangling", "aliases", "creatures", "tables")
-"""What is counted in each note: links that lead to a note or a file, dangling ones, stat blocks, tables to roll on."""
+COUNTED = ("sections", "links_resolved", "links_dangling", "aliases", "creatures", "characters", "tables")
+"""What is counted in each note: links that lead to a note or a file, dangling ones, stat blocks, characters' sheets,
+tables to roll on."""
 
 
 @dataclass

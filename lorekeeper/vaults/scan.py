@@ -1,4 +1,4 @@
-"""Which files of a vault are notes, by their names alone: nothing is opened but the list of what to leave out."""
+"""Which files of a vault may be notes or characters' sheets, by their names: only the list of what to leave out is opened."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lorekeeper.entities import MAX_RECORD_BYTES
 from lorekeeper.errors import ImportFileError
 from lorekeeper.printable import one_line, shown
 from lorekeeper.regular_files import open_within, read_at_most
 from lorekeeper.vaults.ignoring import MAX_PATTERNS, Ignored, Pattern, parse
 
 SUFFIXES = (".md", ".markdown")
+
+SHEETS = ".json"
+"""Suffix of files that may be characters' sheets."""
+
+SHEET_BYTES = 2 * MAX_RECORD_BYTES
+"""Largest of these that is read."""
 
 IGNORE_FILE = ".lorekeeperignore"
 """Patterns of what is not read, as in .gitignore, in the folder of a vault."""
@@ -40,7 +47,7 @@ _CONFLICT = re.compile(
 
 @dataclass(frozen=True)
 class File:
-    """A file that may be a note.
+    """A file that may be a note, or the sheet of a character.
 
     Attributes:
         path: within the vault, with "/", in NFC.
@@ -62,7 +69,7 @@ class Scan:
     """What is in a vault.
 
     Attributes:
-        files: those that may be notes, by path.
+        files: those that may be notes or characters' sheets, by path.
         others: paths of other files that notes can link to.
         passed: numbers of files and folders that were passed over, by reason: a suffix, or one of the words above.
         problems: what cannot be read.
@@ -151,7 +158,7 @@ class _Walk:
 
     def _file(self, entry: os.DirEntry[str], name: str) -> None:
         path, suffix = unicodedata.normalize("NFC", name), os.path.splitext(entry.name)[1].lower()  # noqa: PTH122
-        if suffix not in SUFFIXES:
+        if suffix not in SUFFIXES and not _may_be_sheet(entry, suffix):
             self._found.passed[suffix or "without a suffix"] += 1
             self._found.others.add(path)
             return
@@ -174,6 +181,17 @@ class _Walk:
 
     def _unreadable(self, name: str, reason: str) -> None:
         self._found.problems.append(ImportFileError(one_line(name), reason))
+
+
+def _may_be_sheet(entry: os.DirEntry[str], suffix: str) -> bool:
+    try:
+        return (
+            suffix == SHEETS
+            and entry.stat(follow_symlinks=False).st_size <= SHEET_BYTES
+            and not _CONFLICT.search(entry.name)
+        )
+    except OSError:
+        return False
 
 
 def is_text(name: str) -> bool:

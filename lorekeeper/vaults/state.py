@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 7
+FORMAT = 8
 """SQLite's user_version; a file of another one is made anew."""
 
 BUSY_SECONDS = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,7 +33,9 @@ from lorekeeper.vaults.reading import Content, UnreadableError, content
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.renames import keep_vectors
 from lorekeeper.vaults.reports import VaultReport
-from lorekeeper.vaults.scan import File, Scan, scan
+from lorekeeper.vaults.scan import SHEETS, File, Scan, scan
+from lorekeeper.vaults.sheets import SHEET, Sheets, is_cut_off, sheets_of
+from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
 from lorekeeper.vaults.state import Row, State, Summary, all_entities
 
 NOTES = "notes"
@@ -162,7 +165,7 @@ class VaultSync:
         """Whether a file was read by what holds now of who may see it."""
         if self._is_marked_otherwise:
             return False
-        return bool(row.passed) or row.shared == self._own.shares.recorded(path, row.tags)
+        return row.passed not in ("", SHEET) or row.shared == self._own.shares.recorded(path, row.tags)
 
     def _read(self, plan: Plan, path: str, row: Row | None) -> None:
         """Read a file; if it says what it said before, its row is updated and kept."""
@@ -172,14 +175,18 @@ class VaultSync:
                 row.size, row.changed, row.touched, row.read = _times(read)
                 plan.kept[path] = row
                 return
-            reason = passed_over(path, read.text)
             if path not in plan.before and read.digest in self._kept:
                 self._keep_too(path)
-            note = None if reason else read_note(path, read.text, self._own)
+            reason, note, sheets = self._understood(path, read.text, plan.before.get(path))
         except FileNotFoundError:
             del plan.scan.files[path]
         except UnreadableError as error:
-            self._fail(path, str(error))
+            if path.lower().endswith(SHEETS) and (path not in plan.before or plan.before[path].passed != SHEET):
+                file = plan.scan.files[path]
+                times = file.size, file.changed, file.touched, time.time_ns()
+                plan.rows[path] = Row(*times, "", file.changed / 1e9, passed=SHEETS)
+            else:
+                self._fail(path, str(error))
         except (ValueError, RecursionError) as error:
             self._fail(path, f"cannot be read as Markdown: {error}")
         else:
@@ -187,9 +194,26 @@ class VaultSync:
             is_same = before is not None and before.digest == read.digest
             modified = before.modified if before and is_same else read.file.changed / 1e9
             if note is None:
-                plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason or "")
+                problems = list(sheets.problems) if sheets else []
+                plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason, problems=problems)
             else:
-                plan.read[path] = Read(read, note, modified)
+                plan.read[path] = Read(read, note, modified, sheets)
+
+    def _understood(self, path: str, text: str, before: Row | None) -> tuple[str, Note | None, Sheets | None]:
+        """Why a file is passed over, or its note, with the characters in its place if it is no note.
+
+        Raises:
+            UnreadableError: it had characters, and cannot be read now.
+        """
+        if not path.lower().endswith(SHEETS):
+            reason = passed_over(path, text) or ""
+            return reason, None if reason else read_note(path, text, self._own), None
+        sheets = sheets_of(path, text, self._own)
+        if before and before.passed == SHEET and not (sheets and sheets.found) and is_cut_off(text):
+            raise UnreadableError("is no whole JSON; the library has the characters that it gave before")
+        if sheets is None or sheets.passed or not sheets.found:
+            return (sheets.passed if sheets else "") or SHEETS, None, sheets
+        return "", sheets.note, sheets
 
     def _keep_too(self, path: str) -> None:
         self._keep(path)
@@ -208,7 +232,8 @@ class VaultSync:
                 with suppress(OSError, UnreadableError, ValueError, RecursionError):
                     read = content(self._vault.path, plan.scan.files[path])
                     modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
-                    plan.read[path] = Read(read, read_note(path, read.text, self._own), modified)
+                    _, note, sheets = self._understood(path, read.text, row)
+                    plan.read[path] = Read(read, note or read_note(path, read.text, self._own), modified, sheets)
                     del plan.kept[path]
 
     def _target(self, plan: Plan, target: str, path: str) -> str | None:
@@ -249,6 +274,14 @@ class VaultSync:
         found: dict[str, Entity] = {}
         for path in paths:
             read, note = plan.read[path], plan.read[path].note
+            if read.sheets:
+                sheets, unread = sheets_as_entities(read.sheets, self._vault.key, self._vault.name, read.modified)
+                given = {_key(e): e.content_hash for e in sheets}
+                shared, counts = self._own.shares.recorded(path, ()), {"characters": len(sheets)}
+                rows[path] = Row(*_times(read.content), read.content.digest, read.modified, given, counts=counts,
+                                 passed=SHEET, problems=unread, shared=shared)  # fmt: skip
+                found |= {_key(e): e for e in sheets}
+                continue
             creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
             entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
             tables = note_tables(note, self._vault.key, self._vault.name)
@@ -262,7 +295,7 @@ class VaultSync:
                 {_key(e): e.content_hash for e in entities},
                 list(note.aliases),
                 links,
-                _counts(note, links, sum(e.type == "creatures" for e in creatures.entities), len(tables.entities)),
+                _counts(note, links, Counter(e.type for e in entities), len(tables.entities)),
                 list(note.tags),
                 creatures.bases,
                 problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
@@ -331,11 +364,11 @@ class VaultSync:
         stored = [row for row in rows.values() if not row.passed]
         report.vaults.append(self._vault.key)
         report.notes += len(stored)
-        for row in stored:
+        for row in (row for row in rows.values() if row.passed in ("", SHEET)):
             report.counts.update(row.counts)
         report.tags += len({tag for row in stored for tag in row.tags})
         report.passed.update(plan.scan.passed)
-        report.passed.update(row.passed for row in rows.values() if row.passed)
+        report.passed.update(row.passed for row in rows.values() if row.passed not in ("", SHEET))
         report.unchanged += len(all_entities(plan.kept.values()))
         for path, row in rows.items():
             report.warnings += [ImportFileError(self._where(path), why) for why in row.problems]
@@ -403,14 +436,15 @@ def _nothing(_: str) -> None:
     """No creature has any name."""
 
 
-def _counts(note: Note, links: Mapping[str, str | None], creatures: int, tables: int) -> dict[str, int]:
+def _counts(note: Note, links: Mapping[str, str | None], types: Mapping[str, int], tables: int) -> dict[str, int]:
     dangling = sum(links[link.target] is None for link in note.links)
     return {
         "sections": len(note.sections),
         "links_resolved": len(note.links) - dangling,
         "links_dangling": dangling,
         "aliases": len(note.aliases),
-        "creatures": creatures,
+        "creatures": types["creatures"],
+        "characters": types["characters"],
         "tables": tables,
     }
 

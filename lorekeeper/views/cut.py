@@ -72,7 +72,7 @@ def _part(entity: Entity, viewer: Viewer) -> JsonObject:
     if viewer.sees(within(None, parsed(entity.data.get("note_audience")), DM)):
         return data
     if entity.type == "characters":  # its player may see it, not the note that it is from
-        return _without(data, {"note", "note_name", "note_section"})
+        return _without(data, {"note", "note_name", "note_section", "file"})
     opened = str(entity.data.get("opened") or "")
     return {**_without(data, {"note_section"}), **({"note_section": opened} if opened else {})}
 

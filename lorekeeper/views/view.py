@@ -13,6 +13,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.party import PartyFile
 from lorekeeper.search.nothing import NONE_AT_ALL
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
@@ -59,6 +60,11 @@ class Upkeep(Protocol):
         """Whether it must not be asked."""
         ...
 
+    @property
+    def party(self) -> PartyFile:
+        """The levels of the party, if they are remembered."""
+        ...
+
     async def begin(self) -> None:
         """Give the library the starter compendium if it never had it."""
         ...
@@ -95,6 +101,10 @@ class View:
         """Keys of the vaults of which this viewer sees nothing, since they were not read with the marks that hold now."""
         self._library, self._stored = library, stored
         self._read_through: ReadThroughSearcher | None = None
+
+    def remembered_party(self) -> tuple[int, ...]:
+        """The levels of the party as the game master told them; () if nobody did. Blocking."""
+        return self._library.party.levels()
 
     @property
     def fetching(self) -> bool:

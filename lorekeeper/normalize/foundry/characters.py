@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier
+from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier, written_at
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.armor import armor_class
 from lorekeeper.normalize.foundry.enrich import told
@@ -42,6 +42,9 @@ FEATURES = frozenset({"feat", "feature", "talent"})
 
 ADD, DOWNGRADE, UPGRADE, OVERRIDE = 2, 3, 4, 5
 """What an effect does with a number; its keys are those of `CONST.ACTIVE_EFFECT_MODES`."""
+
+MAX_MILLISECONDS = 4e12
+"""Latest time that is taken for one, in the year 2096."""
 
 ALWAYS = frozenset({"always", "innate", "atwill", "pact"})
 """Ways of having a spell without preparing it."""
@@ -93,10 +96,17 @@ def character(actor: Object, scope: Scope, name: str) -> Character:
         conditions=_conditions(actor, system),
         gold=_gold(system),
         desc=told(at(system, "details.biography.value") or at(system, "biography.backstory"), scope),
+        modified=_modified(actor),
         derived=("armor_class", "hit_points", "saving_throws", "skill_bonuses")
         if level and whole(at(system, "attributes.hp.max")) is None
         else ("armor_class", "saving_throws", "skill_bonuses"),
     )
+
+
+def _modified(actor: Object) -> str:
+    """When Foundry VTT saved the actor last: it counts milliseconds."""
+    found = number(at(actor, "_stats.modifiedTime"))
+    return written_at(found / 1000) if found and 0 < found < MAX_MILLISECONDS else ""
 
 
 def _pairs(value: object) -> Iterator[tuple[str, Object]]:
