@@ -125,7 +125,7 @@ async def test_an_entry_is_open_beside_the_list(client):
     assert f'data-uri="{uri}"' in page
     assert 'aria-current="true"' in page
     missing = await client.get("/", params={"q": "fire", "open": "lore://spells/none/none"})
-    assert "no such entry" in missing.text
+    assert "no entry at this address" in missing.text
     assert 'class="name"' in missing.text
 
 
