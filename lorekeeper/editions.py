@@ -102,7 +102,7 @@ def parse_edition(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_preferred, parts)))
 
 
-ACCEPTED = f"{', '.join(LABELS)}, or a list of them and of document keys, as in my-house-rules,2014"
+ACCEPTED = f"{', '.join(LABELS)}, or a list of them and of document keys, for example my-house-rules,2014"
 """What names an edition, for messages."""
 
 

@@ -128,7 +128,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("range", T.DECIMAL, "range in feet", revision=3),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others", revision=2),
                 Field("conditions", T.TEXTS, "condition that it inflicts", revision=2),
-                Field("attack", T.TEXT, "spell attack that it makes: melee, ranged", revision=2),
+                Field("attack", T.TEXT, "its spell attack: melee, ranged", revision=2),
                 Field("components", T.TEXTS, "verbal, somatic, material", fold=fold_component),
                 Field("material_cost", T.DECIMAL, "price of its material components in gp"),
                 Field("material_consumed", T.FLAG, "consumes its material components"),
@@ -175,7 +175,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(
                     "environments",
                     T.TEXTS,
-                    "where it is met: forest, caves, ...",
+                    "where it lives: forest, caves, ...",
                     ("environment",),
                     fold_environment,
                     terms.wider_environments,
@@ -248,7 +248,7 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("class", "subclass", "race", "subrace", "background", "feat"),
             fields=(
                 Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key, facet=True),
-                Field("hit_die", T.TEXT, "hit die of a class, as in d10"),
+                Field("hit_die", T.TEXT, "hit die of a class, for example d10"),
             ),
         ),
         Collection(
@@ -313,9 +313,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("background", T.TEXT, "background"),
                 Field("armor_class", T.INTEGER, "armor class"),
                 Field("hit_points", T.INTEGER, "hit point maximum"),
-                Field(
-                    "hit_points_lost", T.INTEGER, "hit points that it lacks of its maximum, as far as its source knows"
-                ),
+                Field("hit_points_lost", T.INTEGER, "hit points lost, if its source states them"),
                 *(Field(f"speed_{kind}", T.DECIMAL, "speed in feet") for kind in terms.MOVEMENTS),
                 *(Field(sense, T.DECIMAL, "range in feet") for sense in terms.SENSES),
                 *(Field(f"passive_{skill}", T.INTEGER, f"passive {skill.capitalize()}") for skill in terms.PASSIVES),
@@ -424,7 +422,7 @@ def _require_names(collection: Collection) -> None:
     ):
         raise ConfigError(
             f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and _, and no word of "
-            "SQL, as in ships"
+            "SQL, for example ships"
         )
     taken = _TAKEN_FIELDS | {field.name for field in BASE_FIELDS}
     if wrong := [name for name in names if not _NAMES.fullmatch(name) or name in taken]:

@@ -88,7 +88,7 @@ class StrangerError(TokenError):
 
 
 class ClientFileError(LoreKeeperError):
-    """The configuration of an MCP client cannot be read or edited; it is as it was."""
+    """The configuration of an MCP client cannot be read or edited; it is unchanged."""
 
 
 class ImportFileError(LoreKeeperError):

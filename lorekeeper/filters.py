@@ -291,7 +291,7 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
 def _of_property(test: FieldTest) -> FieldTest:
     """A test of any key, as one of the keys with their values; a key alone is true, whatever its value."""
     if test.ends or test.sign not in (":", ""):
-        raise not_a_test(test.text, f"{test.field} is no field with numbers: compare it with ':'")
+        raise not_a_test(test.text, f"{test.field} does not hold numbers: compare it with ':'")
     values = tuple(f"{test.field}={value}" for value in test.values) or (test.field,)
     return replace(test, field=PROPERTIES, sign=":", values=values)
 
@@ -318,7 +318,7 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
 
 def _bounds(field: Field, test: FieldTest) -> list[Condition]:
     if not field.type.ordered:
-        raise FilterError(f"{field.name} is not a number; test it with {field.name}:VALUE")
+        raise FilterError(f"{field.name} is not a number; write {field.name}:VALUE")
     if test.ends is None:
         return _bound(field, _OPERATORS[test.sign], test.values[0])
     low, high = test.ends

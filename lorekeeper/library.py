@@ -30,7 +30,7 @@ from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, ImportFileError, UpgradingError
 from lorekeeper.intake.background import Questions, keep_fresh
-from lorekeeper.intake.ready import ReadyLibrary
+from lorekeeper.intake.bundled_library import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, missing
 from lorekeeper.intake.sync_state import Source

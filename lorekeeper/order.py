@@ -110,7 +110,7 @@ def parse_orders(
     if name == RELEVANCE and not direction:
         return None
     if len(direction) > 1 or not set(direction) <= _DIRECTIONS.keys():
-        raise FilterError("order is one name, with asc or desc after it if need be, as in 'cost desc'")
+        raise FilterError("order is one name, with asc or desc after it if need be, for example 'cost desc'")
     if name == RANDOM:
         return dict.fromkeys(types, Order(seed=seed or 0))
     keys = tuple(documents.get(name, ()))

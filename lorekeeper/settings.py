@@ -234,7 +234,9 @@ class Settings(BaseModel):
         default=(), description="folders of Markdown notes to search too, separated as PATH is"
     )
     marks: LibraryPath | None = Field(default=None, description="file of your own words for what is secret")
-    view: Annotated[str, _one_of(ROLES)] = Field(default="dm", description="who asks if no token says so: dm or player")
+    view: Annotated[str, _one_of(ROLES)] = Field(
+        default="dm", description="viewer of requests without a token: dm or player"
+    )
     person: str | None = Field(default=None, max_length=500, description="the player's names, separated by commas")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="how much is logged, on stderr"

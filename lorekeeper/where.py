@@ -75,17 +75,17 @@ def parse_where(text: str) -> list[FieldTest]:
     while position < len(text):
         match = TEST.match(text, position)
         if match is None:
-            raise not_a_test(text[position:], "it is not a test")
+            raise not_a_test(text[position:], "it is not a condition")
         tests.append(field_test(match))
         position = _end_of_space(text, match.end())
     if not tests:
-        raise FilterError(f"where is empty; write tests such as {EXAMPLE}")
+        raise FilterError(f"where is empty; write conditions such as {EXAMPLE}")
     return tests
 
 
 def not_a_test(text: str, reason: str) -> FilterError:
     """The error for a test that is wrong."""
-    return FilterError(f"where: {shown(text)}: {reason}; write tests such as {EXAMPLE}, separated by spaces")
+    return FilterError(f"where: {shown(text)}: {reason}; write conditions such as {EXAMPLE}, separated by spaces")
 
 
 def _end_of_space(text: str, position: int) -> int:
@@ -111,5 +111,5 @@ def _ends(text: str, sign: str, items: list[str]) -> tuple[str, str] | None:
         return None
     low, _, high = items[0].partition("..")
     if sign != ":" or len(items) != 1 or not (low or high):
-        raise not_a_test(text, "a range is one value, as in cr:5..8, cr:5.. or cr:..8")
+        raise not_a_test(text, "a range is one value, for example cr:5..8, cr:5.. or cr:..8")
     return low, high

@@ -13,7 +13,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from lorekeeper.cache.given_vectors import embedded_texts, written
+from lorekeeper.cache.supplied_vectors import embedded_texts, written
 from lorekeeper.composition import embedding_of
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.own import VECTORS

@@ -2,7 +2,8 @@
 
     python -m scripts.build_ready_library
 
-A new library begins as a copy of it (`lorekeeper.intake.ready`). Needs no model: the starter's vectors ship with the package.
+A new library begins as a copy of it (`lorekeeper.intake.bundled_library`). It needs no model: the starter's vectors ship with
+the package.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import tempfile
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from lorekeeper.cache.milvus.ready import pack
+from lorekeeper.cache.milvus.bundled_library import pack
 from lorekeeper.composition import open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space
-from lorekeeper.intake.ready import MANIFEST, SHIPPED, contents
+from lorekeeper.intake.bundled_library import MANIFEST, SHIPPED, contents
 from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, load_settings
 from lorekeeper.text.phrases import SHIPPED_BOOKS

@@ -403,7 +403,7 @@ async def test_freshness_says_what_is_stale_under_way_and_failing(library):
         shown = Source(source.base_url, source.state_path, source.days, background=changes.pop("background", True))
         return freshness.freshness(shown, offline=changes.pop("offline", False)).sentence()
 
-    assert said() == "nothing was synced completely"
+    assert said() == "not synced yet; run 'lorekeeper sync open5e'"
     await library.sync(["spells"])
     assert said().startswith("2 lists, all read within 30 days, the oldest on 20")
     age(source)

@@ -14,7 +14,7 @@ import pytest
 from lorekeeper.audience import GAME_MASTER
 from lorekeeper.library import Library
 from lorekeeper.render.graph import MAX_NODES
-from lorekeeper.server.linked import connections_of
+from lorekeeper.server.backlinks import connections_of
 from lorekeeper.server.page.sessions import LIMIT
 from tests.support.gateway import gateway
 from tests.support.pages import addresses, elements

@@ -348,7 +348,7 @@ def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
 
     (found,), report = made(lambda *asked: shatter if asked == ("spells", "Shatter", "srd-2014") else None)
     assert (found.fields["level"], found.fields["school"], found.data["desc"]) == (2, "transmutation", "Loud.")
-    assert "filled from lore://spells/srd-2014/shatter" in report.warnings[0].reason
+    assert "missing values come from lore://spells/srd-2014/shatter" in report.warnings[0].reason
     found_without, report = made(lambda *_: None)
     assert found_without == []
     assert report.skipped == {"a.json: spell with nothing but a name": 1}
@@ -382,9 +382,7 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
     noise = [
         ImportFileError(f"n{n}.json: _meta", "the source 'X' is not declared in _meta.sources; ...") for n in range(30)
     ]
-    lost = ImportFileError(
-        "z.json", "lore://spells/x/y is also in a.json, with other content; this one, the last, is stored"
-    )
+    lost = ImportFileError("z.json", "lore://spells/x/y is also in a.json, with other content; the last one is stored")
     report.warnings += [*noise, ImportFileError("m.json", "a number was mended"), lost]
     report.failed.append(ImportFileError("f.json", "it is no JSON"))
     print_problems(report, whole=tmp_path / "last-import.txt")
@@ -399,7 +397,7 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
 
 
 def test_entries_that_replace_those_of_another_file_are_one_line(tmp_path):
-    reason = "lore://spells/x/s{} is also in a.xml, with other content; this one, the last, is stored"
+    reason = "lore://spells/x/s{} is also in a.xml, with other content; the last one is stored"
     report = ImportReport(warnings=[ImportFileError("b.xml", reason.format(number)) for number in range(5)])
     report.warnings.append(ImportFileError("c.xml", reason.format(9)))
     first, second = by_weight(report)

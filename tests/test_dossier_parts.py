@@ -12,7 +12,7 @@ from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Called, Lexicon, short_names
 from lorekeeper.search.dossier.packing import Draft, packed
-from lorekeeper.search.dossier.stretches import Stretch, blocks, stretches
+from lorekeeper.search.dossier.spans import Stretch, blocks, stretches
 from tests.support.marsh import HOLYA, note
 
 # --- sentences -------------------------------------------------------------------------------------------------------

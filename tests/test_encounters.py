@@ -108,7 +108,7 @@ async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have
     assert "other editions" not in old.structured["note"]
     new = await plan(library.view(), party="4x5", rules="2024", seed=1)
     assert OLD in {monster["document"] for monster in monsters_of(new)}
-    assert "Of the 2024 edition only 9 creatures can be taken: other editions" in new.structured["note"]
+    assert "Only 9 creatures of the 2024 edition can be used, so other editions" in new.structured["note"]
     assert "Your books have" not in new.structured["note"], "the books are chosen by what fits, not by their size"
 
 
@@ -187,7 +187,7 @@ async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(libr
         ({"party": "9" * 5000}, "from 1 to 20"),
         ({"party": 3, "rules": "5e"}, "unknown rules '5e'; known: 2014, 2024"),
         ({"party": 3, "difficulty": "brutal"}, "low, moderate, high"),
-        ({"party": 3, "monsters": ["goblin"], "environment": "swamp"}, "leave out environment, or monsters"),
+        ({"party": 3, "monsters": ["goblin"], "environment": "swamp"}, "'monsters' cannot be combined with environment"),
         ({"party": 3, "monsters": []}, "monsters is empty"),
         ({"party": 3, "monsters": ["0 goblin"]}, "a number from 1 to"),
         ({"party": 3, "monsters": ["x" * 5000]}, "at most 1000 characters"),

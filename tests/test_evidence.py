@@ -135,3 +135,16 @@ def test_what_only_announces_is_shown_with_what_follows():
     benefits = [{"name": "Grip", "desc": "You hold on."}]
     feat = make("grip", type="character_options", kind="feat", data={"desc": "You gain this.", "benefits": benefits})
     assert "You hold on" in evidence(feat, "").text
+
+
+def test_a_table_that_only_its_name_answers_is_shown_from_its_first_row():
+    rows = [f"| {number} | A trinket of {metal} |" for number, metal in enumerate(("tin", "lead", "zinc", "gold"), 1)]
+    table = make(
+        "finds",
+        type="rules",
+        kind="table",
+        name="Finds",
+        data={"desc": "\n".join(["| d4 | Find |", "|---|---|", *rows])},
+    )
+    assert "d4" in evidence(table, "what turns up", nearest="4; A trinket of gold").text
+    assert "gold" in evidence(table, "made of gold").text

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.library import Library
-from lorekeeper.search.coverage import LARGE_LIBRARY
 from lorekeeper.search.explanation import Explanation
+from lorekeeper.search.off_topic import LARGE_LIBRARY
 from lorekeeper.search.query import Query
 from tests.support.entities import make
 from tests.support.libraries import open_library

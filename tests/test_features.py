@@ -8,9 +8,9 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.features import MOST, SIMILARITY, with_features
+from lorekeeper.search.class_features import MOST, SIMILARITY, with_features
+from lorekeeper.search.entity_mentions import OPTIONS
 from lorekeeper.search.fusion import FUSED_BY_SCORE
-from lorekeeper.search.mentioned import OPTIONS
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.evidence import evidence

@@ -10,11 +10,11 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.feedback import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
+from lorekeeper.search.corpora import BOOKS, LEAST, NOTES, shelves
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
+from lorekeeper.search.pseudo_relevance import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed
 from lorekeeper.search.sessions import asks_what_happened
-from lorekeeper.search.shelves import BOOKS, LEAST, NOTES, shelves
 from tests.support.entities import make
 from tests.support.libraries import open_library
 

@@ -326,7 +326,7 @@ def test_files_are_recognised_by_their_content(head: str, is_brew: bool) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"_meta": {"sources": []}, "spell": [{"name": "x"', "the file ends too early"),
+        ('{"_meta": {"sources": []}, "spell": [{"name": "x"', "the file is truncated"),
         ('{"_meta": {"sources": []}, // mine\n "spell": []}', "JSON has no comments"),
         ('{"_meta": {"sources": []}, "spell": [{"name": "x",}]}', "no comma before a closing bracket"),
         ('{"_meta": {"sources": []}, "spell": ' + "[" * 5000 + "]" * 5000 + "}", "nested too deeply"),
@@ -375,9 +375,9 @@ def test_double_keys_and_what_is_no_json_are_mended_and_told(tmp_path: Path) -> 
     assert "ability_scores" not in first.data
     said = problems(report)
     for part in (
-        "the key 'monster' stands twice",
-        "the last value, 'C', is kept",
-        "nan is no number",
+        "the key 'monster' appears twice",
+        "the last value, 'C', was stored",
+        "nan is not a JSON number",
         "too many digits",
         "half a character",
     ):

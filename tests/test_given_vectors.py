@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache.given_vectors import embedded_texts, written
+from lorekeeper.cache.supplied_vectors import embedded_texts, written
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.normalize import normalize

@@ -18,7 +18,7 @@ import stamina
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, SourceError, SourceUnavailableError
-from lorekeeper.intake import body as bodies
+from lorekeeper.intake import http_body as bodies
 from lorekeeper.intake.open5e import Limits, Open5eClient
 from lorekeeper.library import Library
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e

@@ -112,7 +112,7 @@ usual = 11
 [texts]
 public = ["lorekeeper/library.py"]
 data = ["lorekeeper/words/"]
-pages = ["README.md"]
+files = ["README.md", "lorekeeper/**/*.py", "lorekeeper/**/*.html", "lorekeeper/**/*.js"]
 [instead]
 "told" = "'informed'"
 """
@@ -121,6 +121,9 @@ PLAIN = {
     "README.md": "# Told\n\nIt finds notes.\n\n```\ntold to him\n```\n\n| a | b |\n|---|---|\n| words | `told` and more words |\n",
     "lorekeeper/library.py": '"""What it does."""\ndef open():\n    """Open it at once."""\n    raise E(f"{x} is no file")',
     "lorekeeper/cli/main.py": '"""A docstring that was told to nobody."""\nSQL = "told"\nMANY = "one two"\n',
+    "lorekeeper/text/words.py": '''MANY = "all who told him so".split()\nSAID = r"\\b(?:he|she) told the \\w+"''',
+    "lorekeeper/page/a.html": "{# what he told us #}<p class='told of it'>All <b>open</b> notes.</p><code>as I told you</code>",
+    "lorekeeper/page/a.js": '// as he told us\nfind("[data-told] of a b");',
     "lorekeeper/words/list.py": 'MARKS = ["what she was told by him"]',
 }
 
@@ -147,6 +150,9 @@ LONG = "it has one two three four five six seven eight nine ten eleven twelve"
         ("lorekeeper/cli/main.py", f'help="{LONG}"', "1: a sentence of 14 words, at most 12"),
         ("lorekeeper/library.py", 'def open():\n    """Open what was told."""', "1: 'told'"),
         ("lorekeeper/library.py", f'class A:\n    """{LONG}."""', "1: a sentence of 14 words"),
+        ("lorekeeper/page/a.html", "<p>\n</p><p>{{ he }} was\n<b>told</b> so</p>", "2: 'told'"),
+        ("lorekeeper/page/a.html", '<input title="what he was told">', "1: 'told'"),
+        ("lorekeeper/page/a.js", "\nalert('He was told so');", "2: 'told'"),
         ("README.md", "# A\n\nSo it\nwas told.\n", "3: 'told'"),
         ("README.md", f"| a | b |\n|---|---|\n| x | {LONG} |\n", "1: a sentence of 14 words"),
     ],
@@ -166,4 +172,4 @@ def test_the_declared_modules_exist():
     root = prose.WORDS.parents[1]
     house = prose.House.read(prose.WORDS.read_text("utf-8"))
     assert [path for path in (*house.public, *house.data) if not (root / path).exists()] == []
-    assert all(list(root.glob(pattern)) for pattern in house.pages)
+    assert all(list(root.glob(pattern)) for pattern in house.files)

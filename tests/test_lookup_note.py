@@ -13,7 +13,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, matches, parse_filters
 from lorekeeper.library import Library
 from lorekeeper.search.by_name import MAX_PARTIAL_NAMES
-from lorekeeper.search.one import find_entry
+from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server import resources
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools

@@ -13,8 +13,8 @@ from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.notes import read_note
 from lorekeeper.notes.marks import OwnMarks, read_marks
-from lorekeeper.search.one import entries_of
 from lorekeeper.search.query import Query
+from lorekeeper.search.resolve_entry import entries_of
 from lorekeeper.settings import load_settings
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.vaults import EVERY_VAULT
@@ -115,7 +115,7 @@ def test_own_words_are_names_of_files_and_folders(path: str, audience: Audience 
         ("gm: [SL]", "its key 'gm' is not one of dm, players, none"),
         ("dm: SL", "'dm' must be a list of texts"),
         ("dm: [[SL]]", "'dm' must be a list of texts"),
-        ("dm: [SL]\ndm: [GM]", "its key 'dm' is there twice"),
+        ("dm: [SL]\ndm: [GM]", "its key 'dm' appears twice"),
         ("dm: [SL]\nplayers: [sl]", "'sl' is both under 'dm' and under 'players'"),
         ("dm: ['!!!']", "must have letters or digits"),
         ("dm: [SL", "it is not YAML"),

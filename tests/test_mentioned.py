@@ -6,8 +6,8 @@ import pytest
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.feedback import with_raised_notes
-from lorekeeper.search.mentioned import FEW, OPTIONS, PART, WHOLE, with_named
+from lorekeeper.search.entity_mentions import FEW, OPTIONS, PART, WHOLE, with_named
+from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
 from tests.support.libraries import open_library

@@ -302,7 +302,7 @@ def test_a_value_that_cannot_be_read_costs_no_other(values, reason):
 def test_a_block_that_cannot_be_a_creature_is_a_problem():
     result = read({"name": "Thing", "layout": "own"}, {"name": "x" * 501, "ac": 3})
     assert result.entities == []
-    assert "says nothing about a creature" in result.problems[0]
+    assert "has no values of a creature" in result.problems[0]
     assert "at most 500 characters" in result.problems[1]
 
 

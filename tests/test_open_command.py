@@ -101,7 +101,7 @@ def test_without_a_browser_the_link_is_there_to_be_opened(server, monkeypatch):
 def test_a_port_of_another_library_is_refused(server, tmp_path):
     done = opened(server, "--no-browser", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.search(r"port \d+ .* is taken .*another library.*--port", done.stderr)
+    assert re.search(r"port \d+ .* is in use .*another library.*--port", done.stderr)
 
 
 class Relay(http.server.BaseHTTPRequestHandler):

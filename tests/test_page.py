@@ -18,7 +18,7 @@ from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
-from lorekeeper.search.dossier.stretches import blocks, stretches
+from lorekeeper.search.dossier.spans import blocks, stretches
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.desk import open_promises
 from lorekeeper.server.page.fights import MOST, combatants
@@ -124,7 +124,7 @@ async def test_an_entry_is_open_beside_the_list(client):
     assert f'data-uri="{uri}"' in page
     assert 'aria-current="true"' in page
     missing = await client.get("/", params={"q": "fire", "open": "lore://spells/none/none"})
-    assert "no such entry" in missing.text
+    assert "no entry at this address" in missing.text
     assert 'class="name"' in missing.text
 
 

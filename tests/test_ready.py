@@ -17,14 +17,14 @@ from zipfile import ZipFile
 import pytest
 
 from lorekeeper.cache.async_cache import ThreadedCache
-from lorekeeper.cache.milvus import ready
+from lorekeeper.cache.milvus import bundled_library
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.store import Store
 from lorekeeper.composition import open_cache, open_store, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.filters import Selection
-from lorekeeper.intake.ready import ReadyLibrary
+from lorekeeper.intake.bundled_library import ReadyLibrary
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import STARTER
@@ -108,7 +108,7 @@ def test_another_vector_space_or_package_is_not_copied(
     store: Store, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not ReadyLibrary(archive, None).copy_to(store, "another model")
-    monkeypatch.setattr("lorekeeper.intake.ready.rules", lambda: "other rules")
+    monkeypatch.setattr("lorekeeper.intake.bundled_library.rules", lambda: "other rules")
     assert not ReadyLibrary(archive, None).copy_to(store, SPACE)
     assert store.is_new()
 
@@ -162,13 +162,13 @@ async def test_what_another_process_makes_meanwhile_stays(
     tmp_path: Path, archive: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = open_store(settings(milvus_db_path=tmp_path / "new" / "milvus.db"))
-    settle = ready._settle
+    settle = bundled_library._settle
 
     def opened_by_another(file: Path) -> None:
         settle(file)
         other.open(["spells"])
 
-    monkeypatch.setattr(ready, "_settle", opened_by_another)
+    monkeypatch.setattr(bundled_library, "_settle", opened_by_another)
     async with ThreadedCache(other, EmbeddingService(lambda: HashingProvider(64))) as cache:
         assert not await asyncio.to_thread(ReadyLibrary(archive, None).copy_to, store, SPACE)
         await cache.store_entities(batch("a", 0, 3), "spells")
@@ -178,13 +178,13 @@ async def test_what_another_process_makes_meanwhile_stays(
 def test_a_companion_that_was_made_meanwhile_stays_and_gets_the_entries(
     tmp_path: Path, archive: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settle, companion = ready._settle, tmp_path / "new" / "milvus.db.keywords"
+    settle, companion = bundled_library._settle, tmp_path / "new" / "milvus.db.keywords"
 
     def made_by_another(file: Path) -> None:
         settle(file)
         companion.touch()
 
-    monkeypatch.setattr(ready, "_settle", made_by_another)
+    monkeypatch.setattr(bundled_library, "_settle", made_by_another)
     assert ReadyLibrary(archive, None).copy_to(store, SPACE)
     assert companion.stat().st_size == 0
     store.open(["spells"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lorekeeper.folding import fold
-from lorekeeper.search.absent import absent
 from lorekeeper.search.fusion import FusedHit
 from lorekeeper.search.grouping import families, places
 from lorekeeper.search.query import Query
 from lorekeeper.search.relevance import relevant
+from lorekeeper.search.unlicensed import absent
 from lorekeeper.server.answers import page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -159,7 +159,7 @@ FIGHTS = [
 
 
 async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
+    monkeypatch.setattr("lorekeeper.search.off_topic.LARGE_LIBRARY", 2)
     async with open_library(tmp_path) as library:
         await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
         page = await library.search(Query(["rules"], text="ship fights at sea with a zeppelin"))
@@ -168,7 +168,7 @@ async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, mo
 
 
 async def test_what_is_nowhere_by_all_its_words_is_said_to_be_only_near(tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
+    monkeypatch.setattr("lorekeeper.search.off_topic.LARGE_LIBRARY", 2)
     async with open_library(tmp_path) as library:
         await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
         notes = {
@@ -187,8 +187,10 @@ async def test_what_is_nowhere_by_all_its_words_is_said_to_be_only_near(tmp_path
 
 
 async def test_a_misspelt_name_of_somebody_in_a_note_is_not_off_topic(tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.coverage.LARGE_LIBRARY", 2)
-    monkeypatch.setattr("lorekeeper.search.coverage.OFF_TOPIC", ((0.9, 0.34),))  # vectors of words alone are never near
+    monkeypatch.setattr("lorekeeper.search.off_topic.LARGE_LIBRARY", 2)
+    monkeypatch.setattr(
+        "lorekeeper.search.off_topic.OFF_TOPIC", ((0.9, 0.34),)
+    )  # vectors of words alone are never near
     rules = [make(f"rule-{number}", "A ship fights.", type="rules", kind="rule") for number in range(3)]
     note = make("sewers.md", "Tomlin Greer hides below the bakery.", type="notes", kind="location", name="The Sewers")
     async with open_library(tmp_path, backend="sqlite") as library:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake import remembered
+from lorekeeper.intake import import_cache
 from lorekeeper.intake import rules as rules_module
 from lorekeeper.intake.formats import json as json_format
-from lorekeeper.intake.remembered import Remembered, key_of
+from lorekeeper.intake.import_cache import Remembered, key_of
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.rules import rules
 from lorekeeper.normalize import normalize
@@ -112,7 +112,7 @@ async def test_other_rules_are_other_outcomes(tmp_path, monkeypatch, normalized)
     file = write_lines(tmp_path / "a.jsonl", OWN)
     await imported(tmp_path / "library", file)
     normalized.clear()
-    monkeypatch.setattr(remembered, "rules", lambda: "others")
+    monkeypatch.setattr(import_cache, "rules", lambda: "others")
     assert (await imported(tmp_path / "library", file))[:2] == (0, 2)
     assert len(normalized) == 2
 

@@ -401,6 +401,14 @@ def test_what_the_text_of_a_spell_does_not_say_is_left_out():
     )
 
 
+@pytest.mark.parametrize(("entity_type", "kind"), [("spells", "spell"), ("equipment", "magic-item")])
+def test_what_a_note_describes_is_printed_with_a_link_to_the_note(entity_type, kind):
+    place = {"note": "lore://notes/fens/Witch.md", "note_name": "Witch", "note_section": "Spells"}
+    page = markdown(entry(entity_type, kind, {"desc": "It rains.", **place}))
+    assert "- **From the note** Witch > Spells (lore://notes/fens/Witch.md)" in page
+    assert "Note Name" not in page
+
+
 def test_the_copy_of_a_short_entry_is_its_page_or_its_name():
     assert lean(entry("rules", "environment", {"aquatic": False})) == {"name": "Gloom Heron"}
     long_keys = {f"a_very_long_key_of_its_own_{n}": "x" for n in range(9)}

@@ -527,6 +527,6 @@ async def test_repair_data_lists_what_is_repaired(tmp_path):
     settings, _ = load_settings(variables(tmp_path, "sqlite"), tmp_path / "no-env-file")
     report = await data_repairs(settings)
     assert report.entries == 2
-    assert report.repairs["an alignment that is invented, or the rest of a type line"] == {made[0].uri: "alignment"}
+    assert report.repairs["an invented alignment, or the rest of a type line"] == {made[0].uri: "alignment"}
     (reason,) = (reason for reason in report.repairs if reason.startswith("resistances left out"))
     assert made[1].uri in report.repairs[reason]

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache.milvus import takeover
+from lorekeeper.cache.milvus import failover
 from lorekeeper.cache.milvus.backend import OPERATIONS, DamagedError, refusal
+from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine
 from lorekeeper.cache.milvus.schema import columns
 from lorekeeper.cache.milvus.server import MilvusServer
@@ -27,7 +28,6 @@ from lorekeeper.cache.milvus.sharing import server as sharing_server
 from lorekeeper.cache.milvus.sharing.client import IDLE_CONNECTIONS, Client
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, Connection
-from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
@@ -203,7 +203,7 @@ def test_the_socket_of_another_program_is_not_taken_for_the_servers(server: Embe
 def test_a_server_that_cannot_share_with_this_version_is_named(
     server: EmbeddedBackend, library: Path, changes: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.2)
     claim(library, **changes)
     with pytest.raises(MilvusConnectionError, match=reason):
         EmbeddedBackend(library).open()
@@ -246,7 +246,7 @@ def test_a_full_disk_is_not_taken_for_damage() -> None:
 def test_a_server_that_says_nothing_is_named(
     server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.2)
     announced(library)[0].unlink()
     with pytest.raises(MilvusConnectionError, match="another program has the library"):
         EmbeddedBackend(library).open()
@@ -401,7 +401,7 @@ def test_b18_no_message_of_a_stranger_ends_with_a_traceback(
 def test_b18_a_client_is_not_hurt_by_what_a_server_says(
     server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.1)
+    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.1)
     with socket.socket(socket.AF_UNIX) as foreign:
         foreign.bind(str(library.parent / "foreign"))
         foreign.listen()

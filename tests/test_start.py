@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cache.milvus.takeover import EmbeddedBackend
+from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.status import LibraryStatus
 from lorekeeper.cli.main import declared
 from lorekeeper.cli.start import STEPS, next_steps

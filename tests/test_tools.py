@@ -161,7 +161,7 @@ async def test_a_wrong_value_is_refused_by_the_name_of_its_parameter(tool, argum
         ({"name": "x" * 501}, "name must be a text of at most 500 characters"),
         ({"semantic_query": []}, "semantic_query must be a text or a non-empty list, not []"),
         ({"query": "fire"}, "query is not a parameter of lookup_spell; use name or semantic_query"),
-        ({"range": 60}, "range is not a parameter of lookup_spell; use where, as in where='range:VALUE'"),
+        ({"range": 60}, "range is not a parameter of lookup_spell; use where, for example where='range:VALUE'"),
     ],
 )
 async def test_what_is_wrong_is_said_in_plain_words(arguments, message):

@@ -12,8 +12,6 @@ from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
-from lorekeeper.search.absent import NOT_OPEN, absent, closed_name
-from lorekeeper.search.coverage import nothing
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import (
     FOREIGN,
@@ -24,10 +22,12 @@ from lorekeeper.search.languages import (
     language_of,
 )
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
-from lorekeeper.search.one import find_entry
+from lorekeeper.search.off_topic import nothing
 from lorekeeper.search.query import Query
+from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.search.results import ResultPage
 from lorekeeper.search.typed import typed
+from lorekeeper.search.unlicensed import NOT_OPEN, absent, closed_name
 from lorekeeper.search.versions import versions
 from lorekeeper.server.answers import documents_answer, page_text
 from lorekeeper.text.keywords import content_words
@@ -86,7 +86,7 @@ async def test_a_word_that_the_library_has_is_no_misspelling_of_a_closed_name():
 async def test_a_lookup_by_a_closed_name_says_that_it_is_not_open(starter, name):
     note = (await ask(starter, ["creatures"], filters={"name": name})).note
     assert note is not None
-    assert note.endswith("is not open content, so no sync would bring it.")
+    assert note.endswith("is not open content, so no sync would add it.")
 
 
 async def test_a_search_for_a_closed_name_says_the_same_instead_of_asking_to_rephrase(starter):
@@ -107,7 +107,7 @@ async def test_a_note_beside_a_nearer_name_names_what_is_closed(starter):
     page = await ask(starter, ["equipment"], filters={"name": "wand of vecna"})
     assert "It is not open content" not in (page.note or "") or not page.results
     page = await ask(starter, ["creatures"], filters={"name": "beholder"})
-    assert (page.note or "").endswith("It is not open content, so no sync would bring it.")
+    assert (page.note or "").endswith("It is not open content, so no sync would add it.")
 
 
 # --- nothing found -----------------------------------------------------------------------------------------------------

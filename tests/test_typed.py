@@ -123,7 +123,7 @@ UNFINISHED = [
     ("school>=3 fire", "fire", ("school takes a text",)),
     ("book:nowhere fire", "fire", ("no book is called so", "my-book")),
     ("in:nowhere fire", "fire", ("unknown type", "spells")),
-    ("-undead fire", "fire", ("only tests are negated",)),
+    ("-undead fire", "fire", ("only conditions are negated",)),
     ("foo:bar", "foo:bar", ("unknown field: 'foo'", "known:", "level", "book")),
     ("levle:3 fire", "levle:3 fire", ("did you mean 'level'",)),
     ("order:nonsense fire", "fire", ("no order 'nonsense'",)),

@@ -22,9 +22,9 @@ from mcp import Client
 
 import lorekeeper
 from lorekeeper.cache import formats
-from lorekeeper.cache.milvus import embedded, takeover
+from lorekeeper.cache.milvus import embedded, failover
+from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.schema import described
-from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
@@ -402,7 +402,7 @@ async def test_killed_at_any_moment_it_loses_nothing(
 async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_the_other_way_round(
     earlier_code: Path, earlier_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(takeover, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.2)
     folder = shutil.copytree(earlier_folder / "milvus", tmp_path / "library")
     chosen = of(folder, "milvus")
     with EarlierProgram(earlier_code, variables(folder)) as program:

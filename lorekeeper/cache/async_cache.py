@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import (
     BATCH,
     DELETE_DOCUMENT,
@@ -26,6 +25,7 @@ from lorekeeper.cache.protocol import (
     Subject,
 )
 from lorekeeper.cache.store import Chunked, Store
+from lorekeeper.cache.supplied_vectors import GivenVectors
 from lorekeeper.embedding import EmbeddingService, phrase_vectors
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import Entity

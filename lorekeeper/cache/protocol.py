@@ -17,8 +17,8 @@ from lorekeeper.system import AsyncClosing
 from lorekeeper.text.keywords import KeywordQuery
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.given_vectors import GivenVectors
     from lorekeeper.cache.store import Store
+    from lorekeeper.cache.supplied_vectors import GivenVectors
 
 logger = logging.getLogger(__name__)
 

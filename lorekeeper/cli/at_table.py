@@ -186,7 +186,7 @@ def _separated(given: list[str]) -> Iterator[list[str]]:
 async def _called_each(view: View, names: list[str]) -> list[str]:
     """The uris of the entries of some names, all of the first type that has all of them; none if there is no such type."""
     from lorekeeper.entities import SEARCHED
-    from lorekeeper.search.one import called
+    from lorekeeper.search.resolve_entry import called
 
     found: list[dict[str, str]] = []
     for name in names:
@@ -264,7 +264,7 @@ async def party_of_library(library: Library, question: JsonObject) -> JsonObject
     argument("--cr-max", metavar="CR", help="highest challenge rating"),
     argument(
         "--where",
-        metavar="TESTS",
+        metavar="CONDITIONS",
         help="only creatures that match these conditions, for example 'speed.fly>=60 -type:dragon'",
     ),
     argument("--like", action="append", metavar="WORDS", help="prefer creatures of this description (may be repeated)"),

@@ -102,7 +102,7 @@ async def _documents(call: Call, library: Library) -> int:
 
 async def _entry(call: Call, library: Library) -> int:
     from lorekeeper.cli.render_audience import print_explained
-    from lorekeeper.search.one import entries_of
+    from lorekeeper.search.resolve_entry import entries_of
     from lorekeeper.views.explained import explained
 
     entity, *_ = await entries_of(library.entities_at, call.arguments.uri)
@@ -115,7 +115,7 @@ async def _as_seen(call: Call, library: Library, viewer: Viewer) -> int:
     """What a player sees: the entry as it is cut, or the number of entries of each document."""
     from lorekeeper.cli.page import print_entry
     from lorekeeper.cli.render_audience import print_counts
-    from lorekeeper.search.one import entries_of
+    from lorekeeper.search.resolve_entry import entries_of
     from lorekeeper.server.answers import entity_answer
 
     view = library.view(viewer)

@@ -35,7 +35,7 @@ async def audit(call: Call) -> int:
     path = call.settings.audit_log
     if path is None:
         raise ConfigError(
-            "there is no audit log: set LOREKEEPER_AUDIT_LOG to a file, for the server and for this command"
+            "no audit log is configured: set LOREKEEPER_AUDIT_LOG to a file, for the server and for this command"
         )
     found = await asyncio.to_thread(read_audit, path, call.arguments.person, call.arguments.since)
     call.show(found.content(), lambda: _print(found))

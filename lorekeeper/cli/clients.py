@@ -165,8 +165,8 @@ def _print_removed(change: Change) -> None:
     if change.before == change.after:
         show(f"LoreKeeper is not in {client.title}: {file}")
         return
-    done = "lost this entry and nothing else"
+    done = "keeps its other entries"
     if change.restores:
-        done = "is gone, as before" if change.after is None else "is as it was before"
+        done = "is removed again" if change.after is None else "is restored"
     show(f"Removed LoreKeeper from {client.title}: {file} {done}")
     show(f"Next, in {client.title}: {client.next_step}")

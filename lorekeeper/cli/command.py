@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lorekeeper.cli.render import Bar
     from lorekeeper.library import Library
     from lorekeeper.measures import Steps
-    from lorekeeper.search.one import Found
+    from lorekeeper.search.resolve_entry import Found
     from lorekeeper.views.view import View
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -221,7 +221,7 @@ async def entry_of(call: Call, view: View, wanted: str) -> Found:
 async def find(view: View, wanted: str, types: Sequence[str] | None, documents: Sequence[str] | None) -> Found:
     """The entry of a uri or a name; see `search.one.find_entry`."""
     from lorekeeper.entities import SEARCHED
-    from lorekeeper.search.one import find_entry
+    from lorekeeper.search.resolve_entry import find_entry
 
     return await find_entry(view.search, view.entities_at, wanted, types or SEARCHED, documents)
 

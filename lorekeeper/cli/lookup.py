@@ -72,7 +72,7 @@ def known_filters_by_type() -> str:
         metavar="FIELD=VALUE",
         help="a filter, for example level_max=3 (may be repeated)",
     ),
-    argument("--where", metavar="TESTS", help=f"conditions that must all match, for example '{EXAMPLE}'"),
+    argument("--where", metavar="CONDITIONS", help=f"conditions that must all match, for example '{EXAMPLE}'"),
     argument("--order", metavar="ORDER", help=f"sort by {', '.join(ORDERS)}, followed by asc or desc"),
     argument("--seed", type=int, metavar="N", help="repeat a random order with this seed"),
     argument("--edition", metavar="EDITION", help=f"edition to rank first: {', '.join(LABELS)}, or document keys"),

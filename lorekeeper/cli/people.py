@@ -30,8 +30,7 @@ ACTIONS = {
 GIVEN = """Token for {name}; it is shown only once, since only a hash of it is stored.
 Clients send it as 'Authorization: Bearer TOKEN' to 'lorekeeper serve --transport http'."""
 
-LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days:
-  {link}
+LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days.
 The browser must be able to reach the server: run 'lorekeeper serve --transport http --host 0.0.0.0'. --url names another one."""
 
 NOBODY_LEFT = """You removed the last person. A running server still requires tokens. A server that you start from now on answers
@@ -146,9 +145,10 @@ async def _show_link(call: Call, person: Person) -> str:
     address = (call.arguments.url or f"http://{network_address()}:{PORT}").rstrip("/")
     link = f"{address}/sign-in?key={key}"
     if not call.json:
-        say(LINKED.format(name=shown(person.name), link=one_line(link)))
+        say(LINKED.format(name=shown(person.name)))
         if sys.stderr.isatty():
             _print_code(link)
+        say(one_line(link))
     return link
 
 

@@ -139,7 +139,14 @@ class _RateColumn(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
-_BYTES = (DownloadColumn(), TransferSpeedColumn())
+class _SpeedColumn(TransferSpeedColumn):
+    """Bytes per second, once it is known."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.finished_speed or task.speed else Text("")
+
+
+_BYTES = (DownloadColumn(), _SpeedColumn())
 _ITEMS = (MofNCompleteColumn(), _RateColumn())
 
 

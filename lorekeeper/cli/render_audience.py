@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 SHOWN, MOST_NAMES = 100, 12
 
 LISTED = (
-    "This looks like secrets, and nothing keeps it: '--fix' keeps all of it for the game master, without a change in the vault; "
-    "a mark in the note keeps a part."
+    "This looks like secrets, but no mark hides it: '--fix' hides all of it from players, without changing the vault; "
+    "a mark in the note hides a part."
 )
 KEPT = "All of this is hidden from players now: 'lorekeeper shared' lists it."
 
-WHO = {DM: "the game master", PLAYERS: "everybody"}
+WHO = {DM: "the game master", PLAYERS: "everyone"}
 
 
 def print_shares(shares: Sequence[Shares]) -> None:
@@ -81,9 +81,7 @@ def print_preview(preview: Preview, what: str, people: str, *, fixed: bool) -> N
     if names:
         listed = ", ".join(f"{name} ({number})" for name, number in names.most_common(MOST_NAMES))
         more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-        console.print(
-            f"  [yellow]names of notes that a mark keeps secret[/], with the lines that have them: {plain(listed + more)}"
-        )
+        console.print(f"  [yellow]names of secret notes[/], with the lines that have them: {plain(listed + more)}")
     if preview.secrets:
         console.print(KEPT if fixed else LISTED)
 

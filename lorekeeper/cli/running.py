@@ -50,8 +50,8 @@ def server_at(host: str, port: int, key: str) -> str | None:
         if _knows(address, key):
             return address
     raise ConfigError(
-        f"port {port} of {shown(host)} is taken by another program, or by a server of another library, or of an earlier version: "
-        "choose another one with --port, or end that program"
+        f"port {port} of {shown(host)} is in use by another program, or by another library's or an earlier version's server: "
+        "choose another port with --port, or end that program"
     )
 
 

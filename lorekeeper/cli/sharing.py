@@ -48,7 +48,7 @@ def _with(help_: str) -> Argument:
         help="print a link and a QR code that sign in this player's browser, and add the player (may be repeated)",
     ),
     URL,
-    argument("--fix", action="store_true", help="keep what looks like a secret, and share the rest"),
+    argument("--fix", action="store_true", help="hide what looks like a secret, and share the rest"),
     argument("--yes", action="store_true", help="do not ask, whatever looks like a secret"),
     DRY_RUN,
     JSON,
@@ -93,7 +93,7 @@ async def share(call: Call) -> int:
 
 @commands.add(
     "unshare",
-    "share a note, a folder or a tag no more",
+    "stop sharing a note, a folder or a tag",
     WHAT,
     _with("only this person is not to see it any more (may be repeated)"),
     VAULT,

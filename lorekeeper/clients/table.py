@@ -46,7 +46,7 @@ class Client:
     arguments: str = "args"
     environment: str = "env"
     extra: Mapping[str, object] = field(default_factory=dict)
-    next_step: str = "Quit it completely, and start it again."
+    next_step: str = "Quit the app completely, and start it again."
     moved_by: str | None = None
 
     @property
@@ -67,7 +67,7 @@ class Client:
         """
         template = self.files.get(system)
         if template is None:
-            raise ClientFileError(f"{self.title} keeps no configuration that is known on this system, {shown(system)}")
+            raise ClientFileError(f"{self.title} has no known configuration file on this system, {shown(system)}")
         root, _, rest = template.partition("/")
         if self.moved_by and environ.get(self.moved_by):
             return Path(environ[self.moved_by]) / Path(rest).name

@@ -40,7 +40,7 @@ _COUNT_BEFORE = re.compile(r"(\d{1,9})\s*[x×*]?\s+(.+)|(\d{1,9})\s*[x×*]\s*(.+
 _COUNT_BEHIND = re.compile(r"(.+?)\s+[x×*]\s*(\d{1,9})", re.DOTALL)
 _ARTICLE = re.compile(r"\A\s*an?\s+(?=\S)", re.IGNORECASE)
 
-FORMS = 'give the levels of its characters, as in 3,3,4, or 4x5 or "four level 5" (four of level 5)'
+FORMS = 'give the levels of its characters, for example 3,3,4, or 4x5 or "four level 5" (four of level 5)'
 """How a party is written."""
 
 NUMBERS = {
@@ -169,7 +169,7 @@ def parse_monster(text: str) -> tuple[int, str]:
         count, name = behind[2], behind[1]
     if not name.strip() or not 1 <= int(count) <= MAX_MONSTERS:
         raise FilterError(
-            f"{shown(text)}: give a number from 1 to {MAX_MONSTERS:,} and a name or uri, as in '3 goblin'"
+            f"{shown(text)}: give a number from 1 to {MAX_MONSTERS:,} and a name or uri, for example '3 goblin'"
         )
     return int(count), name.strip()
 

@@ -24,7 +24,7 @@ MAX_CHARACTERS = 30
 """Most characters of a party."""
 
 NONE_KNOWN = (
-    "the library has no characters with a level that you may see; give the levels, as in 3,3,4, have them remembered with "
+    "the library has no characters with a level that you may see; give the levels, for example 3,3,4, have them remembered with "
     "'lorekeeper party 3 3 4', or import the characters' sheets"
 )
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
 from lorekeeper.encounters.asked import parse_monster, parse_monsters, singulars
+from lorekeeper.encounters.candidates import CREATURES, Shelf, Wanted
 from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
 from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
-from lorekeeper.encounters.shelf import CREATURES, Shelf, Wanted
 from lorekeeper.encounters.tables import DIFFICULTIES
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
@@ -21,10 +21,10 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
 from lorekeeper.records.values import amount
 from lorekeeper.render.creature import NO_ACTIONS, lacks_actions
-from lorekeeper.search.absent import CLOSED, is_closed
-from lorekeeper.search.one import find_entry
 from lorekeeper.search.query import MAX_LIMIT, Query
+from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.search.results import ResultPage
+from lorekeeper.search.unlicensed import CLOSED, is_closed
 from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
 

@@ -184,7 +184,7 @@ def _reasons(pattern: Pattern, monsters: Sequence[Monster], budget: Budget) -> I
         yield (
             "Legendary actions help it against several"
             if legendary
-            else "It stands alone against several, who act more often"
+            else "It is alone against several; expect it to be out-acted"
         )
     elif pattern.shape == GROUP:
         many = monsters[0].count > len(budget.levels)
@@ -200,8 +200,8 @@ def _bond(leader: Entity, follower: Entity) -> str:
     bonds = [
         f"both have {names[0]!r} in their names" if names else "",
         f"both are of type {types[0]}" if types else "",
-        f"both are met in: {', '.join(places)}" if places else "",
+        f"both live in: {', '.join(places)}" if places else "",
     ]
     told = ", ".join(filter(None, bonds))
     ratings = f"CR {format_rating(rating_of(leader) or 0)} leads CR {format_rating(rating_of(follower) or 0)}"
-    return f"{ratings}; {told or 'nothing but the budget joins them'}"
+    return f"{ratings}; {told or 'they only share the budget'}"

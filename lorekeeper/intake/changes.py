@@ -14,7 +14,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 if TYPE_CHECKING:  # a vault, which is stored in the same way, needs no reader of files
     from lorekeeper.intake.files import Batch
     from lorekeeper.intake.formats.text_file import Found
-    from lorekeeper.intake.remembered import Digest
+    from lorekeeper.intake.import_cache import Digest
     from lorekeeper.intake.reports import ImportReport
 
 IMPORT_BATCH = 4 * BATCH
@@ -150,7 +150,7 @@ class PendingEntities:
 
     def _warn(self, found: Found, earlier_place: str) -> None:
         uri = one_line(found.entity.uri, MAX_SHOWN)
-        reason = f"{uri} is also in {earlier_place}, with other content; this one, the last, is stored"
+        reason = f"{uri} is also in {earlier_place}, with other content; the last one is stored"
         self._report.warnings.append(ImportFileError(found.where, reason))
 
 

@@ -17,8 +17,8 @@ from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, markdown, supported
 from lorekeeper.intake.formats.foundry import UNPACKED, how_to_unpack, is_database
 from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, ImportedFiles, TextFile, UnknownFormatError
+from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.json_stream import Window
-from lorekeeper.intake.remembered import Remembered
 from lorekeeper.intake.reports import ImportReport, by_suffix
 from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.own import SOURCE as OWN

@@ -106,7 +106,7 @@ class Freshness:
     def sentence(self) -> str:
         """All of it in words."""
         if not self.lists:
-            return "nothing was synced completely"
+            return "not synced yet; run 'lorekeeper sync open5e'"
         oldest = f"the oldest on {day(self.oldest or 0.0)}"
         if not self.stale:
             return f"{self.lists} lists, all read within {self.days:g} days, {oldest}"

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, 
 from contextlib import aclosing
 from pathlib import Path
 
-from lorekeeper.cache.given_vectors import GivenVectors
 from lorekeeper.cache.protocol import Progress, SearchCache
+from lorekeeper.cache.supplied_vectors import GivenVectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import ListedAudience, audiences_for
@@ -16,7 +16,7 @@ from lorekeeper.intake.book_tables import ImportedTables
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.formats.text_file import Embedded
-from lorekeeper.intake.remembered import Remembered
+from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.reports import ImportReport
 
 Agree = Callable[[Sequence[Entity]], Awaitable[bool]]

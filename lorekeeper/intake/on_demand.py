@@ -100,7 +100,7 @@ class _Fetched:
         renamed = (
             f" {self.renamed} of them {verb} stored next to your own entries of the same key." if self.renamed else ""
         )
-        late = "" if self.complete else "; there was no time to fetch all that match"
+        late = "" if self.complete else "; there was no time to fetch all matches"
         return f"Fetched {quantity(self.stored, 'entry')} from Open5e for this lookup{late}.{renamed}"
 
 
@@ -172,7 +172,7 @@ class ReadThroughSearcher:
     def _noted(
         self, query: Query, state: SyncState, why: str, page: ResultPage | None, unknown: UnknownDocumentError | None
     ) -> ResultPage:
-        """The answer, with what happened and what is missing if a sync would bring it."""
+        """The answer, with what happened and what is missing if a sync would add it."""
         if why == ELSEWHERE or (page and why in UNREACHED and _was_complete(query, state)):
             return _page(page, unknown)
         note = why if why == NO_FURTHER else _advice(query, why)

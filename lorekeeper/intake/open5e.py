@@ -23,7 +23,7 @@ import stamina
 
 from lorekeeper.addresses import shown_address
 from lorekeeper.errors import SourceError, SourceUnavailableError
-from lorekeeper.intake.body import Body, DamagedBodyError, RefusedBodyError
+from lorekeeper.intake.http_body import Body, DamagedBodyError, RefusedBodyError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.system import AsyncClosing
 from lorekeeper.version import VERSION

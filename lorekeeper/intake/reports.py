@@ -135,7 +135,7 @@ def summary(group: list[ImportFileError]) -> ImportFileError:
 _LOSS = re.compile(
     r"with other content; th|is not in the files|which is not in|left out|not understood|was not read|replaced"
 )
-_NOISE = re.compile(r"is not declared in _meta\.sources|has no source; assigned|stands twice")
+_NOISE = re.compile(r"is not declared in _meta\.sources|has no source; assigned|appears twice")
 
 
 def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
@@ -158,14 +158,14 @@ def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
         only = next(name for name in report.skipped if name.partition(": ")[2] == kind)
         lines.append(f"skipped {sum(numbers):,} without lore{files}: {(kind or 'entries') if files else only}")
     lines += [f"warning {summary(group)}" for group in warned[2]]
-    from lorekeeper.normalize import foreign
+    from lorekeeper.normalize import unsupported_formats
 
-    named = ((foreign.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
+    named = ((unsupported_formats.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
     lines += [f"skipped in folders: {number:,} times {advice}" for advice, number in named if advice]
     return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]
 
 
-_REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; this one, the last, is stored")
+_REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; the last one is stored")
 
 
 def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
@@ -189,9 +189,7 @@ def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
 
 def _replacing(where: str, earlier: str, uris: Sequence[str]) -> ImportFileError:
     if len(uris) == 1:
-        return ImportFileError(
-            where, f"{uris[0]} is also in {earlier}, with other content; this one, the last, is stored"
-        )
+        return ImportFileError(where, f"{uris[0]} is also in {earlier}, with other content; the last one is stored")
     shown = ", ".join(uris[:SHOWN_URIS]) + (", ..." if len(uris) > SHOWN_URIS else "")
     reason = f"{len(uris):,} entries are also in {earlier}, with other content; these, the last, are stored: {shown}"
     return ImportFileError(where, reason)

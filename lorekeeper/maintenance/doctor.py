@@ -170,7 +170,7 @@ async def _edition(library: Library) -> list[Check]:
     except LoreKeeperError as error:
         return [Check("edition", False, str(error))]
     empty = [edition_label(name) for name in documents.edition if name in LABELS and name not in counts]
-    missing = f"; no entries of {', '.join(empty)}: 'lorekeeper sync open5e' brings more books" if empty else ""
+    missing = f"; no entries of {', '.join(empty)}: 'lorekeeper sync open5e' adds more books" if empty else ""
     return [Check("edition", not empty, f"{', '.join(map(edition_label, documents.edition))} first{missing}")]
 
 

@@ -195,7 +195,8 @@ def _foreign_rows(
         wrong = f"has no collection {missing[0]}" if mappings else "was not made by LoreKeeper"
         held = f"its collections are {', '.join(present)}" if present else _NONE_FOREIGN
         raise ImportFileError(
-            str(source), f"{wrong}; {held}. Say what each holds, as in --map 'monsters=creatures' or --map '{EXAMPLE}'"
+            str(source),
+            f"{wrong}; {held}. Say what each holds, for example --map 'monsters=creatures' or --map '{EXAMPLE}'",
         )
     for mapping in mappings:
         rows = database.rows(mapping.table)

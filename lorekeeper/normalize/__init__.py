@@ -11,7 +11,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import beyond, characters, foreign, note_characters, open5e, own, statblocks
+from lorekeeper.normalize import beyond, characters, note_characters, open5e, own, statblocks, unsupported_formats
 from lorekeeper.normalize.build import Origin
 
 
@@ -60,7 +60,7 @@ def normalize_open5e(obj: Mapping[str, Any], *, hint: str | None = None, documen
     with _reasons():
         endpoint = open5e.endpoint_of(obj, hint)
         if endpoint is None:
-            if known := foreign.format_of(obj):
+            if known := unsupported_formats.format_of(obj):
                 raise ForeignFormatError(f"this is {known.name}, which is not read; {known.advice}")
             raise UnknownShapeError(
                 "its keys are neither those of an Open5e object nor those of our own JSON ('collection', 'name')"

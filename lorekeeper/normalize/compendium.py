@@ -186,7 +186,9 @@ def compendium(root: Element, document: str, document_name: str, lists: ClassLis
         where = f"{element.tag}[{place}] {shown(name.text, 60)}"
         reader = READERS.get(element.tag)
         if element.tag == "spell" and is_class_list(element) and _text(element, "classes"):
-            result.skipped[CLASS_LIST if name.key in lists.spells else f"{CLASS_LIST} that none of the files has"] += 1
+            result.skipped[
+                CLASS_LIST if name.key in lists.spells else f"{CLASS_LIST} that is in none of the files"
+            ] += 1
             continue
         if reader is None:
             result.skipped[element.tag] += 1

@@ -327,7 +327,7 @@ class _Reader:
             if name is None:
                 continue
             if name in entries:
-                self._problem(place, f"duplicate key {name[:MAX_SHOWN]}: only the last is kept", "value")
+                self._problem(place, f"duplicate key {name[:MAX_SHOWN]}: only the last was stored", "value")
             entries[name] = value
         entries.broken = frame.broken
         return entries

@@ -164,7 +164,7 @@ def _lacking(draft: _Draft, base_name: str) -> list[str]:
     """What could not be read, and what is not there."""
     problems = list(draft.block.problems)
     if not (problems or base_name or draft.block.touched):
-        problems.append("it says nothing about a creature")
+        problems.append("it has no values of a creature")
     return problems
 
 

@@ -5,7 +5,7 @@
 
 ``collection`` and ``name`` are required; ``slug``, ``kind``, ``document`` and the filter fields of the collection are
 optional, and every other key is kept. ``audience`` says who may see the entry, in the words of front matter: "dm", "players"
-(as without it), a name or a list of names. `schema` says the same as a JSON Schema, limits included.
+(the default), a name or a list of names. `schema` says the same as a JSON Schema, limits included.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SOURCE = "lorekeeper"
 DEFAULT_DOCUMENT = "homebrew"
 
 VECTORS = "vectors"
-"""Key of the vectors that come with an entry: see `lorekeeper.cache.given_vectors`."""
+"""Key of the vectors that come with an entry: see `lorekeeper.cache.supplied_vectors`."""
 
 _APART = frozenset({AUDIENCE, VECTORS})
 """Keys that are no part of what the entry tells."""
@@ -118,7 +118,7 @@ def schema(collection: Collection) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"LoreKeeper {collection.label}",
-        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are kept. An entry has at "
+        "description": "One entry. A file holds one, a list of them, or one per line. Other keys are stored too. An entry has at "
         f"most {MAX_RECORD_BYTES:,} bytes as JSON in UTF-8, {MAX_DEPTH} levels of lists and objects, and no lone surrogates.",
         "type": "object",
         "required": ["collection", "name", *(["kind"] if len(collection.kinds) > 1 else [])],
@@ -154,7 +154,7 @@ def _properties(collection: Collection) -> dict[str, Any]:
         "asked_as": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "phrases in which people may ask for it",
+            "description": "phrases people might search for",
         },
         VECTORS: _VECTORS_SCHEMA,
     }

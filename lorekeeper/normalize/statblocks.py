@@ -42,5 +42,5 @@ def creature(values: Mapping[str, Any], origin: Origin) -> tuple[Entity, list[st
         data["traits"] = [*(traits if isinstance(traits, list) else []), block.spellcasting]
     problems = list(block.problems)
     if not block.touched:
-        problems.append("it says nothing about a creature")
+        problems.append("it has no values of a creature")
     return build("creatures", data, origin, name=name, kind="creature", fields=creature_fields(data)), problems

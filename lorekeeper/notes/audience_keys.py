@@ -76,7 +76,7 @@ def doubts(properties: Properties, own: OwnMarks = BUILT_IN) -> list[str]:
             found.append(f"{key}: {parts[0]!r} is neither true nor false; the note is for the game master alone")
         elif name in _LOOSE and isinstance(value, str) and is_name(value) and _key_mark(key, value, own) is UNMARKED:
             found.append(
-                f"{key}: {value!r} is read as a fact; to share the note with a person, write 'visibility: [{value}]'"
+                f"{key}: {value!r} is treated as a fact; to share the note with a person, write 'visibility: [{value}]'"
             )
     return found
 

@@ -43,7 +43,7 @@ _INLINE_HTML = re.compile(
 )
 
 
-KEPT = "kept by the game master"
+KEPT = "hidden by the game master"
 """What keeps a line that has no mark of its own."""
 
 

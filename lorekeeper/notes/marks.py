@@ -112,9 +112,9 @@ def _lists(text: str) -> list[tuple[str, list[str]]]:
     for key, value in root.value:
         name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
         if name not in KEYS or name in dict(found):
-            reason = "is there twice" if name in dict(found) else f"is not one of {', '.join(KEYS)}"
+            reason = "appears twice" if name in dict(found) else f"is not one of {', '.join(KEYS)}"
             raise ValueError(f"its key {shown(name)} {reason}")
         if not isinstance(value, yaml.SequenceNode) or not all(isinstance(n, yaml.ScalarNode) for n in value.value):
-            raise ValueError(f"'{name}' must be a list of texts, as in {name}: [Some Words]")
+            raise ValueError(f"'{name}' must be a list of texts, for example {name}: [Some Words]")
         found.append((name, [str(each.value) for each in value.value]))
     return found

@@ -95,7 +95,7 @@ def joined(blocks: Sequence[str]) -> tuple[Properties, list[str]]:
     problems = [problem for _, found in read for problem in found]
     if len(read) > 1:
         problems.append(
-            "there is a second block of front matter below the first: both are read, the narrower mark holds"
+            "there is a second block of front matter below the first: both are read, and the stricter mark applies"
         )
     values: dict[str, object] = {}
     for properties, _ in read:

@@ -189,7 +189,7 @@ class Stretches:
         start, inside = opening.span()
         if opening[0] == "%%" and self.text[max(0, start - 9) : start].rstrip(" ")[-1:].isdigit():
             return inside, opening[0]  # "100%%"
-        self.problems.append(f"{opening[0]} has no end: all that follows is taken as secret")
+        self.problems.append(f"{opening[0]} has no end: everything after it is treated as secret")
         return self._keep(start, self.text[inside:], len(self.text), Mark(opening[0], DM))
 
     # --- HTML --------------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class Stretches:
                     break
         if close is None:
             self._missing.add(closing.pattern)
-            self.problems.append(f"{written} has no end: all that follows is taken as secret")
+            self.problems.append(f"{written} has no end: everything after it is treated as secret")
         last, end = close.span() if close else (len(self.text), len(self.text))
         return self._keep(start, self.text[inside:last], end, Mark(written, DM))
 

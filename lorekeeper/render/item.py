@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.records.values import Object, amount, mapping, number
+from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.source import Source, feature_text, words
 
@@ -28,7 +29,7 @@ def item(entity: Entity, source: Source) -> Iterator[str]:
     source.skip(*NESTED, "weight_unit", "distance_unit", "is_improvised", *DERIVED)
     parts = Source({**mapping(source.value("armor")), **mapping(source.value("weapon"))})
     yield italic(_kind(entity, source, parts), _attunement(source))
-    yield "\n".join(part for part in (labelled(parts, OWN_LINES), labelled(source, LINES)) if part)
+    yield "\n".join(part for part in (labelled(parts, OWN_LINES), labelled(source, LINES), origin(source)) if part)
     yield _text(entity, source)
     explained = [*_explained(parts), *_explained(source)]
     yield section("Properties", *dict.fromkeys(explained))

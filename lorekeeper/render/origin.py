@@ -1,4 +1,4 @@
-"""Where a creature or a table of a vault, or a table of a book, comes from, and what its author marks it with."""
+"""Where an entry of a vault, or a table of a book, comes from, and what its author marks it with."""
 
 from __future__ import annotations
 

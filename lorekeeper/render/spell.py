@@ -9,6 +9,7 @@ from lorekeeper import records
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold_time
 from lorekeeper.records.values import amount
+from lorekeeper.render.origin import origin
 from lorekeeper.render.page import capital, italic, labelled
 from lorekeeper.render.prose import inline, prose
 from lorekeeper.render.source import OF_2024, Source, style_of, title
@@ -30,7 +31,7 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
     source.skip(*DERIVED if figures or entity.source_api != "lorekeeper" else ())
     source.skip(*("saves", "conditions", "attack", "heals") if figures else ())
     yield italic(_level(read, style), "(ritual)" if read.ritual else "")
-    yield labelled(
+    lines = labelled(
         source,
         (
             ("Casting Time", _casting_time(read, style)),
@@ -43,6 +44,7 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
             ("Circles", source.words("circles")),
         ),
     )
+    yield "\n".join(filter(None, (lines, origin(source))))
     yield prose(read.text)
     yield f"**In figures.** {figures}" if figures else ""
     yield f"**{_higher_label(read, style)}.** {higher}" if higher else ""

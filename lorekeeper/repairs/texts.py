@@ -93,7 +93,7 @@ RULES: Sequence[Rule] = (
         ("xphb",),
         _replacing(rf"(?:{_WORD} \[{_WORD}[^][|]{{0,40}}\]|(?:{_WORD} ){{0,3}}{_WORD}){_BAR}XPHB(?:{_BAR}|\b)", ""),
     ),
-    Rule('the lost blanks of "Hit or Miss:"', _2024, ("hitom",), _replacing(r"\bHitom(?=[A-Z])", "Hit or Miss: ")),
+    Rule('lost spaces in "Hit or Miss:"', _2024, ("hitom",), _replacing(r"\bHitom(?=[A-Z])", "Hit or Miss: ")),
     Rule(
         'attacks without "Hit:"',
         _2024,
@@ -109,19 +109,17 @@ RULES: Sequence[Rule] = (
         _replacing(r"(?m)^[-*• ]*\*\*At Will:\*\*[ \t]*$\n?", ""),
     ),
     Rule("lost apostrophes", _LEVEL_UP, ("nt",), _replacing(_CONTRACTIONS, r"\1n't")),
-    Rule(
-        "lost commas, of which two blanks are left", _LEVEL_UP, ("  ",), _replacing(r"(?<=[\w)])  (?=[a-z0-9])", ", ")
-    ),
+    Rule("lost commas, where two spaces are left", _LEVEL_UP, ("  ",), _replacing(r"(?<=[\w)])  (?=[a-z0-9])", ", ")),
     Rule("a lost dash between numbers", None, ("\ufffd",), _replacing(r"(?<=\d)\ufffd(?=\d)", "–")),
-    Rule('a lost blank after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
+    Rule('a lost space after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
     Rule(
-        "a blank beside the hyphen of a measure",
+        "a space next to the hyphen of a measure",
         None,
         ("- ", " -"),
         _replacing(r"\b(\d{1,3}(?:st|nd|rd|th)?)(?:- | -)(foot|level|gp|radius)\b", r"\1-\2"),
     ),
     Rule(
-        "a blank after the hyphen of a word",
+        "a space after the hyphen of a word",
         frozenset({"srd-2014", "wotc-srd"}),
         ("- ",),
         _replacing(r"\b(two|good|fog|higher|self|foot)- (handed|aligned|shrouded|than|destructive|radius)\b", r"\1-\2"),

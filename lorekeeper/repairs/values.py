@@ -229,12 +229,12 @@ def _told(action: object) -> tuple[str, str] | None:
 
 
 RULES: Sequence[tuple[str, Callable[[Object], dict[str, Any]]]] = (
-    ("an alignment that is invented, or the rest of a type line", _alignment),
+    ("an invented alignment, or the rest of a type line", _alignment),
     ('"Medium or Small" cut to "Small"', _size),
-    ("all environments, where none is known", _environments),
+    ("all environments instead of none", _environments),
     ("saving throws or skills listed as 0", _bonuses),
     ("a number that no creature has", _numbers),
-    ("senses whose numbers are run together", _senses),
+    ("senses with their numbers run together", _senses),
     ("legendary actions listed among the actions too", _actions),
 )
 """What is wrong, and the values of a creature without it."""

@@ -187,8 +187,8 @@ def chosen(entity: Entity, name: str | None = None) -> list[Table]:
         tables = [*tables, *even]
     if not tables:
         raise NotFoundError(
-            f"{shown(entity.name)} has no table to roll on: the first column of one is headed by dice, as d100, or 'roll a d6' "
-            "stands before texts with the numbers of that die"
+            f"{shown(entity.name)} has no table to roll on: a table needs dice such as d100 above its first column, or "
+            "'roll a d6' before texts with the numbers of that die"
         )
     if name is None:
         return tables

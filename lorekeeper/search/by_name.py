@@ -17,9 +17,9 @@ from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import other_names, sessions
-from lorekeeper.search.coverage import occurring
+from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
-from lorekeeper.search.shelves import NOTES
+from lorekeeper.search.off_topic import occurring
 from lorekeeper.text.aliases import (
     MAX_SENTENCE_WORDS,
     SHOWING,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lorekeeper.editions import LABELS, edition_label, with_twins
+from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.fusion import FusedHit
 from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.search.shelves import NOTES
 
 COMPLETE = 0.5
 """Share of another edition's largest book from which on a book has as good a choice of a type. Books are compared one by

@@ -12,7 +12,7 @@ from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.absent import CLOSED, closed_name, is_closed
+from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explanation import Explained, Explanation, Side, Topic
@@ -20,7 +20,7 @@ from lorekeeper.search.fusion import Retriever, weights_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
-from lorekeeper.search.shelves import NOTES
+from lorekeeper.search.unlicensed import CLOSED, closed_name, is_closed
 from lorekeeper.search.values import ValueRegistry, nearest
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.where import parse_where

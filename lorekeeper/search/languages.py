@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.coverage import LARGE_LIBRARY
+from lorekeeper.search.corpora import NOTES
+from lorekeeper.search.off_topic import LARGE_LIBRARY
 from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.shelves import NOTES
 
 BRING_NOTES = "'lorekeeper vault add FOLDER' adds a folder of notes"
 

@@ -20,34 +20,34 @@ from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name, unfinished
-from lorekeeper.search.absent import NEAREST, Absent, absent
 from lorekeeper.search.asked_type import asked_type
-from lorekeeper.search.coverage import nothing, occurring, topic_of, unknown_words
+from lorekeeper.search.class_features import with_features
+from lorekeeper.search.corpora import CAMPAIGN, NOTES, shelf_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import editions_first, with_editions
+from lorekeeper.search.entity_mentions import with_named
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.explanation import Stage, Topic
-from lorekeeper.search.features import with_features
-from lorekeeper.search.feedback import with_raised_notes
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.mentioned import with_named
 from lorekeeper.search.nothing import why_nothing
+from lorekeeper.search.off_topic import nothing, occurring, topic_of, unknown_words
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
+from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import asks_what_happened, plans
-from lorekeeper.search.shelves import CAMPAIGN, NOTES, shelf_name
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.stated_edition import stated_edition
 from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.search.unfinished import completed
+from lorekeeper.search.unlicensed import NEAREST, Absent, absent
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import lengths
@@ -63,7 +63,7 @@ DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
 
 The head is always the same, so that pages join without overlap or gap."""
 
-STATED = "Read from the query: where='{}'. Say it in other words to search by meaning alone."
+STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 HARDLY_CLOSE = "{} is close for sure; these are the nearest."
 

@@ -167,7 +167,7 @@ class Reranker:
             if response.status_code != httpx.codes.OK:
                 return response.status_code, b""
             if response.headers.get("Content-Encoding", "identity") != "identity":
-                raise RerankError("the answer is compressed, which was not asked for")
+                raise RerankError("the answer is compressed, which was not requested")
             async for part in response.aiter_raw():
                 content += part
                 if len(content) > MAX_BYTES:

@@ -13,12 +13,12 @@ from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.asked_type import AskedType
+from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
 from lorekeeper.search.grouping import ALONE, asked_words
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
-from lorekeeper.search.shelves import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
 from lorekeeper.text.names import canonical_name
 
 logger = logging.getLogger(__name__)

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from lorekeeper.editions import edition_label, parse_edition
+from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.query import Query
-from lorekeeper.search.shelves import NOTES
 
-STATED = "Read from the query: edition='{}'."
+STATED = "Your question set edition='{}'."
 
 _NAMED = r"(?:5e |5\.5e? |d&d |dnd )?(?P<edition>2014|2024|a5e)(?: (?P<rules>rules?|rulebook|edition|version|srd|phb|dmg|5e))*"
 _AT_END = re.compile(rf"[,(]? *\b(?:in |for |under |by |per |using |from )?(?:the )?{_NAMED}\)?[ ?.!]*$", re.IGNORECASE)

@@ -251,7 +251,7 @@ class _Reading:
 
     def _take_word(self, part: Part) -> None:
         if part.test and part.test.negated and not part.test.sign:
-            self._leave_out(part, "only tests are negated, as in -type:undead")
+            self._leave_out(part, "only conditions are negated, for example -type:undead")
             return
         is_prose = "://" in part.text or any(map(str.isspace, part.text))
         if part.kind is Kind.TEST and not is_prose:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
-from lorekeeper.search.one import Search, called
+from lorekeeper.search.resolve_entry import Search, called
 from lorekeeper.search.results import Result
 
 

@@ -22,7 +22,7 @@ from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.search.variants import label_of
-from lorekeeper.server.linked import related_of
+from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.twins import without_text
@@ -65,7 +65,7 @@ NOTHING = "Nothing found."
 
 NO_BOOKS = (
     "The library is empty: the first lookup loads the starter compendium; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
-    "bring more books."
+    "add more books."
 )
 
 NEGATIONS = ("Nothing ", "No ", "None ", "The library has no ")

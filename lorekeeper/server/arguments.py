@@ -105,5 +105,5 @@ def unknown_parameter(name: str, known: Sequence[str], tool: str, entity_type: s
         return f"{name} is not a parameter of {tool}; use {meant}. Known: {', '.join(known)}"
     field = named_field(COLLECTIONS[entity_type], name) if entity_type else None
     if field and not set(field.tool) & set(known):
-        return f"{name} is not a parameter of {tool}; use where, as in where='{field.name}:VALUE'. Known: {', '.join(known)}"
+        return f"{name} is not a parameter of {tool}; use where, for example where='{field.name}:VALUE'. Known: {', '.join(known)}"
     return unknown_name(name, list(known), f"parameter of {tool}")

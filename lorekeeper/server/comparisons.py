@@ -17,7 +17,7 @@ from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.one import entries_of
+from lorekeeper.search.resolve_entry import entries_of
 from lorekeeper.search.versions import Versions, versions
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
 from lorekeeper.server.arguments import Texts

@@ -11,10 +11,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from lorekeeper.encounters.arithmetic import day_lines, party_line
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
+from lorekeeper.encounters.candidates import Wanted
 from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
-from lorekeeper.encounters.shelf import Wanted
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.party import PartyFile
@@ -79,10 +79,10 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     difficulty = parse_difficulty(arguments.get("difficulty"), asked_rules, usual)
     given = [name for name in (*NARROWING, "seed") if name in arguments]
     if monsters is not None and given:
-        raise FilterError(f"monsters are rated as they are given: leave out {', '.join(given)}, or monsters")
+        raise FilterError(f"'monsters' cannot be combined with {', '.join(given)}; leave out one of them")
     if monsters is not None:
         if not monsters:
-            raise FilterError("monsters is empty; leave it out to be proposed some, or list them as in '3 goblin'")
+            raise FilterError("monsters is empty; leave it out to get proposals, or list them, for example '3 goblin'")
         return _of(characters, _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note))
     asked = arguments.get("semantic_query", [])
     wanted = Wanted(

@@ -32,7 +32,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lorekeeper.library import Library
 from lorekeeper.server.callers import Callers
-from lorekeeper.server.ending import Streams
 from lorekeeper.server.guard import Guard
 from lorekeeper.server.heads import HEADER_BYTES, HEADER_LINES, Connection
 from lorekeeper.server.identity import PROXIED, Identity
@@ -42,6 +41,7 @@ from lorekeeper.server.page.site import HEADERS
 from lorekeeper.server.protected_resource import ProtectedResource
 from lorekeeper.server.rest.problems import PROBLEM_TYPE, is_api, problem, problem_content
 from lorekeeper.server.rest.routes import routes as gateway
+from lorekeeper.server.shutdown import Streams
 from lorekeeper.server.tls import Handshakes
 from lorekeeper.settings import Settings
 from lorekeeper.system import descriptor_share

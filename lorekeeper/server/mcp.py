@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import shutil
 import sys
+import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -122,7 +124,8 @@ async def serve_http(
     scheme = "https" if guard.tls else "http"
     print(f"LoreKeeper on {scheme}://{f'[{host}]' if ':' in host else host}:{port}/mcp", file=sys.stderr)
     if not closed and not settings.trusted_proxies:
-        print(ANYBODY, file=sys.stderr)
+        width = shutil.get_terminal_size().columns if sys.stderr.isatty() else len(ANYBODY)
+        print(textwrap.fill(ANYBODY, width), file=sys.stderr)
     callers = Callers(people, settings, closed=closed)
     server = build_server(library, viewer_of_context, Viewer.player(), guard.recorders)
     opening = asyncio.create_task(_open(library))

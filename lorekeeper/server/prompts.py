@@ -251,7 +251,7 @@ Rules: put edition="{edition}" into every search.
 1. plan_encounter with the levels of the party, the difficulty, rules (2014 or 2024), and a semantic_query for the theme: \
 it proposes three within the budget, with the arithmetic.
    Filter by environment="{environment}"; if that leaves too little, drop the filter and say so.
-2. Take one of them, or put one together of what lookup_creature finds; plan_encounter with monsters rates it.
+2. Take one of them, or build one from what lookup_creature finds; plan_encounter with monsters rates it.
 3. get_entity for each creature that you take. Prefer two kinds that help each other to one that is only strong.
 
 Then: the opponents with number, CR, XP and uri; the sum against the budget, shown; the ground in three features that \

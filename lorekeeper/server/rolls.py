@@ -14,7 +14,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.rolling.dice import formula_of
 from lorekeeper.rolling.tables import Rolled, Table, chosen
-from lorekeeper.search.one import entries_of, find_entry
+from lorekeeper.search.resolve_entry import entries_of, find_entry
 from lorekeeper.server.answers import Answer, JsonObject
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.views.view import View

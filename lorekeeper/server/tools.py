@@ -111,7 +111,7 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     fields = ["any key" if name == PROPERTIES else name for name in fields]
     further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
-        "where": (str | None, Field(None, description=f"tests, as in {example}{further}")),
+        "where": (str | None, Field(None, description=f"conditions, e.g. {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
         "seed": (int | None, Field(None, description="for random")),
     }
@@ -336,7 +336,7 @@ SEARCH_LORE = Tool(
 GATHER_TOPIC = Tool(
     name="gather_topic",
     title="Gather a topic",
-    description="All on a person, place or theme: notes, sessions, links, stat blocks, rules.",
+    description="All about a person, place or theme: notes, sessions, links, stat blocks, rules.",
     arguments=model(
         "gather_topic",
         {

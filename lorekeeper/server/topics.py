@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from lorekeeper.entities import Entity
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
-from lorekeeper.search.dossier.stretches import blocks
+from lorekeeper.search.dossier.spans import blocks
 from lorekeeper.server.answers import Answer, nothing_found
 from lorekeeper.views.view import View
 

@@ -163,7 +163,7 @@ def evidence(
 
     They are the fields that it asks for, then the section that it is the heading of, or the text from the sentence that has most of
     its words, rare ones before common ones; without any such sentence the beginning of the passage nearest in meaning, or of the
-    entry. Of a note that the query only names, it is the beginning too.
+    entry. Of a table, and of a note that the query only names, it is always the beginning.
 
     Args:
         entity: the entry.
@@ -190,7 +190,7 @@ def evidence(
         body = Evidence(str(asked_for), asked_for.heading)
     elif found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
-    elif nearest and query:
+    elif nearest and query and entity.kind != "table":
         body = _nearest(entity, prose, nearest, place)
     else:
         body = overview(entity, room, prose)

@@ -57,7 +57,7 @@ def content(root: Path, file: File) -> Content:
             raise
         except OSError as error:
             raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
-    raise UnreadableError("is still being written; it is read when it stays as it is")
+    raise UnreadableError("is still being written; it is read when it no longer changes")
 
 
 def _read(root: Path, file: File) -> Content | None:

@@ -313,7 +313,7 @@ def who(audience: Audience) -> str:
     """An audience, for people."""
     if isinstance(audience, tuple):
         return ", ".join(audience)
-    return {DM: "the game master alone", PLAYERS: "everybody"}.get(audience, audience)
+    return {DM: "the game master alone", PLAYERS: "everyone"}.get(audience, audience)
 
 
 def preview_of(vaults: Vaults, target: Target, people: Sequence[str] = ()) -> Preview:

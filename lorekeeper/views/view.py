@@ -33,7 +33,7 @@ STARTED = (
 
 ADDED = (
     "The library had no rules yet, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
-    "bring more books."
+    "add more books."
 )
 
 

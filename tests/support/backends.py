@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
-from lorekeeper.cache.milvus.takeover import EmbeddedBackend
+from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider

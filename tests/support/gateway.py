@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from lorekeeper.audience import Viewer
 from lorekeeper.library import Library
 from lorekeeper.server.identity import VIEWER
+from lorekeeper.server.page.impersonation import Players
 from lorekeeper.server.page.routes import routes as pages
-from lorekeeper.server.page.seen import Players
 from lorekeeper.server.rest.routes import routes
 
 

@@ -73,7 +73,7 @@ def ask_new_library(folder: str, archive: str) -> None:
     from lorekeeper.composition import open_cache, vector_cache
     from lorekeeper.embedding import EmbeddingService
     from lorekeeper.embedding.model import default_space
-    from lorekeeper.intake.ready import ReadyLibrary
+    from lorekeeper.intake.bundled_library import ReadyLibrary
     from lorekeeper.intake.sync_state import Source
     from lorekeeper.library import Library
     from lorekeeper.search.query import Query

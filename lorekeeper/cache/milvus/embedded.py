@@ -27,15 +27,15 @@ from typing import TypeVar
 from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, OlderLibraryError, reported
-from lorekeeper.cache.milvus import ready
+from lorekeeper.cache.milvus import bundled_library
 from lorekeeper.cache.milvus.backend import Known, damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, RECORDS, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
-from lorekeeper.cache.milvus.takeover import EmbeddedBackend
 from lorekeeper.cache.protocol import Identity, Progress, Ranked, Statistics
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
@@ -111,7 +111,7 @@ class EmbeddedStore(MilvusStore):
 
     def unpack(self, archive: ZipFile) -> bool:
         with self.closed_lock():
-            return self.is_new() and self.embedded.create(lambda: ready.unpack(archive, self.path))
+            return self.is_new() and self.embedded.create(lambda: bundled_library.unpack(archive, self.path))
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -401,4 +401,6 @@ def _files(folder: Path, name: str) -> Iterator[Path]:
     """The files of a collection, and of those that are to replace it, in order."""
     for collection in sorted(folder.iterdir()):
         if collection.name.partition("__")[0] == name:
-            yield from (f for f in sorted(collection.rglob("*")) if f.is_file() and f.parent.name != ready.INDEXES)
+            yield from (
+                f for f in sorted(collection.rglob("*")) if f.is_file() and f.parent.name != bundled_library.INDEXES
+            )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lorekeeper.intake.formats import compendium, fivetools, foundry, json, markdown, orcbrew, statblocks
 from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
-from lorekeeper.normalize import foreign
+from lorekeeper.normalize import unsupported_formats
 
 HEAD_CHARS = 10_000
 """Characters of a text from which its format is recognised."""
@@ -60,7 +60,7 @@ def format_of(path: Path, head: str) -> Format:
     """
     if head.startswith(LFS_POINTER):
         raise ValueError("it is a Git LFS pointer instead of the file; run 'git lfs pull' in its repository")
-    if reason := foreign.binary(head):
+    if reason := unsupported_formats.binary(head):
         raise ValueError(reason)
     name = path.name.lower().removesuffix(".gz")
     for file_format in FORMATS:

@@ -198,7 +198,7 @@ def _take(value: object, where: str, packs: set[str], content: Content) -> None:
             else:
                 content.failed.append((where, f"documents of the collection {document.collection!r} are not read"))
     except NoDocumentError as error:
-        content.failed.append((where, f"no document of Foundry VTT: {error}"))
+        content.failed.append((where, f"it is not a Foundry VTT document: {error}"))
     except (TypeError, AttributeError, KeyError, RecursionError) as error:
         content.failed.append(
             (where, f"one of its values is not of the type that Foundry VTT uses ({type(error).__name__})")

@@ -10,8 +10,8 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.text_file import MARKDOWN, Embedded, Entry, Found, Recalled, TextFile, UnknownFormatError
+from lorekeeper.intake.import_cache import key_of
 from lorekeeper.intake.json_stream import NotJsonError, entries
-from lorekeeper.intake.remembered import key_of
 from lorekeeper.normalize import ForeignFormatError, UnknownShapeError, normalize, own
 
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")

@@ -36,9 +36,7 @@ MAX_CHARS = 32 << 20
 MAX_SEARCHED = 2_000
 """Most files of a folder that are searched for printed entries."""
 
-IS_NOTE = (
-    "it is a note, which is not imported: 'lorekeeper vault add FOLDER' adds its folder, and minds what is secret in it"
-)
+IS_NOTE = "it is a note, which is not imported: 'lorekeeper vault add FOLDER' adds its folder, and protects its secrets"
 NOTHING = (
     "no creature, spell or magic item was found in it: one is found by the line below its name, such as 'Medium undead, chaotic "
     "evil' or '2nd-level evocation', and by the lines that follow"
@@ -116,7 +114,7 @@ def _fenced(block: str, origin: Origin, file: TextFile) -> Iterator[Entry]:
         file.fail(f"stat block: {error}")
         return
     if base:
-        problems.append(f"it changes {shown(base)}, which a note of a vault can; what it says itself is stored")
+        problems.append(f"it changes {shown(base)}, which only a note in a vault can do; its own text was stored")
     for problem in problems:
         file.warn(problem, f"{file.path}: {entity.name}")
     yield Entry(file.audiences.decided(entity), str(file.path))

@@ -53,7 +53,7 @@ def read(file: TextFile) -> Iterator[Entry]:
     try:
         blocks = list(read_documents(_FENCE.sub("---", text)))
     except StatBlockError as error:
-        file.fail(f"it is no YAML that can be read: {error}")
+        file.fail(f"its YAML cannot be read: {error}")
         return
     if not any(map(is_creature, blocks)):
         file.fail(

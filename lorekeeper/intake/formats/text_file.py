@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.audiences import Audiences
+from lorekeeper.intake.import_cache import Digest, Remembered
 from lorekeeper.intake.json_stream import UNDECODED, Window
-from lorekeeper.intake.remembered import Digest, Remembered
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.build import Imported, slugify
 

@@ -128,7 +128,7 @@ class _Builder:
         elif waiting:
             within[waiting.pop()] = value
         else:
-            raise ValueError(f"a key that is no text, in line {_line(event)}")
+            raise ValueError(f"a key that is not a text, in line {_line(event)}")
 
     def _check_tag(self, event: object) -> None:
         tag = getattr(event, "tag", None)

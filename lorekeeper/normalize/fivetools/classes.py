@@ -131,7 +131,7 @@ def _feature(subject: Subject, kind: str, named: str) -> Feature:
     at = 2 if kind == "classFeature" else 4
     level = number(parts[at]) if len(parts) > at else None
     if found is None:
-        subject.tell(f"the text of its feature {name!r} is not in the files; only its name is kept")
+        subject.tell(f"the text of its feature {name!r} is not in the files; only its name was stored")
         return without_empty({"name": subject.reader.plain(name), "gained_at": _at(level)})
     level = number(found.get("level")) if level is None else level
     return without_empty({**subject.writer.named(found), "gained_at": _at(level)})

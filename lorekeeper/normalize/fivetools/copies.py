@@ -86,15 +86,15 @@ class Copies:
             what = f"it is a copy of {shown(name, 60)} of {shown(source, 60)}"
             parent = self._parent(kind, wanted, name, source)
             if parent is None and (filled := self._elsewhere(kind, name, source)):
-                tell(f"{what}; what it does not say itself is filled from {filled} of the library")
+                tell(f"{what}; missing values come from {filled} of the library")
                 break
             if parent is None:
                 tell(
-                    f"{what}, which is not in {self._searched()}; what it has itself is kept. Import that file together with this"
+                    f"{what}, which is not in {self._searched()}; only its own values were stored. Import both files together"
                 )
                 break
             if any(parent is each for each in chain):
-                tell("it is a copy of a copy of itself; what these have themselves is kept")
+                tell("it is, through other copies, a copy of itself; only its own values were stored")
                 break
             chain.append(parent)
         if len(chain) == MAX_CHAIN:

@@ -129,7 +129,7 @@ class Importer:
         if self._problems < MAX_PROBLEMS:
             self._report(problem)
         elif self._problems == MAX_PROBLEMS:
-            self._report(Problem("", "it has more problems; those after this one are not told", problem.is_failure))
+            self._report(Problem("", "it has more problems, which are not listed", problem.is_failure))
 
     def _warn(self, place: str, label: str, reason: str) -> None:
         self._tell(Problem(place, f"{label}: {reason}" if label else reason))
@@ -138,7 +138,7 @@ class Importer:
         """Lists of unknown kinds, and what stands where a list belongs."""
         for key, value in self._brew.others.items():
             if key in KINDS and value is None:
-                yield Problem(key, "it is null; a list of objects belongs here. Nothing was read from it")
+                yield Problem(key, "it is null instead of a list of objects; nothing was read from it")
             elif key in KINDS:
                 yield Problem(
                     key, f"it must be a list of objects, not {_kind(value)}; put it in brackets: [{{...}}]", True
@@ -149,7 +149,7 @@ class Importer:
                 reason = f"unknown kind of content, {number}skipped; the kinds that are read: {known}"
                 yield Problem(shown(key, MAX_SHOWN), reason, isinstance(value, list))
         if not (self._brew.lists or self._brew.others):
-            yield Problem("", "it has no content: no list of spells, monsters, items or the like", True)
+            yield Problem("", "it has no content, such as a list of spells, monsters or items", True)
 
     # --- objects ---------------------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Importer:
             self._tell(Problem(place, f"{label}: {error}", True))
             return
         except (*_MALFORMED, RecursionError):
-            self._tell(Problem(place, f"{label}: one of its values is not of the type that the format has", True))
+            self._tell(Problem(place, f"{label}: one of its values has the wrong type", True))
             return
         for draft in drafts:
             yield from self._checked(place, label, partial(self._entity, key, kind, draft, tell))
@@ -186,7 +186,7 @@ class Importer:
         except RecursionError:
             self._tell(Problem(place, f"{label}: it is nested too deeply", True))
         except _MALFORMED:
-            self._tell(Problem(place, f"{label}: one of its values is not of the type that the format has", True))
+            self._tell(Problem(place, f"{label}: one of its values has the wrong type", True))
 
     def _whole(self, kind: str, raw: Object, tell: Callable[[str], None]) -> Object:
         """An object with what it inherits from the one that it is a copy of."""
@@ -216,7 +216,7 @@ class Importer:
         is_secret = key in TEXTS_OF
         data = overview(subject) if is_secret else kind.data(subject)
         if subject.writer.was_too_deep:
-            tell("its text is nested too deeply; what is deepest was left out")
+            tell("its text is nested too deeply; the deepest levels were left out")
         return self._built(subject, kind, name, data, is_secret=is_secret)
 
     def _built(self, subject: Subject, kind: Kind, name: str, data: Data, *, is_secret: bool) -> Entity:
@@ -348,7 +348,7 @@ class Importer:
             try:
                 yield from self._chapters_of(subject, where, found.get("data"))
             except (*_MALFORMED, RecursionError):
-                reason = "one of its values is not of the type that the format has, or nested too deeply; the rest was not read"
+                reason = "one of its values has the wrong type, or is nested too deeply; the rest was not read"
                 self._tell(Problem(where, reason, True))
 
     def _chapters_of(self, subject: Subject, place: str, data: object) -> Iterator[Entity]:

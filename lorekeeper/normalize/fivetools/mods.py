@@ -57,7 +57,7 @@ def modified(obj: Object, mods: object, tell: Tell) -> Draft:
         except FilterError as error:
             tell(f"a change of {_where(name)} was left out: {error}")
         except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
-            tell(f"a change of {_where(name)} was left out: its values are not as the format has them")
+            tell(f"a change of {_where(name)} was left out: its values have the wrong type")
     return result
 
 
@@ -329,7 +329,7 @@ def _scaled(obj: Draft, name: str, operation: Object, change: Callable[[float, f
     for key in list(part) if last == "*" else [last]:
         value = number(part.get(key))
         if value is None:
-            raise FilterError(f"{shown(key, 40)} is no number")
+            raise FilterError(f"{shown(key, 40)} is not a number")
         result = change(value, by)
         result = int(result // 1) if operation.get("floor") or result == int(result) else result
         part[key] = f"{result:+g}" if isinstance(part[key], str) else result

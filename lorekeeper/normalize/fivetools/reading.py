@@ -133,16 +133,16 @@ def _join(result: dict[str, object], key: str, value: object) -> str:
     where = f" in {shown(name, 60)}" if isinstance(name, str) and key != "name" else ""
     if isinstance(before, list) and isinstance(value, list):
         result[key] = [*before, *value]
-        return f"the key {shown(key, 40)} stands twice{where}; the entries of both lists are read"
+        return f"the key {shown(key, 40)} appears twice{where}; the entries of both lists are read"
     result[key] = value
-    return f"the key {shown(key, 40)} stands twice{where}; the last value, {shown(value, 40)}, is kept"
+    return f"the key {shown(key, 40)} appears twice{where}; the last value, {shown(value, 40)}, was stored"
 
 
 def _invalid(text: str, error: json.JSONDecodeError) -> str:
     around = text[max(error.pos - 200, 0) : error.pos + 2]
     advice = ""
     if error.pos >= len(text.rstrip()) - 1:
-        advice = "; the file ends too early: it is cut off, so download it again"
+        advice = "; the file is truncated, so download it again"
     elif "//" in around or "/*" in around or re.search(r",\s*[\]}]", around):
         advice = "; JSON has no comments, and no comma before a closing bracket: remove them"
     return f"invalid JSON: {error.msg} in line {error.lineno}{advice}"
@@ -167,7 +167,9 @@ class Cleaner:
         if not isinstance(value, (dict, list)):
             return value
         if level == MAX_LEVELS:
-            self.problems.setdefault(f"it is nested more than {MAX_LEVELS} levels deep; what is deeper was left out")
+            self.problems.setdefault(
+                f"it is nested more than {MAX_LEVELS} levels deep; the deeper levels were left out"
+            )
             return None
         if isinstance(value, list):
             items: list[object] = []
@@ -181,14 +183,14 @@ class Cleaner:
 
     def _text(self, value: str) -> str:
         if any("\ud800" <= character <= "\udfff" for character in value):
-            self.problems.setdefault("a text of it has half a character, a lone surrogate; it was replaced")
+            self.problems.setdefault("one of its texts has half a character (a lone surrogate), which was replaced")
         return value.translate(_CHARACTERS)
 
     def _number(self, value: float) -> object:
         if isinstance(value, float) and not math.isfinite(value):
-            self.problems.setdefault(f"{value} is no number of JSON; that value was left out")
+            self.problems.setdefault(f"{value} is not a JSON number; the value was left out")
             return None
         if isinstance(value, int) and not -(2**53) <= value <= 2**53:
-            self.problems.setdefault("a number of it has too many digits; that value was left out")
+            self.problems.setdefault("one of its numbers has too many digits; the value was left out")
             return None
         return value

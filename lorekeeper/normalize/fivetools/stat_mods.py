@@ -182,7 +182,7 @@ def _tags_changed(value: object, change: Callable[[str], str]) -> object:
 def _most_size(obj: Draft, _: str, operation: Object) -> None:
     most = text(operation.get("max"))
     if most not in _SIZES or not most:
-        raise FilterError(f"{shown(most, 20)} is no size")
+        raise FilterError(f"{shown(most, 20)} is not a size")
     kept = [
         size
         for size in map(text, listed(obj.get("size")))
@@ -194,7 +194,7 @@ def _most_size(obj: Draft, _: str, operation: Object) -> None:
 def _multiply_points(obj: Draft, _: str, operation: Object) -> None:
     by, points = number(operation.get("scalar")), number(mapping(obj.get("cr")).get("xp"))
     if by is None or points is None:
-        raise FilterError("it has no experience points of its own, or the scalar is no number")
+        raise FilterError("it has no experience points of its own, or the scalar is not a number")
     result = points * by
     obj["cr"] = {**mapping(obj["cr"]), "xp": int(result) if operation.get("floor") or result == int(result) else result}
 
@@ -234,7 +234,7 @@ def _value(node: ast.expr) -> float:
             return -_value(operand)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _CALCULATIONS:
             return _CALCULATIONS[type(op)](_value(left), _value(right))
-    raise FilterError("its formula has something else than sums and products of numbers")
+    raise FilterError("its formula is not made of sums and products of numbers")
 
 
 STAT_MODES: dict[str, Callable[[Draft, str, Object], None]] = {

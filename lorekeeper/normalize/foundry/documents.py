@@ -129,9 +129,9 @@ def _collection_of(raw: Object) -> str:
     if kind in MACROS and "command" in raw:
         return "macros"
     if not isinstance(kind, str) or not kind:
-        raise NoDocumentError("it has no type, so that it cannot be told what it is")
+        raise NoDocumentError("it has no type")
     if "system" not in raw and "data" not in raw:
-        raise NoDocumentError(f"a document of the type {kind[:40]!r} without 'system': there is nothing in it")
+        raise NoDocumentError(f"a document of the type {kind[:40]!r} without 'system'")
     return "actors" if kind in ACTORS or "prototypeToken" in raw or "items" in raw else "items"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from lorekeeper.normalize.foundry.marks import WORD, rolled
+from lorekeeper.normalize.foundry.enrichers import WORD, rolled
 from lorekeeper.normalize.foundry.markup import text_of
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.tables import table_of

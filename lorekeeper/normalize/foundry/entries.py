@@ -109,9 +109,7 @@ class Importer:
                 yield Found(document.where, reason=f"{_what(document)}: {error}")
             except (TypeError, AttributeError, KeyError, ValueError, OverflowError, RecursionError) as error:
                 kind = type(error).__name__
-                yield Found(
-                    document.where, reason=f"{_what(document)}: a value is not of the type that it has there ({kind})"
-                )
+                yield Found(document.where, reason=f"{_what(document)}: a value has the wrong type ({kind})")
 
     def _of(self, document: Document, key: str | None) -> Iterator[Found]:
         if not document.name:
@@ -156,7 +154,7 @@ class Importer:
             return
         shape = SHAPES.get(document.type, _unknown)
         if not document.system and shape is not _item:
-            raise FilterError("'system' is empty: there is nothing in it")
+            raise FilterError("'system' is empty")
         for shaped in shape(document, scope, name, self):
             yield shaped if isinstance(shaped, Found) else self._finished(shaped, document, scope)
 
@@ -323,7 +321,7 @@ def _character(document: Document, scope: Scope, name: str, _: Importer) -> Iter
 
 
 def _group(document: Document, *_: object) -> Iterator[Shaped | Found]:
-    reason = f"{_what(document)}: it only lists other actors, which is no lore, and was left out"
+    reason = f"{_what(document)}: it only lists other actors, and was left out"
     yield Found(document.where, reason=reason, is_failure=False)
 
 
@@ -384,7 +382,9 @@ def _unknown(document: Document, scope: Scope, name: str, _: Importer) -> Iterat
     if "desc" not in data:
         raise FilterError(f"the type {document.type[:40]!r} is not known, and it has no text")
     yield Shaped("rules", slugify(document.type.rpartition(".")[2]) or "entry", name, data, name)
-    reason = f"{_what(document)}: the type {document.type[:40]!r} is not known; its text was kept as a rule"
+    reason = (
+        f"{_what(document)}: the type {document.type[:40]!r} is unknown; its text was stored as an entry of type rules"
+    )
     yield Found(document.where, reason=reason, is_failure=False)
 
 

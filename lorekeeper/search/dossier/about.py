@@ -10,15 +10,15 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.absent import CLOSED, is_closed
 from lorekeeper.search.by_name import MAX_NAME_WORDS
-from lorekeeper.search.coverage import occurring_in
 from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, plain_names, short_names
 from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
-from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.dossier.spans import Stretch, stretches
+from lorekeeper.search.off_topic import occurring_in
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
+from lorekeeper.search.unlicensed import CLOSED, is_closed
 from lorekeeper.text.facts import facts
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.known import KnownNames

@@ -17,7 +17,7 @@ from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of
 from lorekeeper.search.dossier.packing import Draft, fitted
 from lorekeeper.search.dossier.relations import relation_lines
 from lorekeeper.search.dossier.sources import Sources, Subject
-from lorekeeper.search.dossier.stretches import stretches
+from lorekeeper.search.dossier.spans import stretches
 from lorekeeper.search.nothing import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.text.keywords import content_words
@@ -118,7 +118,7 @@ async def _unknown(sources: Sources, subject: Subject) -> str:
     """That nothing is known of a topic, with the names that are nearest to it; or that there is nothing at all to know."""
     topic = subject.topic
     if not any([await sources.cache.count_entities(entity_type) for entity_type in sources.types]):
-        return f"The library has nothing of what is gathered here: {what_brings(list(sources.types))}."
+        return f"The library has nothing to gather: {what_brings(list(sources.types))}."
     near: list[tuple[float, Entity]] = []
     for entity_type in sources.types:
         names = closest(fold(topic), await sources.names(entity_type), SUGGESTED)

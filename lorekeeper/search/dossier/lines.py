@@ -10,7 +10,7 @@ from lorekeeper.dates import written
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
-from lorekeeper.search.dossier.stretches import joined
+from lorekeeper.search.dossier.spans import joined
 
 Relation = Literal["about", "said", "link", "backlink", "mention", "statblock", "rule"]
 

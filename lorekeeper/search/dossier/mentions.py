@@ -11,7 +11,7 @@ from lorekeeper.search.dossier.about import beginning, quotes_about
 from lorekeeper.search.dossier.lines import Line, Quote, session_of
 from lorekeeper.search.dossier.names import Called
 from lorekeeper.search.dossier.sources import NOTES, SESSION, Sources, Subject
-from lorekeeper.search.dossier.stretches import Sentence, Stretch, stretches
+from lorekeeper.search.dossier.spans import Sentence, Stretch, stretches
 from lorekeeper.search.query import Query
 
 MOST_SESSIONS = 200

@@ -15,7 +15,7 @@ from lorekeeper.search.dossier.lines import Line, Quote, Relation
 from lorekeeper.search.dossier.mentions import FEW_WORDS, is_session, quotes_naming
 from lorekeeper.search.dossier.names import Called, Lexicon, is_telling
 from lorekeeper.search.dossier.sources import NOTES, Sources, Subject, notes_called
-from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.dossier.spans import Stretch, stretches
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.text.notes import heading_path
 

@@ -14,7 +14,7 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.dossier.names import Called, Lexicon
-from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.dossier.spans import Stretch, stretches
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage

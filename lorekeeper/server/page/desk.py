@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lorekeeper.entities import Entity
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.sources import SESSION
-from lorekeeper.search.dossier.stretches import stretches
+from lorekeeper.search.dossier.spans import stretches
 from lorekeeper.search.recent import Recent, recent_notes
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
 from lorekeeper.views.view import View

@@ -21,9 +21,9 @@ from lorekeeper.rolling.tables import Table, tables_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result
 from lorekeeper.server.answers import subclasses
-from lorekeeper.server.linked import related_of
-from lorekeeper.server.page.beside import beside
-from lorekeeper.server.page.named import condition_words, entries_named
+from lorekeeper.server.backlinks import related_of
+from lorekeeper.server.page.autolink import condition_words, entries_named
+from lorekeeper.server.page.comparison import beside
 from lorekeeper.server.page.notes import note_values
 from lorekeeper.server.page.scaling import AtSlot, by_slot
 from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, gateway, target, trusted
@@ -92,7 +92,7 @@ async def found(view: View, uri: str) -> Entity:
     except ValueError as error:
         raise NotFoundError(str(error)) from error
     if not entities:
-        raise NotFoundError("there is no such entry in the library")
+        raise NotFoundError("There is no entry at this address.")
     return entities[0]
 
 

@@ -19,7 +19,7 @@ from lorekeeper.render.note_html import (
     linking_lines,
     note_body,
 )
-from lorekeeper.server.linked import Connections, connections_of, embedded_notes
+from lorekeeper.server.backlinks import Connections, connections_of, embedded_notes
 from lorekeeper.server.page.sessions import session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases

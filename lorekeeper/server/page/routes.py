@@ -13,23 +13,23 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.server.page import (
     books,
-    door,
     editions,
     entries,
     fights,
+    impersonation,
     party,
     paste,
     printing,
     rolls,
     search,
-    seen,
     sessions,
     sharing,
+    sign_in,
     spells,
     topics,
 )
 from lorekeeper.server.page.files import files
-from lorekeeper.server.page.seen import AsSeen, Players
+from lorekeeper.server.page.impersonation import AsSeen, Players
 from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Site
 
 KEPT = "public, max-age=31536000, immutable"
@@ -57,9 +57,9 @@ MODULES = (
     topics,
     spells,
     rolls,
-    door,
+    sign_in,
     editions,
-    seen,
+    impersonation,
     sharing,
     paste,
 )

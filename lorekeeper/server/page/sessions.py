@@ -21,7 +21,7 @@ from lorekeeper.search.dossier.lines import date_of, session_of
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Lexicon, is_telling
 from lorekeeper.search.dossier.sources import SESSION
-from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.dossier.spans import Stretch, stretches
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import recent_notes
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway

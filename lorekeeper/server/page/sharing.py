@@ -17,7 +17,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.render.note_html import note_body
 from lorekeeper.server.browsers import is_own
 from lorekeeper.server.page.entries import found
-from lorekeeper.server.page.seen import Seen
+from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.site import SEEN, Page, Site, entry_address, redirect, trusted
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 from lorekeeper.views.explained import explained
@@ -65,7 +65,7 @@ async def _share(site: Site, request: Request) -> Response:
     if action == "look":
         return await _page(site, request, uri, person)
     if action not in ("share", "fix", "keep"):
-        raise bad_request("the form says neither to share the note nor to keep it")
+        raise bad_request("the form does not say whether to share the note or to hide it")
     entity, target = await _target(site, request, uri)
     vaults = site.library.vaults
     before = await asyncio.to_thread(vaults.shares.all)

@@ -27,8 +27,8 @@ from lorekeeper.render.graph import kind_class
 from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.callers import Caller
 from lorekeeper.server.identity import CALLER, PROXIED, VIEWER, viewer_of
+from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
-from lorekeeper.server.page.shown import note
 from lorekeeper.server.rest.operations import Operation
 from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, problem, status_of
 from lorekeeper.server.rest.routes import json_response

@@ -14,7 +14,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
-from lorekeeper.search.dossier.stretches import blocks
+from lorekeeper.search.dossier.spans import blocks
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import TOPICS
 from lorekeeper.server.topics import described

@@ -80,7 +80,9 @@ class Operation:
         for name in arguments if tool is self.tool else ():
             taking = [each for each, form in self.forms.items() if name in form.arguments.model_fields]
             if taking and name not in tool.arguments.model_fields:
-                raise ToolError(f"{name} needs exactly one of types: {', '.join(taking)}, as in types={taking[0]}")
+                raise ToolError(
+                    f"{name} needs exactly one of types: {', '.join(taking)}, for example types={taking[0]}"
+                )
         return tool, tool.check(arguments, strict=True)
 
     def _form(self, types: object) -> Tool:
@@ -238,7 +240,7 @@ _IDENTITY = _declared(
     slug=(
         str,
         Field(
-            description="the rest of its uri; a slash in it, as in paths of notes, may be encoded (%2F) or not",
+            description="the rest of its uri; a slash in it, for example in paths of notes, may be encoded (%2F) or not",
             min_length=1,
             max_length=MAX_URI_LENGTH,
         ),

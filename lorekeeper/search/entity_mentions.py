@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, SearchCache
 from lorekeeper.folding import fold
+from lorekeeper.search.corpora import BOOKS, CAMPAIGN
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.search.shelves import BOOKS, CAMPAIGN
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.matching import possible

@@ -10,9 +10,9 @@ from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, SEARCHED
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.explanation import OFF_TOPIC, Topic
 from lorekeeper.search.retrieved import Retrieved, all_of
-from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import content_words, subject_words
 
 SHORT_WORD = 3

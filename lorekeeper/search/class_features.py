@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
+from lorekeeper.search.corpora import BOOKS, first
+from lorekeeper.search.entity_mentions import OPTIONS, without_progress
 from lorekeeper.search.fusion import FUSED_BY_SCORE
-from lorekeeper.search.mentioned import OPTIONS, without_progress
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.search.shelves import BOOKS, first
 from lorekeeper.text.keywords import subject_words
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.stems import stems

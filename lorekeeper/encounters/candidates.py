@@ -101,9 +101,9 @@ class Shelf:
         await self._count_stored()
         if sum(self.counts.values()) == before:
             return False
-        few = f"only {amount(before)} creature{'s' if before > 1 else ''}" if before else "no creature"
+        few = f"Only {amount(before)} creature{'s' if before > 1 else ''}" if before else "No creature"
         label = edition_label(self._rules)
-        self._said.append(f"Of the {label} edition {few} can be taken: other editions are taken too.")
+        self._said.append(f"{few} of the {label} edition can be used, so other editions are included.")
         return True
 
     async def _count_stored(self) -> None:

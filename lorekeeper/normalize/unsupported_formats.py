@@ -87,7 +87,7 @@ BINARY = {
     "item from it and give it to 'lorekeeper import -'",
     "PK\x03\x04": "a zip archive, which is not read; unpack it, and import the folder",
     "Rar!": "a RAR archive, which is not read; unpack it, and import the folder",
-    "SQLite format 3": "a database of SQLite, which is not read; 'lorekeeper migrate FILE' takes the cache of an earlier server",
+    "SQLite format 3": "a database of SQLite, which is not read; 'lorekeeper migrate FILE' imports the cache of an earlier server",
 }
 """How files of other programs begin that are no text, and what to do with them."""
 

@@ -9,9 +9,9 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.absent import closed_name
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.unlicensed import closed_name
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import aliases
 
@@ -126,7 +126,7 @@ async def _no_entry(
     found = _listed([result.entity for result in page.results])
     hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"
     closed = closed_name(fold(wanted), fold(wanted).split())
-    closed = f" ({shown(closed)} is not open content, so no sync would bring it)" if closed else ""
+    closed = f" ({shown(closed)} is not open content, so no sync would add it)" if closed else ""
     return f"no entry is called {shown(wanted)}{closed}; {hint}"
 
 

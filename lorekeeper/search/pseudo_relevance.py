@@ -18,11 +18,11 @@ from functools import partial
 
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.folding import fold
-from lorekeeper.search.mentioned import WHOLE, named_notes
+from lorekeeper.search.corpora import NOTES
+from lorekeeper.search.entity_mentions import WHOLE, named_notes
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.sessions import asks_what_happened, plans
-from lorekeeper.search.shelves import NOTES
 from lorekeeper.text.keywords import RELATED, content_words, subject_words
 from lorekeeper.text.stems import stem
 
