@@ -650,6 +650,7 @@ async def test_the_highest_passive_perception_comes_first(library: Library) -> N
         ("does anyone in our party know Bane", ["Mira"], "where='known:bane'"),
         ("list all wizards of the party", ["Brannoch"], "where='classes:wizard'"),
         ("who carries a Cloak of Elvenkind", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
+        ("does anyone have an elvenkind cloak", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
         ("who fails a Wisdom save most likely", ["Mira"], "order='save_wisdom asc'"),
         ("what can Mira cast with what is prepared", ["Mira"], ""),
         ("what is Brannoch's spell save DC", ["Brannoch"], ""),

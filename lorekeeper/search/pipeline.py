@@ -34,7 +34,7 @@ from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, in_language, language_of
-from lorekeeper.search.mentioned import with_named
+from lorekeeper.search.mentioned import with_named, with_progress
 from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
@@ -384,7 +384,7 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_named(with_features(found, search.wordings), search.wordings)
+            found = with_progress(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:
