@@ -427,13 +427,20 @@ MOST_LISTED = 64
 """Most known names that stand in a message which has a suggestion too."""
 
 
-def unknown_name(name: str, known: list[str], what: str) -> str:
-    """The message for a misspelt name: the nearest known ones first, then all of them; of very many, only the nearest."""
+def unknown_name(name: str, known: list[str], what: str, *, brief: bool = False) -> str:
+    """The message for a misspelt name: the nearest known ones first, then all of them; of very many, only the nearest.
+
+    Args:
+        name: as it was given.
+        known: the names there are.
+        what: they name.
+        brief: whether the nearest are enough, as on a page, which has little room.
+    """
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
     near = near or [each for each in known if name.lower() in each.split("_")][:NEAREST]
     called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
     if called in known:
         near = [called]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
-    listed = f"known: {', '.join(known)}" if len(known) <= MOST_LISTED or not near else ""
+    listed = f"known: {', '.join(known)}" if not near or (len(known) <= MOST_LISTED and not brief) else ""
     return f"unknown {what}: {shown(name)}; {' '.join(filter(None, [hint, listed]))}"

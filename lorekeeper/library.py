@@ -27,7 +27,7 @@ from lorekeeper.composition import (
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, UpgradingError
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, ImportFileError, UpgradingError
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.ready import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
@@ -212,14 +212,18 @@ class Library(View, AsyncClosing):
             agree: is given all that was read, and says whether it is to be stored; without it entries are stored as they are read.
 
         Raises:
-            ImportFileError: a path does not exist.
+            ImportFileError: a path does not exist, or the document is a vault.
         """
+        from lorekeeper.intake.changes import of_vault
         from lorekeeper.intake.imports import FileImport
         from lorekeeper.intake.pasted import as_files
 
+        vaults = await asyncio.to_thread(self.vaults.keys)
+        if document is not None and document in vaults:
+            raise ImportFileError(document, of_vault(document))
         report = ImportReport()
         with report.measured(self.embedding):
-            files = FileImport(self.cache, self.cache.given, report, self._imports, dry_run=dry_run)
+            files = FileImport(self.cache, self.cache.given, report, self._imports, vaults, dry_run=dry_run)
             try:
                 async with as_files(paths, report) as on_disk:
                     await files.run(on_disk, document, audience, start, progress, agree)

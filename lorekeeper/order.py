@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
 from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field
@@ -13,8 +14,19 @@ from lorekeeper.filters import named_field, unknown_name
 
 T = TypeVar("T")
 
-RELEVANCE, NEWEST, RANDOM = "relevance", "newest", "random"
-"""The orders that are neither by name nor by a field."""
+RELEVANCE, NEWEST, RANDOM, TYPE, BOOK, EDITION = "relevance", "newest", "random", "type", "book", "edition"
+"""The orders that are neither by name nor by a number."""
+
+BY_DOCUMENT = (NEWEST, BOOK, EDITION)
+"""Those of them that the documents decide: the date of publication, the title, and the edition with the title."""
+
+TYPED = {"creatures": "type", "spells": "school"}
+"""Of each type the field that says more than the kind, which all its entries share."""
+
+KIND = "kind_name"
+"""The column of stores that has the kind."""
+
+NO_DOCUMENTS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 SHORT = ("level", "cr", "ac", "hp", "cost")
 """The orders by a number that are listed in help; every other number field is one too, by any of its names."""
@@ -41,6 +53,7 @@ class Order:
         seed: of a random order: the same order for the same seed, in every process and on every page.
         documents: keys of documents whose entities come first, in this order; those of others are last.
         newest: whether what happened or changed last comes first, by `MOMENTS`.
+        texts: names of the texts to sort by, the kind first; entities without one last.
     """
 
     field: Field | None = None
@@ -48,12 +61,15 @@ class Order:
     seed: int | None = None
     documents: tuple[str, ...] = ()
     newest: bool = False
+    texts: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields whose values decide."""
         if self.newest:
             return (*MOMENTS, NUMBER)
+        if self.texts:
+            return self.texts
         return (self.field.name,) if self.field else ()
 
 
@@ -67,18 +83,23 @@ def order_names(collection: Collection) -> list[str]:
 
 
 def parse_orders(
-    types: Sequence[str], text: str | None, *, seed: int | None = None, newest: Sequence[str] = ()
+    types: Sequence[str],
+    text: str | None,
+    *,
+    seed: int | None = None,
+    documents: Mapping[str, Sequence[str]] = NO_DOCUMENTS,
 ) -> dict[str, Order] | None:
     """The order that a text names, for each type; None for `RELEVANCE`, and if there is no text.
 
-    A text is "name", "newest", "random" or a number field by any of its names, as "cr" or "speed.fly", with "asc" or "desc"
-    after it to say in which direction; a minus sign before it is "desc". Types that do not have the field are ordered by name.
+    A text is "name", "type" (the kind, of creatures also their type, of spells their school), "book", "edition", "newest",
+    "random" or a number field by any of its names, as "cr" or "speed.fly", with "asc" or "desc" after it to say in which
+    direction; a minus sign before it is "desc". Types that do not have the field are ordered by name.
 
     Args:
         types: the entity types.
         text: "cr", "cost desc", ...
         seed: for "random"; 0 if it is None.
-        newest: keys of documents for "newest", the latest first.
+        documents: keys of documents in the order that each of `BY_DOCUMENT` puts them in.
 
     Raises:
         FilterError: no type has an order of this name; the message lists those there are, or the types that have it.
@@ -92,9 +113,14 @@ def parse_orders(
         raise FilterError("order is one name, with asc or desc after it if need be, as in 'cost desc'")
     if name == RANDOM:
         return dict.fromkeys(types, Order(seed=seed or 0))
+    keys = tuple(documents.get(name, ()))
     if name == NEWEST:
-        return {t: _newest(COLLECTIONS[t], newest) for t in types}
+        return {t: _newest(COLLECTIONS[t], keys) for t in types}
     reverse = _DIRECTIONS[direction[0]] if direction else None
+    if name in BY_DOCUMENT:
+        return dict.fromkeys(types, Order(documents=keys[::-1] if reverse else keys))
+    if name == TYPE:
+        return {t: Order(descending=bool(reverse), texts=texts_of_type(t)) for t in types}
     if name == "name":
         return dict.fromkeys(types, Order(descending=bool(reverse)))
     fields = {t: field for t in types if (field := _number(COLLECTIONS[t], name))}
@@ -110,6 +136,7 @@ def arranged(
     *,
     identity: Callable[[T], tuple[str, str]],
     number: Callable[[T, str], float | None],
+    text: Callable[[T, str], str],
 ) -> list[T]:
     """Items in an order.
 
@@ -118,6 +145,7 @@ def arranged(
         order: of them.
         identity: (document, slug) of an item.
         number: its value of a field of the order (`Order.fields`).
+        text: its text of such a field; "" if it has none.
     """
     if order.seed is not None:
         return sorted(items, key=lambda item: _drawn(order.seed, identity(item)))
@@ -126,6 +154,8 @@ def arranged(
         return sorted(items, key=lambda item: places.get(identity(item)[0], len(places)))
     if order.newest:
         return _newest_first(items, identity, number)
+    if order.texts:
+        return _by_text(items, order, text)
     if order.field is None:
         return list(items)[:: -1 if order.descending else 1]
     return _by_number(items, order.field.name, number, descending=order.descending)
@@ -166,6 +196,34 @@ def _by_number(items: Iterable[T], name: str, number: Callable[[T, str], float |
     return [item for _, item in known] + [item for value, item in numbers if value is None]
 
 
+def _by_text(items: Iterable[T], order: Order, text: Callable[[T, str], str]) -> list[T]:
+    """Items by their texts; each of a later text only among those that have the same before it."""
+    found = list(items)
+    for name in reversed(order.texts):
+        texts = [(text(item, name), item) for item in found]
+        known = sorted((pair for pair in texts if pair[0]), key=lambda pair: pair[0], reverse=order.descending)
+        found = [item for _, item in known] + [item for value, item in texts if not value]
+    return found
+
+
+def texts_of_type(entity_type: str) -> tuple[str, ...]:
+    """What says of which type an entry is: its kind, and for some types a field."""
+    return (KIND, TYPED[entity_type]) if entity_type in TYPED else (KIND,)
+
+
+def text_of(entity: Entity, name: str) -> str:
+    """The text that an entity has in a field, several in one line; "" if it has none."""
+    value = entity.kind if name == KIND else entity.fields.get(name)
+    return as_text(value)
+
+
+def as_text(value: object) -> str:
+    """A stored text or several, in one line; "" for none."""
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value))
+    return value if isinstance(value, str) else ""
+
+
 def number_of(entity: Entity, name: str) -> float | None:
     """The number or date that an entity has in a field; None if it has none."""
     value = entity.fields.get(name)
@@ -190,4 +248,4 @@ def _unknown(types: Sequence[str], name: str) -> str:
     if owners:
         return f"{name} is an order of {' and '.join(owners)}: search these types alone, with types={owners}"
     known = dict.fromkeys(known for t in types for known in order_names(COLLECTIONS[t]))
-    return unknown_name(name, [RELEVANCE, *known], "order")
+    return unknown_name(name, [RELEVANCE, *known, TYPE, BOOK, EDITION], "order")

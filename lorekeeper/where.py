@@ -27,8 +27,12 @@ MAX_LENGTH = 1000
 EXAMPLE = "immune:poison speed.fly>=60 -language:common cr:5..8"
 
 _ITEM = r'(?:"[^"]*+"|[^\s",]++)'
+
+FIELD_NAME = r"[^\W\d][\w.]*+(?:-[\w.]++(?=\s*+[:=<>]))*+"
+"""The name of a field; of a name with hyphens only if a sign follows, since words have hyphens too."""
+
 TEST = re.compile(
-    r"(?P<negated>-?)(?P<field>[^\W\d][\w.]*+(?:-[\w.]++(?=\s*+[:=<>]))*+)"
+    rf"(?P<negated>-?)(?P<field>{FIELD_NAME})"
     rf"(?:\s*+(?P<sign>>=|<=|[:=<>])\s*+(?P<values>{_ITEM}(?:\s*+,\s*+{_ITEM})*+)|(?=\s|$))(?=\s|$)"
 )
 """One test; a field that stands alone is one too, as may be any word."""

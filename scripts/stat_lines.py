@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-ABILITY = "Strength|Dexterity|Constitution|Intelligence|Wisdom|Charisma"
-DAMAGE = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
-CONDITION = (
-    "blinded|charmed|deafened|exhaustion|frightened|grappled|incapacitated|invisible|paralyzed|petrified|poisoned|prone|"
-    "restrained|stunned|unconscious"
-)
+from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES
+
+ABILITY = "|".join(ability.capitalize() for ability in ABILITIES)
+DAMAGE = "|".join(DAMAGE_TYPES)
+CONDITION = "|".join((*CONDITIONS, "invisible"))
 DICE = r"\d+ ?\(\d+d\d+(?: ?[+\u2212-] ?\d+)?\)|\d+d\d+(?: ?[+\u2212-] ?\d+)?|\d+"
 FEET = r"(\d[\d,]*)[- ](?:feet|foot|ft\.?)"
 NUMBERS = {

@@ -134,11 +134,59 @@ def test_tests_typed_into_the_box_filter_what_is_found(page):
     assert all("Wall of" in name for name in names(page)[:3])
 
 
-def test_what_cannot_be_a_test_is_said_beside_the_results(page):
+def test_what_cannot_be_a_test_is_said_beside_the_results_and_marked_in_the_box(page):
     page.goto("/")
-    page.get_by_role("searchbox").press_sequentially("fire levle<=3")
+    box, marks = page.get_by_role("searchbox"), page.locator("#marks mark")
+    box.press_sequentially("fire levle<=3 cr>=x")
     settled(page)
-    assert "levle" in page.locator("#results").inner_text()
+    assert "did you mean 'level'" in page.locator("#results").inner_text()
+    assert marks.all_inner_texts() == ["levle<=3", "cr>=x"]
+    assert box.get_attribute("aria-invalid") == "true"
+    over, under = (page.locator(it).evaluate("it => it.getBoundingClientRect().left") for it in ("#marks", "#q"))
+    assert abs(over - under) <= 1
+    box.fill("fire level<=3 cr>=x")
+    assert marks.all_inner_texts() == ["cr>=x"]  # at once, before an answer
+    box.fill("fire level<=3")
+    settled(page)
+    assert marks.count() == 0
+    assert box.get_attribute("aria-invalid") is None
+    page.goto("/?q=fire+levle<=3")
+    assert marks.all_inner_texts() == ["levle<=3"]
+
+
+def test_columns_sort_the_list_by_type_book_and_edition(page):
+    page.goto("/?q=type:spell")
+    schools, heading = page.locator(".hits .kind"), page.locator(".columns-of-hits .kind")
+    heading.click()
+    page.wait_for_url("**order*type")
+    shown = schools.all_inner_texts()
+    assert shown == sorted(shown)
+    assert heading.get_attribute("title") == "ascending"
+    heading.click()
+    page.wait_for_url("**type+desc*")
+    last = schools.all_inner_texts()
+    assert last[0] > shown[0]
+    assert last == sorted(last, reverse=True)
+    for name in ("book", "edition"):
+        page.locator(f".columns-of-hits .{name}").click()
+        page.locator(f".columns-of-hits .{name}[aria-current]").wait_for()
+        assert names(page)
+
+
+def test_the_keyboard_meets_results_before_filters(page):
+    page.goto("/?q=type:spell+cr>=x")
+    met = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        met.append(
+            page.evaluate("document.activeElement.closest('.hits, #facets, .columns-of-hits, header')?.className")
+        )
+        if page.evaluate("!!document.activeElement.closest('#facets')"):
+            break
+    assert "hits" in met
+    assert met.index("hits") < len(met) - 1
+    assert not any("facets" in (each or "") for each in met[: met.index("hits")])
+    assert page.evaluate("!!document.activeElement.closest('#facets')")
 
 
 def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
@@ -151,7 +199,10 @@ def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
     assert "spell" in page.get_by_role("searchbox").input_value()
     narrowed = total(page)
     assert 0 < narrowed < everything
-    assert set(page.locator(".hits .kind").all_inner_texts()) == {"spell"}
+    uris = page.locator(".hits a").evaluate_all("links => links.map((it) => it.dataset.uri)")
+    assert uris
+    assert all(uri.startswith("lore://spells/") for uri in uris)
+    assert "evocation" in page.locator(".hits .kind").all_inner_texts()  # what a column of one kind says instead
     assert page.locator("#facets h2").get_by_text("level", exact=False).count()
     facet(page, "spells").click()
     page.wait_for_function("q => new URL(location.href).searchParams.get('q').trim() === q", arg="fire")

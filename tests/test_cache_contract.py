@@ -20,7 +20,8 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, FieldType, canonical_json
 from lorekeeper.errors import EmbeddingError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields, matches, parse_filters
-from lorekeeper.order import BY_NAME, Order, parse_orders
+from lorekeeper.folding import fold
+from lorekeeper.order import BY_NAME, Order, as_text, parse_orders
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import Caches
 from tests.support.entities import everything, make
@@ -1118,6 +1119,8 @@ ORDERS: st.SearchStrategy[tuple[str, Order]] = st.one_of(
     ),
     st.sampled_from([("name", BY_NAME), ("name", Order(descending=True))]),
     st.sampled_from([("document", Order(documents=keys)) for keys in (("c d", "a"), ("b",), ("b", "a", "c d"))]),
+    st.booleans().map(lambda descending: ("school", Order(texts=("school",), descending=descending))),
+    st.booleans().map(lambda descending: ("classes", Order(texts=("classes",), descending=descending))),
     st.integers(0, 5).map(lambda seed: ("random", Order(seed=seed))),
 )
 
@@ -1131,6 +1134,11 @@ def in_order(raws: list[dict[str, Any]], field: str, order: Order) -> list[str]:
         keys = [*order.documents, *(key for key in ("a", "b", "c d") if key not in order.documents)]
         ranks = [min(keys.index(raw["document"]), len(order.documents)) for raw in raws]
         return [f"s{i}" for i in sorted(names, key=lambda i: ranks[i])]
+    if order.texts:
+        texts = {i: fold(as_text(raws[i].get(field))) for i in names}
+        having = [i for i in names if texts[i]]
+        having.sort(key=lambda i: texts[i], reverse=order.descending)
+        return [f"s{i}" for i in [*having, *(i for i in names if not texts[i])]]
     known = [i for i in names if field in raws[i]]
     sign = -1 if order.descending else 1
     return [

@@ -308,6 +308,18 @@ def test_lists_of_classes_in_other_files_are_merged_into_their_spell(tmp_path, o
     assert (sum(report.skipped.values()), report.failed) == (2, [])
 
 
+def test_files_of_one_name_in_several_folders_are_documents_of_their_own_unless_they_are_alike(tmp_path):
+    older = WHISPER.replace("Water tells", "Mud tells")
+    for folder, text in (("Core/Peat", WHISPER), ("Core_Legacy/Peat", older), ("Copy/Peat", WHISPER)):
+        (tmp_path / folder).mkdir(parents=True)
+        written(tmp_path / folder / "spells-peat.xml", LISTS.format(text))
+    entities, _ = read(tmp_path)
+    found = {(each.document, each.data["desc"].split()[0]) for each in entities}
+    assert found == {("spells-peat", "Water"), ("spells-peat-core-legacy", "Mud")}
+    (alone,), _ = read(tmp_path / "Core_Legacy" / "Peat" / "spells-peat.xml")
+    assert alone.document == "spells-peat"
+
+
 def test_a_spell_of_a_subclass_is_not_on_the_list_of_its_class(tmp_path):
     listed = "Fighter (Eldritch Knight), Wizard, Artificer (Revisited) (UA), Psion (Marsh Press), School: Evocation"
     (spell,), _ = read(written(tmp_path / "a.xml", LISTS.format(WHISPER.replace("Druid", listed))))

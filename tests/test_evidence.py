@@ -65,6 +65,23 @@ def test_words_of_the_name_alone_are_no_evidence():
     assert evidence(ogre(), "ogre", nearest="It eats what drowns.").text == "It eats what drowns."
 
 
+def test_what_the_fields_have_said_is_not_said_again_by_a_section():
+    traits = [{"name": "Languages", "desc": "Common, Elvish, Giant."}]
+    made = Entity(
+        "creatures",
+        "o",
+        "Ogre",
+        "creature",
+        "own",
+        "x",
+        {"traits": traits},
+        {"languages": ("common", "elvish", "giant")},
+    )
+    assert evidence(made, "who speaks elvish languages").text == "Languages: common, elvish, giant."
+    made.data["traits"][0]["desc"] = "Common, Elvish, Giant, and what whales sing."
+    assert "whales sing" in evidence(made, "who speaks elvish languages").text
+
+
 def test_fields_that_are_asked_for_come_first_if_the_facts_lack_them():
     made = ogre(immune=("poison", "cold"), speed_fly=60.0, armor_class=12)
     assert field_line(made, "immune to poison, flies") == "Immune: poison, cold. Fly: 60 ft."

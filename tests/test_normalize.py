@@ -22,10 +22,11 @@ from lorekeeper.folding import fold_key
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.build import checked, feet, gold, number, slugify
+from lorekeeper.normalize.build import checked, slugify
 from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.printable import has_controls
+from lorekeeper.records.values import feet, first_number, gold
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
@@ -600,7 +601,7 @@ def test_ranges_are_read_in_feet(spoken, feet):
 @pytest.mark.parametrize("sign", [" ", "\n", "(", "[a](", "1,", "1_", "-"])
 def test_b7_long_runs_of_a_sign_are_read_in_linear_time(sign):
     run = sign * (500_000 // len(sign))
-    for read in (number, gold, sentences, fold_key):
+    for read in (first_number, gold, sentences, fold_key):
         read(run)
     for field in ({"type": run}, {"weapon": {"properties": [{"name": run}], "damage_type": None}, "category": None}):
         refused = {"key": "ta_run", "name": "Run", "weapon": None, "armor": None, "category": None, **field}
@@ -622,7 +623,7 @@ def test_d3_a_spell_that_begins_with_its_caster_has_range_0(spoken):
     ],
 )  # fmt: skip
 def test_d2_numbers_may_be_fractions(written, value):
-    assert number(written) == value
+    assert first_number(written) == value
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from html import unescape
 
 import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
-from lorekeeper.render.graph import LABEL_CHARS, LINE, MAX_NODES, Node, graph_svg
+from lorekeeper.render.graph import CHARS, LINE, MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
     ATTRIBUTES,
     CLASSES,
@@ -308,9 +309,13 @@ def test_a_picture_has_links_to_its_notes_and_labels_that_do_not_overlap(number:
     assert svg.count("<title>") == len(links) + 1
     width, height = (float(part) for part in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
     shown = labels(svg)
-    assert all(0 < x < width and 0 < y < height + LINE and len(text) <= LABEL_CHARS + 10 for x, y, _, text in shown)
+    assert all(0 < x < width and 0 < y < height and len(unescape(text)) <= CHARS[2] for x, y, _, text in shown)
+    names = {each.name.strip() for each in nodes(number)}
+    labelled = {" ".join(re.findall(r"<text[^>]*>([^<]*)", link)) for link in re.findall(r"<a .*?</a>", svg)}
+    assert len(labelled) == len(links)
+    assert labelled <= names, "every label is a whole name"
     for i, (x, y, anchor, _) in enumerate(shown):
-        beside = [other for other in shown[:i] if other[2] == anchor and abs(other[0] - x) < 100]
+        beside = [other for other in shown[:i] if other[2] == anchor and abs(other[0] - x) < 150]
         assert all(abs(other[1] - y) >= LINE - 1 for other in beside)
 
 

@@ -40,6 +40,11 @@ def targets(note: Note) -> list[str]:
         ("npcs/veth.md", "# Lord **Veth**\ntext", "Lord Veth", "heading"),
         ("npcs/veth.md", "## Description\ntext", "veth", "file"),
         ("npcs/veth.md", "# Overview\ntext\n# History\ntext", "veth", "file"),
+        ("npcs/veth.md", "# General\ntext", "veth", "file"),
+        ("npcs/veth.md", "# Description\ntext\n## History\ntext", "veth", "file"),
+        ("npcs/veth.md", "# {{title}}\ntext", "veth", "file"),
+        ("rules/General.md", "# General\ntext", "General", "heading"),
+        ("npcs/veth.md", "# General Veth\ntext", "General Veth", "heading"),
         ("World/Waterdeep/index.md", "text", "Waterdeep", "folder"),
         ("World/Waterdeep/_index.md", "text", "Waterdeep", "folder"),
         ("World/Waterdeep/README.md", "text", "Waterdeep", "folder"),
@@ -51,6 +56,18 @@ def targets(note: Note) -> list[str]:
 def test_a_name_is_from_front_matter_the_heading_the_file_or_the_folder(path, text, name, origin):
     note = read(text, path)
     assert (note.name, note.title_from) == (name, origin)
+
+
+def test_a_generic_heading_is_no_alias_and_still_says_who_may_see_the_note():
+    assert "General" not in read("# General\ntext", "npcs/veth.md").aliases
+    assert read("# Secrets\ntext", "npcs/veth.md").audience == "dm"
+
+
+def test_control_characters_of_a_converted_windows_file_are_the_letters_that_it_had():
+    note = read("---\nstatus: to the north \x96 far away\n---\n# Veth\nThe dragon\x92s \x93hoard\x94\x85")
+    assert note.facts == {"status": "to the north \u2013 far away"}
+    assert [section.text for section in note.sections] == ["The dragon\u2019s \u201choard\u201d\u2026"]
+    assert (note.audience, note.problems) == (read("# Veth\ntext").audience, [])
 
 
 def test_a_title_beside_a_name_is_a_fact():

@@ -23,6 +23,11 @@ SPELLS, CREATURES = COLLECTIONS["spells"], COLLECTIONS["creatures"]
         ("-HP", Order(CREATURES.field("hit_points"), descending=True)),
         ("-name", Order(descending=True)),
         ("newest", Order(documents=("new", "old"))),
+        ("book", Order(documents=("old", "new"))),
+        ("-book", Order(documents=("new", "old"))),
+        ("edition desc", Order(documents=("old", "new"))),
+        ("type", Order(texts=("kind_name", "type"))),
+        ("type desc", Order(texts=("kind_name", "type"), descending=True)),
         ("random", Order(seed=7)),
         ("relevance", None),
         ("", None),
@@ -31,7 +36,8 @@ SPELLS, CREATURES = COLLECTIONS["spells"], COLLECTIONS["creatures"]
 )
 def test_an_order_is_a_name_and_maybe_a_direction(text, order):
     expected = None if order is None else {"creatures": order}
-    assert parse_orders(["creatures"], text, seed=7, newest=["new", "old"]) == expected
+    documents = {"newest": ["new", "old"], "book": ["old", "new"], "edition": ["new", "old"]}
+    assert parse_orders(["creatures"], text, seed=7, documents=documents) == expected
 
 
 def test_levels_and_prices_begin_with_the_smallest():
@@ -46,6 +52,10 @@ def test_levels_and_prices_begin_with_the_smallest():
 
 def test_help_lists_orders_that_exist():
     assert order_names(SPELLS) == ["name", "level", "newest", "random"]
+    assert parse_orders(["spells", "rules"], "type") == {
+        "spells": Order(texts=("kind_name", "school")),
+        "rules": Order(texts=("kind_name",)),
+    }
     for name, collection in COLLECTIONS.items():
         for order in order_names(collection):
             assert parse_orders([name], order)

@@ -15,8 +15,11 @@ from starlette.requests import Request
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
+from lorekeeper.normalize.notes import note_entity
+from lorekeeper.notes import read_note
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
 from lorekeeper.search.dossier.lines import Quote
+from lorekeeper.search.dossier.stretches import stretches
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.desk import open_promises
 from lorekeeper.server.page.fights import MOST, combatants
@@ -430,9 +433,34 @@ async def test_a_fight_takes_no_more_than_it_shows_however_many_are_asked_for():
 
 
 async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
-    quote = Quote(("Name | Role", "Ulder | Commander", "A rope", "Two torches", "He is away.", "He is old."))
-    found = [(each.shape, [list(row) for row in each.rows]) for each in blocks(quote)]
-    assert found[0] == ("table", [["Name", "Role"], ["Ulder", "Commander"]])
-    assert found[1] == ("list", [["A rope", "Two torches"]])
-    note = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
-    assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in note
+    text = (
+        "# Who\n\n## Kit\n\n| Name | Role |\n|---|---|\n| Ulder | Commander |\n\n- A rope. It is long.\n- Two torches\n\n"
+        "He is away. He is old.\n\nHe left.\n"
+    )
+    note = note_entity(read_note("Who.md", text), "v", "V", 0, lambda _: None)
+    (kit,) = (part for part in stretches(note) if part.sentences)
+    found = [
+        (block.shape, [list(row) for row in block.rows]) for block in blocks(note, Quote(kit.sentences, kit.section))
+    ]
+    assert found == [
+        ("table", [["Name", "Role"], ["Ulder", "Commander"]]),
+        ("list", [["A rope. It is long.", "Two torches"]]),
+        ("text", [["He is away. He is old."]]),
+        ("text", [["He left."]]),
+    ]
+    (facts, sentence) = blocks(note, Quote(("Armor Class: 18 (chain mail)", "character", "He came: late, and tired.")))
+    assert (facts.shape, [list(row) for row in facts.rows]) == ("list", [["Armor Class: 18 (chain mail)", "character"]])
+    assert (sentence.shape, [list(row) for row in sentence.rows]) == ("text", [["He came: late, and tired."]])
+    secret = note_entity(
+        read_note("Who.md", "# Who\n\n## Plan\n\n> [!secret]\n> - One.\n> - Two.\n"),
+        "v",
+        "V",
+        0,
+        lambda _: None,
+    )
+    (plan,) = (part for part in stretches(secret) if part.mark)
+    assert [
+        (block.shape, list(block.rows[0])) for block in blocks(secret, Quote(plan.sentences, plan.section, plan.mark))
+    ] == [("list", ["One.", "Two."])]
+    several = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
+    assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in several

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from lorekeeper.normalize import normalize, spells, wording
+from lorekeeper.records import Distance, Duration, Material, Source, Spell, spell
+from lorekeeper.text.facts import facts
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
 
@@ -235,5 +238,84 @@ def test_homebrew_may_state_a_duration_in_words_and_is_never_told_no():
 )
 def test_hostile_texts_take_linear_time(text):
     began = time.thread_time()
-    spells.fields(spells.Spell(text=text, material=text, duration=text, range=text))
+    spells.fields(Spell(text=text, material=Material(text), duration=Duration(text), range=Distance(text)))
     assert time.thread_time() - began < 5
+
+
+_GULL_STEP = Spell(
+    level=2,
+    school="conjuration",
+    classes=("Wizard", "Druid"),
+    ritual=True,
+    casting_time="1 action",
+    range=Distance("Self (15-foot cone)", 0),
+    components=("V", "M"),
+    material=Material("a gull's feather worth 5 gp"),
+    duration=Duration("Concentration, up to 1 minute", True),
+    text="You fly.",
+    higher_levels="You fly farther.",
+)
+
+_SAID = {
+    "casting_time": "1 action",
+    "duration": "Concentration, up to 1 minute",
+    "desc": "You fly.",
+    "higher_level": "You fly farther.",
+}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {
+            **_SAID,
+            "level": 2,
+            "school": {"name": "Conjuration", "key": "conjuration"},
+            "classes": [{"name": "Wizard", "key": "srd_wizard"}, {"name": "Druid", "key": "srd_druid"}],
+            "ritual": True,
+            "range": 0,
+            "range_text": "Self (15-foot cone)",
+            "verbal": True,
+            "somatic": False,
+            "material": True,
+            "material_specified": "a gull's feather worth 5 gp",
+            "concentration": False,
+        },
+        {
+            **_SAID,
+            "level": "2nd-level",
+            "level_int": 2,
+            "school": "Conjuration",
+            "dnd_class": "Ritual Caster, Wizard, Druid",
+            "spell_lists": ["druid"],
+            "ritual": "yes",
+            "range": "Self (15-foot cone)",
+            "components": "V, M",
+            "material": "a gull's feather worth 5 gp",
+            "concentration": "yes",
+        },
+        {
+            "level": 2,
+            "school": "conjuration",
+            "spell-lists": {"Wizard": True, "Druid": True, "Bard": False},
+            "ritual": True,
+            "casting-time": "1 action",
+            "range": "Self (15-foot cone)",
+            "components": {"verbal": True, "material": True, "material-component": "a gull's feather worth 5 gp"},
+            "duration": "Concentration, up to 1 minute",
+            "description": "You fly.",
+            "higher-levels": "You fly farther.",
+        },
+    ],
+    ids=["api-v2", "api-v1", "orcbrew"],
+)
+def test_a_spell_is_one_record_whatever_its_source_calls_things(written):
+    record = spell(Source(written))
+    assert replace(record, range=replace(record.range, number=None)) == _GULL_STEP
+    assert spells.read(written) == spells.fields(_GULL_STEP)
+
+
+def test_a_range_in_words_is_a_fact_in_every_shape():
+    for shape in ({"range": "Touch"}, {"range": 0, "range_text": "Touch"}):
+        (entity,) = normalize({"slug": "tide", "name": "Tide", "school": "evocation", "level_int": 1, **shape})
+        assert " · touch" in facts(entity)

@@ -286,7 +286,7 @@ def test_the_facts_line_says_what_is_known(entity_type, kind, fields, line):
         ("spells", "spell", {"range_text": "60 feet"}, {"level": 2, "range": 60}, "level 2 · 60 ft"),
         ("creatures", "creature", {}, {"alignment": ("neutral good 50 or neutral evil 50", "neutral good", "good")},
          "neutral good 50% or neutral evil 50%"),
-        ("spells", "spell", {"duration": ["1 hour"], "range_text": 5}, {"level": 1}, "level 1"),
+        ("spells", "spell", {"duration": ["1 hour"], "range_text": 5}, {"level": 1}, "level 1 · 1 hour"),
         ("creatures", "creature", {"speed": "fast"}, {"armor_class": 12}, "AC 12"),
     ],
 )  # fmt: skip

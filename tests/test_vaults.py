@@ -22,6 +22,7 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError, NotFoundError
+from lorekeeper.intake.changes import of_vault
 from lorekeeper.notes import Note
 from lorekeeper.search.query import Query
 from lorekeeper.vaults.links import Links
@@ -323,6 +324,21 @@ async def test_names_of_all_kinds_are_notes_or_reported(tmp_path):
         assert (await notes_of(library)).keys() == {"a.md", "A.md", "über.md", "n%20[x].MD", deep}
         assert len(report.failed) == 2
         assert (await library.vaults.sync()).stored == 0
+
+
+async def test_nothing_is_imported_into_a_vault_where_the_next_look_at_it_would_remove_it(tmp_path, vault):
+    spell = {"collection": "spells", "name": "Peat Step", "level": 1, "description": "You step."}
+    file = tmp_path / "own.json"
+    write_lines(file, [spell | {"document": "my-notes"}, spell | {"document": "peat"}])
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        await library.vaults.sync()
+        with pytest.raises(ImportFileError, match=r"my-notes: 'my-notes' is the key of a vault, .* --document KEY"):
+            await library.import_paths([file], document="my-notes")
+        report = await library.import_paths([file])
+        assert ([failure.reason for failure in report.failed], report.stored) == ([of_vault("my-notes")], 1)
+        await library.vaults.sync()
+        assert [(e.document, e.name) for e in await library.cache.get_entities("spells")] == [("peat", "Peat Step")]
 
 
 async def test_nothing_is_asked_of_a_library_without_vaults(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.render.source import amount
+from lorekeeper.records.values import amount
 
 UNPRINTED: dict[str, dict[str, str]] = {
     "spells": {

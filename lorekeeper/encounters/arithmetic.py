@@ -25,7 +25,7 @@ from lorekeeper.encounters.tables import (
     SMALL_PARTY,
     THRESHOLDS,
 )
-from lorekeeper.render.source import amount
+from lorekeeper.records.values import amount
 from lorekeeper.text.facts import format_rating
 
 

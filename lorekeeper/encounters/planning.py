@@ -19,8 +19,8 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
+from lorekeeper.records.values import amount
 from lorekeeper.render.creature import NO_ACTIONS, lacks_actions
-from lorekeeper.render.source import amount
 from lorekeeper.search.absent import CLOSED, is_closed
 from lorekeeper.search.one import find_entry
 from lorekeeper.search.query import MAX_LIMIT, Query

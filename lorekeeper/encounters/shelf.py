@@ -10,8 +10,8 @@ from lorekeeper.editions import edition_label
 from lorekeeper.encounters.proposals import rating_of
 from lorekeeper.entities import Entity
 from lorekeeper.printable import one_line
+from lorekeeper.records.values import amount
 from lorekeeper.render.creature import lacks_actions
-from lorekeeper.render.source import amount
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.views.view import View
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -89,11 +89,12 @@ class PendingEntities:
 
     Args:
         cache: what is imported into; ``stored`` are its content hashes.
-        report: its ``stored``, ``unchanged`` and ``warnings`` are updated.
+        report: its ``stored``, ``unchanged``, ``failed`` and ``warnings`` are updated.
+        vaults: keys of vaults, which only their notes are entries of: the next look at these would remove others.
     """
 
-    def __init__(self, cache: SearchCache, report: ImportReport) -> None:
-        self.stored, self._report = StoredHashes(cache), report
+    def __init__(self, cache: SearchCache, report: ImportReport, vaults: Collection[str] = ()) -> None:
+        self.stored, self._report, self._vaults = StoredHashes(cache), report, vaults
         self._last: dict[tuple[str, Identity], tuple[str, str]] = {}
         """Content hash and place of the last entry of each type and identity so far."""
         self._rows: set[tuple[str, Identity]] = set()
@@ -105,6 +106,9 @@ class PendingEntities:
         """Add the entities of a batch that differ from the library and from earlier entries of the import."""
         for found in batch.entries:
             digest = found.digest
+            if digest.identity[0] in self._vaults:
+                self._report.failed.append(ImportFileError(found.where, of_vault(digest.identity[0])))
+                continue
             self._add(found, digest, await self.stored.of(digest.type))
         self._chars += batch.chars
 
@@ -148,6 +152,11 @@ class PendingEntities:
         uri = one_line(found.entity.uri, MAX_SHOWN)
         reason = f"{uri} is also in {earlier_place}, with other content; this one, the last, is stored"
         self._report.warnings.append(ImportFileError(found.where, reason))
+
+
+def of_vault(key: str) -> str:
+    """Why nothing is imported into a vault, and what to do."""
+    return f"'{key}' is the key of a vault, which holds only its notes: store the entries in another document with --document KEY"
 
 
 async def store_in_batches(

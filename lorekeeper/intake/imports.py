@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -31,15 +31,23 @@ class FileImport:
         given: takes the vectors that come with entries.
         report: is updated.
         remembered: file that remembers what imported objects gave; None for none.
+        vaults: keys of the library's vaults, into which nothing is imported.
         dry_run: read and count only.
     """
 
     def __init__(
-        self, cache: SearchCache, given: GivenVectors, report: ImportReport, remembered: Path | None, *, dry_run: bool
+        self,
+        cache: SearchCache,
+        given: GivenVectors,
+        report: ImportReport,
+        remembered: Path | None,
+        vaults: Collection[str] = (),
+        *,
+        dry_run: bool,
     ) -> None:
         self._cache, self._report, self._file, self._dry_run = cache, report, remembered, dry_run
         self._given, self._reasons = given, set[str]()
-        self._pending = PendingEntities(cache, report)
+        self._pending = PendingEntities(cache, report, vaults)
         self._tables = ImportedTables(cache, report, dry_run=dry_run)
 
     async def run(

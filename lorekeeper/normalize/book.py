@@ -14,9 +14,10 @@ from typing import Any
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, lined
-from lorekeeper.normalize.build import Imported, Origin, build, gold, number, part_key, slugify, without_empty
+from lorekeeper.normalize.build import Imported, Origin, build, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
 from lorekeeper.notes.printed import Printed, plain, printed
+from lorekeeper.records.values import first_number, gold
 
 EDITIONS = {"5e-2024": "5th Edition 2024", "5e-2014": "5th Edition 2014"}
 
@@ -105,7 +106,7 @@ class Book:
             for table in _priced_tables(section.text):
                 for row in table.rows:
                     if row[0] in described:
-                        self.weights[row[0]] = number(dict(zip(table.columns, row, strict=True)).get("weight"))
+                        self.weights[row[0]] = first_number(dict(zip(table.columns, row, strict=True)).get("weight"))
                     else:
                         self._add(result, row[0], partial(_of_row, table, row, self.origin))
         for section in sections:
@@ -194,7 +195,7 @@ class Book:
                 "name": priced[1],
                 "category": section.parent,
                 "cost": gold(priced[2]),
-                "weight": number(labels.get("weight")) or self.weights.get(priced[1]),
+                "weight": first_number(labels.get("weight")) or self.weights.get(priced[1]),
             }
             fields = {"cost": data["cost"], "weight": data["weight"], "category": equipment.categories(section.parent)}
             return self._made("equipment", "gear", data, fields)
@@ -302,11 +303,14 @@ def _of_row(table: _Table, values: Sequence[str], origin: Origin) -> Entity:
     """A weapon, armor or other gear of a row."""
     row = {key: "" if value in ("\u2014", "-") else value for key, value in zip(table.columns, values, strict=True)}
     name, category = values[0], table.caption
-    damage, armor = _DAMAGE.match(row.get("damage", "")), number(row.get("armor class (ac)") or row.get("armor class"))
+    damage, armor = (
+        _DAMAGE.match(row.get("damage", "")),
+        first_number(row.get("armor class (ac)") or row.get("armor class")),
+    )
     kind = "gear" if armor is None else "armor"
     kind = "weapon" if damage else kind
     properties = [part.strip() for part in re.split(r",\s*(?![^()]*\))", row.get("properties", "")) if part.strip()]
-    common = {"cost": gold(row["cost"]), "weight": number(row.get("weight"))}
+    common = {"cost": gold(row["cost"]), "weight": first_number(row.get("weight"))}
     words = {
         "damage_dice": damage[1] if damage else None,
         "damage_type": damage[2].lower() if damage else None,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,25 +27,6 @@ MAX_DEPTH = 100
 
 DIGEST_LENGTH = 8
 """Hexadecimal digits at the end of a slug that tell parts of one name apart."""
-
-_COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
-_MILE = 5280
-_UNLIMITED = 999_999
-"""Open5e's number for an unlimited range; anything above it is one in miles, but not in feet."""
-
-_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
-
-_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
-"""Fractions that are one character, as ½."""
-
-
-_FRACTION = r"(?P<{0}>[1-9])/(?P<{1}>[2-9]|10|16|20|50|100)(?!\d)"
-"""A common fraction. Other denominators are not fractions: 5/15 and 20/60 are the two ranges of a thrown weapon."""
-
-_NUMBER = re.compile(
-    rf"(?P<sign>-?)(?:{_FRACTION.format('n', 'd')}"
-    rf"|(?P<whole>\d[\d,]*(?:\.\d+)?)(?:[\s-]{{1,3}}{_FRACTION.format('more_n', 'more_d')})?)"
-)
 
 
 @dataclass
@@ -213,81 +192,6 @@ def _key(what: str, value: object, longest: int = MAX_KEY_LENGTH) -> str:
     if len(value) > longest or has_controls(value):
         raise FilterError(f"its {what} has control characters or more than {longest} characters")
     return value.strip()
-
-
-def ref_key(ref: object) -> str | None:
-    """The key of a reference in any of Open5e's shapes: an object with ``key``, a URL, a plain key."""
-    if isinstance(ref, Mapping):
-        return ref_key(ref.get("key") or ref.get("url") or ref.get("name"))
-    if not isinstance(ref, str) or not ref.strip():
-        return None
-    return ref.rstrip("/").rsplit("/", 1)[-1] if "://" in ref else ref
-
-
-def local_key(ref: object) -> str | None:
-    """`ref_key` without the document prefix: "wizard" of "srd-2024_wizard"."""
-    key = ref_key(ref)
-    return key.rsplit("_", 1)[-1] or key if key else None
-
-
-def local_keys(refs: object) -> list[str] | None:
-    """`local_key` of each of a list of references; None if it is not a list."""
-    if not isinstance(refs, (list, tuple)):
-        return None
-    return [key for key in map(local_key, refs) if key]
-
-
-def flag(value: object) -> bool | None:
-    """A flag from a yes/no word; None if it is neither."""
-    if isinstance(value, bool):
-        return value
-    return _FLAGS.get(fold(value)) if isinstance(value, str) else None
-
-
-def number(value: object) -> float | None:
-    """The first number in a value; None if there is none.
-
-    "3 lb." is 3, "1,500" is 1500, "1/4 lb." and "¼ lb." are 0.25, "1 1/2" and "1½" are 1.5; "20/60" is not a fraction but
-    two numbers, of which 20 is the first.
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    match = _NUMBER.search(_plain_fractions(value)) if isinstance(value, str) else None
-    if match is None:
-        return None
-    whole = float(match["whole"].replace(",", "")) if match["whole"] else 0.0
-    amount = whole + sum(int(match[n]) / int(match[d]) for n, d in (("n", "d"), ("more_n", "more_d")) if match[n])
-    return -amount if match["sign"] else amount
-
-
-def _plain_fractions(text: str) -> str:
-    """ "1½" as "1 1/2"."""
-    if text.isascii():
-        return text
-    return _VULGAR.sub(lambda m: f" {unicodedata.normalize('NFKC', m[0])}", text).replace("\u2044", "/")
-
-
-def gold(value: object) -> float | None:
-    """A price in gp: "5 sp" is 0.5, "1/2 gp" is 0.5, "25.00" is 25."""
-    amount = number(value)
-    coin = re.search(r"(?<![^\W\d_])(cp|sp|ep|gp|pp)\b", value.lower()) if isinstance(value, str) else None
-    return amount if amount is None or coin is None else amount * _COINS[coin[1]]
-
-
-def feet(value: object, unit: object = None) -> float | None:
-    """A distance in feet; miles are converted. None if the unit is not a length.
-
-    "Self" and "Touch" are 0, even if the size of an area follows, as in "Self (30-foot radius)".
-    """
-    words = fold(f"{value} {unit or ''}")
-    if re.match(r"(self|touch)\b", words):
-        return 0
-    amount = number(value)
-    if amount is None or amount == _UNLIMITED or (amount > _UNLIMITED and re.search(r"\bmiles?\b", words)):
-        return None
-    if re.search(r"\bmiles?\b", words):
-        return amount * _MILE
-    return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None
 
 
 def without_empty(data: Mapping[str, object]) -> dict[str, object]:

@@ -19,8 +19,9 @@ from xml.etree.ElementTree import Element
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, lined, statblocks
-from lorekeeper.normalize.build import Imported, Origin, build, number, part_key, slugify, without_empty
+from lorekeeper.normalize.build import Imported, Origin, build, part_key, slugify, without_empty
 from lorekeeper.printable import shown
+from lorekeeper.records.values import first_number
 from lorekeeper.terms import ABILITY_OF
 
 SOURCE = "fight-club"
@@ -308,7 +309,7 @@ def _spell(element: Element, origin: Origin) -> Iterator[Read]:
         yield _chosen(element, origin)
         return
     text, book = _described(element)
-    level, school = number(_text(element, "level")), _school(_text(element, "school") or "")
+    level, school = first_number(_text(element, "level")), _school(_text(element, "school") or "")
     is_whole = school is not None and _text(element, "time") is not None  # files leave the level of cantrips out
     values: dict[str, Any] = {
         "name": name,
@@ -396,8 +397,8 @@ def _item(element: Element, origin: Origin) -> Iterator[Read]:
         "name": name,
         "category": category,
         "rarity": rarity[0].lower() if rarity else None,
-        "cost": number(_text(element, "value")),
-        "weight": number(_text(element, "weight")),
+        "cost": first_number(_text(element, "value")),
+        "weight": first_number(_text(element, "weight")),
         **_weapon(element),
         "properties": names,
         **_armor(element),
@@ -427,10 +428,10 @@ def _weapon(element: Element) -> dict[str, str | None]:
 
 
 def _armor(element: Element) -> dict[str, float | None]:
-    armor = number(_text(element, "ac"))
+    armor = first_number(_text(element, "ac"))
     return {
         "armor_class": int(armor) if armor is not None else None,
-        "strength_requirement": number(_text(element, "strength")),
+        "strength_requirement": first_number(_text(element, "strength")),
         "stealth_disadvantage": _is_yes(_text(element, "stealth")) or None,
     }
 
@@ -537,7 +538,7 @@ def _class(element: Element, origin: Origin) -> Iterator[Read]:
 
 def _class_features(element: Element) -> Iterator[ClassFeature]:
     for part in element.findall("autolevel"):
-        level = number(part.get("level"))
+        level = first_number(part.get("level"))
         for each in part.findall("feature") if level is not None else ():
             name, (text, _) = Name.of(each).text, _described(each)
             yield ClassFeature(_LEVEL.sub("", name, count=1), text, int(level or 0), _is_yes(each.get("optional")))
@@ -579,7 +580,7 @@ def _class_feature(class_name: str, feature: ClassFeature, origin: Origin) -> Re
 
 
 def _whole_class(element: Element, name: str, features: Iterable[ClassFeature], origin: Origin) -> Read:
-    die, proficiencies = number(_text(element, "hd")), _listed(_text(element, "proficiency"))
+    die, proficiencies = first_number(_text(element, "hd")), _listed(_text(element, "proficiency"))
     skills, chosen = ", ".join(proficiencies[2:]), _text(element, "numSkills")
     data = {
         "name": name,
@@ -604,7 +605,7 @@ def _level_table(element: Element) -> str:
     """What a class has by level, in Markdown: cantrips and spell slots, and what is counted; "" without any."""
     columns: dict[str, dict[int, str]] = {}
     for part in element.findall("autolevel"):
-        level = number(part.get("level"))
+        level = first_number(part.get("level"))
         if level is None:
             continue
         for place, value in enumerate(_listed(_text(part, "slots"))):

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.build import feet, flag, local_key, local_keys, number
 from lorekeeper.normalize.effects import Feature, effects
 from lorekeeper.normalize.spellcasting import spells_cast
+from lorekeeper.records.values import feet, first_number, flag, local_key, local_keys
 from lorekeeper.repairs.values import MEDIUM_OR_SMALL, believed, repaired_values
 from lorekeeper.terms import CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PHYSICAL, SENSES
 
@@ -169,8 +169,8 @@ def _senses(o: Object) -> Fields:
 
 def _sense(o: Object, senses: object, line: str, sense: str) -> float | None:
     if isinstance(senses, Mapping):
-        return believed(number(senses.get(sense)), o.get("passive_perception")) or None
-    return number(_first(o, f"{sense}_range", sense)) or _reach(sense, line)
+        return believed(first_number(senses.get(sense)), o.get("passive_perception")) or None
+    return first_number(_first(o, f"{sense}_range", sense)) or _reach(sense, line)
 
 
 def _reach(sense: str, line: str) -> float | None:

@@ -9,8 +9,8 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize import wording
-from lorekeeper.normalize.build import flag, gold, local_key, number, ref_key
 from lorekeeper.printable import has_controls
+from lorekeeper.records.values import first_number, flag, gold, local_key, ref_key
 
 Fields = dict[str, Any]
 Object = Mapping[str, Any]
@@ -92,8 +92,8 @@ def armor_class(armor: Object | None, category: str | None) -> int | None:
     """The base armour class of armour, the bonus of a shield; None for everything else."""
     values = armor or {}
     if fold(category or "") == "shield":
-        return int(number(values.get("plus_flat_mod")) or SHIELD_BONUS)
-    base = number(_first(values, "ac_base", "base_ac"))
+        return int(first_number(values.get("plus_flat_mod")) or SHIELD_BONUS)
+    base = first_number(_first(values, "ac_base", "base_ac"))
     return int(base) if base else None
 
 
@@ -270,7 +270,7 @@ def restated(obj: Object) -> Fields:
 
 def _price_and_weight(o: Object) -> Fields:
     """A price and a weight; 0 means that the source has none, as of an airship."""
-    return {"cost": price(o.get("cost")), "weight": number(o.get("weight")) or None}
+    return {"cost": price(o.get("cost")), "weight": first_number(o.get("weight")) or None}
 
 
 def _before_bracket(text: str) -> str:

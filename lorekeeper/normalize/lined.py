@@ -7,7 +7,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.normalize import equipment, spells, statblocks
-from lorekeeper.normalize.build import Origin, build, number, without_empty
+from lorekeeper.normalize.build import Origin, build, without_empty
 from lorekeeper.notes.printed import CREATURE, SPELL, Printed
 
 SOURCE = "printed"
@@ -40,7 +40,6 @@ def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
     time, reach, written, duration = (str(values.get(key) or "") for key in ("time", "range", "components", "duration"))
     initials, _, material = written.partition("(")
     classes = list(values.get("classes") or ())
-    listed = [part.strip() for part in initials.split(",") if part.strip()]
     data = {
         "name": values["name"],
         "level": values.get("level"),
@@ -59,15 +58,9 @@ def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
         "higher_level": higher,
         "book": values.get("book"),
     }
-    whole = "\n\n".join(filter(None, (text, higher)))
-    fields = {
-        **spells.fields(spells.Spell(whole, material, duration, reach, listed)),
-        **{key: data[key] for key in ("level", "school", "ritual", "concentration")},
-        "classes": classes or None,
-        "casting_time": spells.casting_time(time) if time else None,
-        "range": number(reach) if "f" in reach.casefold() else None,
-    }
-    return build("spells", without_empty(data), origin, name=str(values["name"]), kind="spell", fields=fields)
+    return build(
+        "spells", without_empty(data), origin, name=str(values["name"]), kind="spell", fields=spells.read(data)
+    )
 
 
 def item(values: Mapping[str, Any], origin: Origin) -> Entity:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.normalize.build import Origin, build, number
+from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.characters import (
     CHARACTER,
     COMPANION,
@@ -32,6 +32,7 @@ from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
 from lorekeeper.printable import shown
+from lorekeeper.records.values import first_number
 from lorekeeper.render.prose import inline
 from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, MOVEMENTS, PASSIVES, SENSES
 
@@ -308,7 +309,7 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
         return [*_parts(said.get(key, "")), *(each for each, _ in lists.get(key, ()))]
 
     def whole(key: str) -> int | None:
-        found = number(said.get(key))
+        found = first_number(said.get(key))
         return int(found) if found is not None and found == int(found) else None
 
     read = readings({"speed": said.get("speed", ""), "senses": said.get("senses", "")})
@@ -329,7 +330,7 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
         hit_points=_maximum(said.get("hit_points_most", "")) or _maximum(said.get("hit_points", "")),
         hit_points_now=_hit_points_now(said),
         speeds=_speeds(read, said.get("speed", "")),
-        senses={s: f for s in SENSES if (f := number(said.get(s) or read.get(s)))},
+        senses={s: f for s in SENSES if (f := first_number(said.get(s) or read.get(s)))},
         ability_scores={
             **_scores(said.get("abilities", "")),
             **{ability: int(m[1]) for ability in ABILITIES if (m := _SCORE.match(said.get(ability, "")))},
@@ -354,7 +355,7 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
         features=list(dict.fromkeys([*values("features"), *values("feats")])),
         inventory=_inventory(values("items"), values("attuned")),
         conditions=[each for each in values("conditions") if fold(each) not in ("none", "no")],
-        gold=number(said.get("gold")),
+        gold=first_number(said.get("gold")),
     )
 
 

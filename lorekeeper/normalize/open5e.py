@@ -14,9 +14,10 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, spells
-from lorekeeper.normalize.build import Origin, build, feet, flag, local_key, local_keys, number, ref_key, slugify
+from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.creatures import repaired_fields
 from lorekeeper.normalize.shared import taken_apart
+from lorekeeper.records.values import local_key, ref_key
 from lorekeeper.repairs.values import repaired_values
 
 UNKNOWN_DOCUMENT = "open5e-unknown"
@@ -68,68 +69,7 @@ def _first(obj: Object, *keys: str) -> Any:
 
 
 def _spell(o: Object) -> Fields:
-    return {
-        "level": _first(o, "level_int", "level"),
-        "school": local_key(o.get("school")),
-        "classes": _spell_classes(o),
-        "ritual": flag(o.get("ritual")),
-        "concentration": _concentration(o),
-        "casting_time": spells.casting_time(_first(o, "casting_time")),
-        "range": _range(o),
-        **spells.fields(_spell_wording(o)),
-    }
-
-
-def _range(o: Object) -> float | None:
-    """The range of a spell in feet; None if its words give no distance: for "Sight" Open5e writes 2,020 or 0."""
-    text = o.get("range_text")
-    if o.get("range") is None or (isinstance(text, str) and text and feet(text) is None):
-        return None
-    return feet(o["range"], o.get("range_unit"))
-
-
-def _concentration(o: Object) -> bool | None:
-    """Whether a spell needs concentration: as its duration says, else as the source's flag."""
-    duration = o.get("duration")
-    return True if isinstance(duration, str) and "concentration" in duration.lower() else flag(o.get("concentration"))
-
-
-def _spell_wording(o: Object) -> spells.Spell:
-    save = _first(o, "saving_throw_ability")
-    return spells.Spell(
-        text=_joined(o, "desc", "higher_level"),
-        material=_joined(o, "material_specified", "material"),
-        duration=_first(o, "duration") or "",
-        range=_joined(o, "range_text") or _joined(o, "range"),
-        components=_components(o),
-        saves=[save.lower()] if isinstance(save, str) else [],
-        damage_types=local_keys(o.get("damage_types")) or [],
-        shape=_first(o, "shape_type"),
-        size=number(o.get("shape_size")),
-        cost=number(o.get("material_cost")),
-        consumed=flag(o.get("material_consumed")) or None,
-    )
-
-
-def _joined(o: Object, *keys: str) -> str:
-    """The texts under these keys, one a line."""
-    return "\n".join(o[key] for key in keys if isinstance(o.get(key), str) and o[key])
-
-
-def _components(o: Object) -> list[str]:
-    """Initials of the components: "V, S, M" of API v1, a flag for each of v2."""
-    letters = o.get("components")
-    if isinstance(letters, str):
-        return re.findall(r"\b[VSM]\b", letters.upper())
-    return [name for name in ("verbal", "somatic", "material") if o.get(name) is True]
-
-
-def _spell_classes(o: Object) -> list[str] | None:
-    listed = local_keys(o.get("classes"))
-    if listed is None:
-        listed = re.split(r",\s*", _first(o, "dnd_class") or "") if _first(o, "dnd_class") else o.get("spell_lists")
-    document = _document_of(o, ENDPOINTS["spells"])[0]
-    return spells.classes(document, _slug(o), listed)
+    return spells.read(o, _document_of(o, ENDPOINTS["spells"])[0], _slug(o))
 
 
 def _class(o: Object) -> Fields:

@@ -18,7 +18,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import spells
-from lorekeeper.normalize.build import Imported, Origin, build, feet, slugify
+from lorekeeper.normalize.build import Imported, Origin, build, slugify
 from lorekeeper.normalize.creatures import deeds, features_of, readings
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
@@ -48,32 +48,6 @@ def _chosen(value: object) -> list[str] | None:
     if isinstance(value, Mapping):
         value = [name for name, chosen in value.items() if chosen is True]
     return [str(v) for v in value if v] if isinstance(value, list) else None
-
-
-def _spell(o: Object) -> dict[str, Any]:
-    distance, duration = _text(o.get("range")), _text(o.get("duration")) or ""
-    return {
-        "level": o.get("level"),
-        "school": _text(o.get("school")),
-        "classes": _chosen(o.get("spell-lists")) or None,
-        "ritual": o.get("ritual"),
-        "concentration": True if "concentration" in duration.lower() else None,
-        "casting_time": spells.casting_time(_text(o.get("casting-time"))),
-        "range": feet(distance) if distance else None,
-        **spells.fields(_wording(o)),
-    }
-
-
-def _wording(o: Object) -> spells.Spell:
-    parts = o.get("components")
-    components = parts if isinstance(parts, Mapping) else {}
-    return spells.Spell(
-        text=_text(o.get("description")) or "",
-        material=_text(components.get("material-component")) or "",
-        duration=_text(o.get("duration")) or "",
-        range=_text(o.get("range")) or "",
-        components=[name for name in ("verbal", "somatic", "material") if components.get(name) is True],
-    )
 
 
 def _monster(o: Object) -> dict[str, Any]:
@@ -116,7 +90,7 @@ def _nothing(_: Object) -> dict[str, Any]:
 
 
 TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
-    "spells": ("spells", "spell", _spell),
+    "spells": ("spells", "spell", spells.read),
     "monsters": ("creatures", "creature", _monster),
     "classes": ("character_options", "class", _class),
     "subclasses": ("character_options", "subclass", _child("class")),

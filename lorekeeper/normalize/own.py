@@ -104,7 +104,7 @@ def _values(collection: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _READERS = {
-    "spells": (spells.own_fields, spells.restated),
+    "spells": (spells.read, spells.restated),
     "equipment": (equipment.own_fields, equipment.restated),
 }
 """For each collection: what follows from the rest of an object, and its values in words as fields have them."""

@@ -14,9 +14,10 @@ from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.errors import EntityError, FilterError
 from lorekeeper.filters import collection_of
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e, own
-from lorekeeper.normalize.build import Origin, build, ref_key, slugify
+from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.open5e import endpoint_of
 from lorekeeper.printable import shown
+from lorekeeper.records.values import ref_key
 
 DOCUMENT = own.DEFAULT_DOCUMENT
 """The document of objects that do not name one."""

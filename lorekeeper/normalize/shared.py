@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lorekeeper.normalize.build import ref_key
+from lorekeeper.records.values import ref_key
 
 Object = Mapping[str, Any]
 

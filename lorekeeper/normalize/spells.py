@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lorekeeper.folding import fold, fold_component
 from lorekeeper.normalize import wording
+from lorekeeper.records import Source, Spell, spell
 
 Fields = dict[str, Any]
 
@@ -25,68 +25,36 @@ CLASSES = Path(__file__).parent.parent / "data" / "spell_classes.txt"
 LISTED_AGAIN = {"srd-2014": "srd-2014", "wotc-srd": "srd-2014"}
 """Documents whose own class lists hold the spells of domains, circles and patrons too, with their name in `CLASSES`."""
 
-NO_CLASS = frozenset({"", "ritual caster"})
-"""What API v1 lists among classes without being one."""
 
-_SPELT = {"sorceror": "sorcerer"}
-
-
-@dataclass(frozen=True)
-class Spell:
-    """What the sources say of a spell, before any of it is read.
-
-    Attributes:
-        text: description, and what it does at higher levels.
-        material: its material components in words; "" if unknown.
-        duration, range: in words.
-        components: initials or names; empty if unknown.
-        saves, damage_types: structured; None if the source has no such value.
-        shape, size: structured area.
-        cost: of the components in gp, structured.
-    """
-
-    text: str
-    material: str = ""
-    duration: str = ""
-    range: str = ""
-    components: Sequence[str] = ()
-    saves: Sequence[str] = ()
-    damage_types: Sequence[str] = ()
-    shape: str | None = None
-    size: float | None = None
-    cost: float | None = None
-    consumed: bool | None = None
+def read(obj: Mapping[str, Any], document: str | None = None, slug: str = "") -> Fields:
+    """The filter values of a spell in the shape of any source; None where nothing is known."""
+    return fields(spell(Source(obj)), document, slug)
 
 
-def fields(spell: Spell) -> Fields:
-    """The filter values that follow from a spell's wording and structured values; None where nothing is known."""
-    text = wording.plain(spell.text)
-    components = [fold_component(c) for c in spell.components if c]
+def fields(spell: Spell, document: str | None = None, slug: str = "") -> Fields:
+    """The filter values of a spell; its identity finds it in the lists of classes."""
+    text = wording.plain("\n".join(filter(None, (spell.text, spell.higher_levels))))
+    components = [fold_component(component) for component in spell.components]
     shape, size = area(spell, text)
     return {
+        "level": spell.level_text or None if spell.level is None else spell.level,
+        "school": spell.school or None,
+        "classes": classes(document, slug, spell.classes),
+        "ritual": spell.ritual,
+        "concentration": spell.duration.concentration,
+        "casting_time": casting_time(spell.casting_time) if spell.casting_time else None,
+        "range": spell.range.feet,
         "damage_types": damage_types(text, spell.damage_types) or None,
         "saves": saves(text, spell.saves) or None,
-        "conditions": wording.conditions(text) or None,
+        "conditions": list(dict.fromkeys([*wording.conditions(text), *spell.conditions])) or None,
         "attack": wording.attack(text),
         "heals": wording.heals(text) if text.strip() else None,
         "components": components or None,
         **material(spell, components),
-        "duration": minutes(spell.duration),
+        "duration": minutes(spell.duration.text),
         "area": shape,
         "area_size": size,
     }
-
-
-def own_fields(obj: Mapping[str, Any]) -> Fields:
-    """What follows for a spell of our own JSON shape, from its description and from the starter's keys."""
-    save, text = obj.get("saving_throw"), obj.get("description")
-    return fields(
-        Spell(
-            text=text if isinstance(text, str) else "",
-            range=obj["range_text"] if isinstance(obj.get("range_text"), str) else "",
-            saves=[save] if isinstance(save, str) else [],
-        )
-    )
 
 
 def restated(obj: Mapping[str, Any]) -> Fields:
@@ -117,14 +85,14 @@ def material(spell: Spell, components: Sequence[str]) -> Fields:
 
     The price is the highest that is named ("one jacinth worth at least 1,000 gp and one bar worth at least 100 gp" is 1,000).
     """
-    words = wording.plain(spell.material)
+    words = wording.plain(spell.material.text)
     prices = [float(m["amount"].replace(",", "")) for m in _GOLD.finditer(words)]
-    consumed = spell.consumed
+    consumed: bool | None = spell.material.consumed or None  # sources write "no" where they do not know
     if words.strip():
         consumed = bool(_CONSUMED.search(words)) and not _KEPT.search(words)
     elif components and "material" not in components:
         consumed = False
-    return {"material_cost": max(prices, default=spell.cost or None), "material_consumed": consumed}
+    return {"material_cost": max(prices, default=spell.material.price or None), "material_consumed": consumed}
 
 
 # --- duration, casting time ------------------------------------------------------------------------------------------
@@ -184,23 +152,23 @@ def area(spell: Spell, text: str) -> tuple[str | None, float | None]:
     Of several areas in the text, the first of the source's shape counts, since a source gives cylinders their height and
     lines their width now and then.
     """
-    found = [*wording.areas(wording.plain(spell.range)), *wording.areas(text)]
-    alike = [area for area in found if area[0] == spell.shape]
-    if spell.shape and (not found or (not alike and spell.shape in text)):
-        return spell.shape, spell.size
+    found = [*wording.areas(wording.plain(spell.range.text)), *wording.areas(text)]
+    alike = [area for area in found if area[0] == spell.area.shape]
+    if spell.area.shape and (not found or (not alike and spell.area.shape in text)):
+        return spell.area.shape, spell.area.size
     return next(iter(alike or found), (None, None))
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
 
 
-def classes(document: str | None, slug: str, listed: Iterable[str] | None) -> list[str] | None:
+def classes(document: str | None, slug: str, listed: Iterable[str]) -> list[str] | None:
     """The classes whose own list has a spell; None if nobody says.
 
     ``listed`` is what the object says. It is replaced by the table where it is known to mix in the spells of subclasses, and
     where it is empty.
     """
-    names = [_SPELT.get(name.lower(), name) for name in listed or () if name.strip().lower() not in NO_CLASS]
+    names = list(listed)
     book = LISTED_AGAIN.get(document or "")
     if book or not names:
         return list(_table().get((book or document or "", slug), ())) or names or None

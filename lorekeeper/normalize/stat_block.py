@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 
-from lorekeeper.normalize.build import number
 from lorekeeper.printable import one_line, shown
+from lorekeeper.records.values import first_number
 from lorekeeper.terms import ABILITIES, SENSES
 
 Feature = dict[str, str]
@@ -187,7 +187,7 @@ def _other(key: str) -> Reader:
 
 
 def _number(value: object) -> float:
-    found = number(value) if isinstance(value, (int, float, str)) else number(line(value))
+    found = first_number(value) if isinstance(value, (int, float, str)) else first_number(line(value))
     if found is None or not abs(found) <= LARGEST:  # neither is "not a number"
         raise ValueError(f"there is no number in {shown(value)}")
     return int(found) if found == int(found) else found

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lorekeeper.normalize.build import number
 from lorekeeper.normalize.stat_block import line, text
 from lorekeeper.normalize.statblocks import SOURCE
 from lorekeeper.notes.printed import type_line
+from lorekeeper.records.values import first_number
 
 INITIATIVE = "improved-initiative"
 
@@ -61,7 +61,7 @@ def stored_spells(value: object) -> Iterator[Mapping[str, Any]]:
             level = each.get("Level")
             yield {
                 **{key: line(each.get(theirs)) for key, theirs in keys.items()},
-                "level": level if isinstance(level, int) else number(level),
+                "level": level if isinstance(level, int) else first_number(level),
                 "school": line(each["School"]).lower(),
                 "ritual": each.get("Ritual") is True,
                 "classes": [line(name) for name in each.get("Classes") or () if line(name)],

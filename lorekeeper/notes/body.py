@@ -16,7 +16,7 @@ from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_stretches, i
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.names import file_name, plain
+from lorekeeper.notes.names import file_name, is_generic, plain
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
 from lorekeeper.notes.printed import Printed, printed
 from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark, narrowest
@@ -26,13 +26,6 @@ from lorekeeper.notes.tidying import Tidying
 
 DEEPEST = 8
 """Marked stretches within marked stretches; what is deeper is for the game master alone."""
-
-GENERIC = frozenset(
-    "overview description summary notes history background appearance introduction information info details general "
-    "stats statistics personality relationships secrets about intro recap events".split()
-)
-"""Folded headings that begin many notes and name none."""
-
 
 _INFOBOX = re.compile("|".join(map(re.escape, INFOBOX)), re.IGNORECASE)
 
@@ -293,7 +286,7 @@ def is_title(heading: str, levels: Sequence[int], path: str) -> bool:
     folded = fold(heading)
     if levels[0] > 1:
         return bool(folded) and folded == fold(file_name(path))
-    return bool(folded) and not (folded in GENERIC and levels.count(1) > 1)
+    return bool(folded) and not (is_generic(heading) and levels.count(1) > 1)
 
 
 def _place_at(parts: Sequence[tuple[int, Place]], line: int) -> Place:

@@ -13,6 +13,12 @@ from lorekeeper.notes.properties import Properties, listed
 
 ALIAS_KEYS = ("aliases", "alias", "aka", "also known as", "other names", "nicknames", "nickname")
 
+GENERIC = frozenset(
+    "overview description summary notes history background appearance introduction information info details general "
+    "stats statistics personality relationships secrets about intro recap events".split()
+)
+"""Folded headings that begin many notes and name none."""
+
 _ASIDE = re.compile(r"([^()]*?)[ \t]*\(([^()]+)\)[ \t]*")
 _OTHER_NAME = re.compile(
     r"(?:(?:[\w' ]*\b)?(?:name|names|alias|aliases|title)[ \t]*:|aka\b|a\.k\.a\.?|also known as|known as|alias\b|called|"
@@ -50,12 +56,17 @@ def file_name(path: str) -> str:
     return folders[-1] if folders and stands_for_folder(file, folders) else stem
 
 
+def is_generic(heading: str) -> bool:
+    """Whether a heading names no note: the like of "Overview", or the placeholder of a template."""
+    return fold(heading) in GENERIC or "{{" in heading
+
+
 def name_of(properties: Properties, title: str, path: str) -> tuple[str, str]:
     """A note's name, and what it comes from: "name" or "title" of the front matter, "heading", "file" or "folder"."""
     for key in ("name", "title"):
         if (written := plain(properties.text(key))) and "{{" not in written:
             return written, key
-    if title:
+    if title and (fold(title) == fold(file_name(path)) or not is_generic(title)):
         return title, "heading"
     *folders, file = path.split("/")
     return file_name(path), "folder" if folders and stands_for_folder(file, folders) else "file"
@@ -73,7 +84,7 @@ def aliases_of(properties: Properties, name: str, title: str, path: str, kind: s
 def _aliases(properties: Properties, name: str, title: str, path: str, kind: str) -> Iterator[str]:
     for key in ALIAS_KEYS:
         yield from map(plain, listed(properties.texts(key)))
-    for shown in dict.fromkeys(filter(None, (title, name))):
+    for shown in dict.fromkeys(filter(None, ("" if is_generic(title) else title, name))):
         bare = without_emoji(shown)
         yield from (bare, shown, *_in_heading(bare, kind))
     if fold(called := file_name(path)) not in INDEXES:

@@ -36,7 +36,10 @@ GENERATED, WRITTEN = "<!--\ufdd2-->", "<!--\ufdd3-->"
 HEAD, TITLE = "\ufdd4", "\ufdd5"
 """Around the beginning of a callout as it was written, ``[!note]-``, in front of its title."""
 
-_RESERVED = dict.fromkeys(range(0xFDD0, 0xFDF0)) | {0xFEFF: None, 0: 0xFFFD}
+_WINDOWS = {code: bytes([code]).decode("cp1252", "replace") for code in range(0x80, 0xA0)}
+"""Control characters that no text has: those of Windows-1252, taken for Unicode by a converter. Browsers show them so, too."""
+
+_RESERVED = _WINDOWS | dict.fromkeys(range(0xFDD0, 0xFDF0)) | {0xFEFF: None, 0: 0xFFFD}
 _HIDDEN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _TICKS = re.compile("`+")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from lorekeeper.entities import uri_of
 from lorekeeper.folding import fold
+from lorekeeper.records.values import amount, mapping, number
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.prose import inline
-from lorekeeper.render.source import Source, amount, mapping, number, title, words
+from lorekeeper.render.source import Source, title, words
 from lorekeeper.render.spell import ordinal
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
 

@@ -7,27 +7,11 @@ from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.records.values import Object, amount, is_empty, is_true, listed, mapping, number
 from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
 from lorekeeper.render.prose import table
-from lorekeeper.render.source import (
-    OF_2014,
-    OF_2024,
-    Object,
-    Source,
-    amount,
-    feature,
-    feature_text,
-    is_empty,
-    is_true,
-    listed,
-    mapping,
-    number,
-    style_of,
-    system_of,
-    title,
-    words,
-)
+from lorekeeper.render.source import OF_2014, OF_2024, Source, feature, feature_text, style_of, system_of, title, words
 from lorekeeper.repairs import repaired
 from lorekeeper.repairs.values import believed
 from lorekeeper.terms import ABILITIES, ABILITY_OF

@@ -1,13 +1,15 @@
 """A picture of what a note is connected with, as SVG.
 
-The note is in the middle; what it is connected with directly stands to its left and right, further notes outside of these. Equal
-distances from line to line keep the labels apart. The same notes and connections always give the same picture.
+The note is in the middle; what it is connected with directly stands to its left and right, further notes outside of these. Names
+are shown whole, on several lines if they are long; columns are as wide as their longest line, and equal distances keep them apart.
+The same notes and connections always give the same picture.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -19,14 +21,17 @@ KINDS = ("npc", "character", "location", "faction", "item", "quest", "session", 
 MAX_NODES = 40
 """Most notes in a picture."""
 
-LINE = 22
-"""From one label to the next one below it."""
+LINE, BETWEEN = 14, 8
+"""The height of a line of a label, and the room between two labels."""
 
-LABEL_CHARS, LABEL_WIDTH = 16, 120
-"""Most characters of a label, and the room for it."""
+CHARS = {1: 16, 2: 24}
+"""Characters of a line, by how far notes may be: a longer word is not broken."""
 
-NEAR, BULGE, FAR = 26, 24, 190
-"""How far the first column is from the middle at its ends, how much more at half its height, and how far the second one is."""
+CHAR_WIDTH = 7.2
+"""Of a wide letter of the labels' font, on average."""
+
+NEAR, BULGE = 26, 24
+"""How far the first column is from the middle at its ends, and how much more at half its height."""
 
 MARGIN, LABEL_GAP = 10, 10
 """Above and below everything, and between a note and its label."""
@@ -75,14 +80,22 @@ def graph_svg(nodes: Sequence[Node], edges: Sequence[Edge], centre: int = 0, ste
     right = near[: math.ceil(len(near) / 2)]
     sides = [right, near[len(right) :]]
     outer_sides = _outer_sides(sides, outer)
-    rows = max(*map(len, sides), *map(len, outer_sides))
-    height, places = rows * LINE + 2 * MARGIN, dict[int, _Place]()
-    reach = (FAR if outer else NEAR) + BULGE + LABEL_GAP + LABEL_WIDTH
+    labels = {n: textwrap.wrap(one_line(nodes[n].name), CHARS[steps], break_long_words=False) for n in [*near, *outer]}
+    rows, row = max(*map(len, sides), *map(len, outer_sides)), LINE * max(map(len, labels.values())) + BETWEEN
+    height, places = rows * row + 2 * MARGIN, dict[int, _Place]()
+    own = NEAR + BULGE + LABEL_GAP + _width(labels[n] for n in near)
+    far = own + BULGE
+    reach = far + BULGE + LABEL_GAP + _width(labels[n] for n in outer) if outer else own
     places[centre] = _Place(reach, height / 2, left=False)
     for left, (inner, further) in enumerate(zip(sides, outer_sides, strict=True)):
-        places |= _column(inner, reach, height, NEAR, left=bool(left))
-        places |= _column(further, reach, height, FAR, left=bool(left))
-    return _drawn(nodes, edges, centre, places, 2 * reach, height)
+        places |= _column(inner, reach, height, NEAR, row, left=bool(left))
+        places |= _column(further, reach, height, far, row, left=bool(left))
+    return _drawn(nodes, edges, centre, places, labels, 2 * reach, height)
+
+
+def _width(labels: Iterable[Sequence[str]]) -> int:
+    """The room that the longest line of some labels takes."""
+    return math.ceil(CHAR_WIDTH * max((len(line) for label in labels for line in label), default=0))
 
 
 def _beside(edges: Sequence[Edge], node: int, count: int) -> list[int]:
@@ -121,12 +134,14 @@ def _outer_sides(sides: Sequence[Sequence[int]], outer: Mapping[int, Sequence[in
     return [[node for _, node in sorted(side)] for side in found]
 
 
-def _column(nodes: Sequence[int], middle: float, height: float, distance: float, *, left: bool) -> dict[int, _Place]:
+def _column(
+    nodes: Sequence[int], middle: float, height: float, distance: float, line: float, *, left: bool
+) -> dict[int, _Place]:
     """A side's nodes one below the other, in a bow around the middle."""
-    top = (height - (len(nodes) - 1) * LINE) / 2
+    top = (height - (len(nodes) - 1) * line) / 2
     places = {}
     for row, node in enumerate(nodes):
-        y = top + row * LINE
+        y = top + row * line
         bow = math.sqrt(max(0.0, 1 - ((y - height / 2) / (height / 2)) ** 2))
         x = distance + BULGE * bow
         places[node] = _Place(round(middle - x if left else middle + x, 1), round(y, 1), left)
@@ -134,11 +149,17 @@ def _column(nodes: Sequence[int], middle: float, height: float, distance: float,
 
 
 def _drawn(
-    nodes: Sequence[Node], edges: Sequence[Edge], centre: int, places: Mapping[int, _Place], width: float, height: float
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    centre: int,
+    places: Mapping[int, _Place],
+    labels: Mapping[int, Sequence[str]],
+    width: float,
+    height: float,
 ) -> str:
     pairs = sorted({(min(a, b), max(a, b)) for a, b in edges if a != b and a in places and b in places})
     lines = "".join(_line(places[a], places[b], direct=centre in (a, b)) for a, b in pairs)
-    dots = "".join(_dot(nodes[n], place, centre=n == centre) for n, place in places.items())
+    dots = "".join(_dot(nodes[n], place, labels.get(n, ())) for n, place in places.items())
     said = escape(one_line(f"{nodes[centre].name} is connected with {len(places) - 1} other notes"))
     return (
         f'<svg class="graph" role="group" aria-label="{said}" viewBox="0 0 {width:g} {height:g}" '
@@ -158,14 +179,17 @@ def _line(one: _Place, other: _Place, *, direct: bool) -> str:
     )
 
 
-def _dot(node: Node, place: _Place, *, centre: bool) -> str:
-    """A note: a link with a dot and a label."""
-    name, kind = one_line(node.name), one_line(node.kind, LABEL_CHARS)
+def _dot(node: Node, place: _Place, label: Sequence[str]) -> str:
+    """A note: a link with a dot and a label; the one in the middle has neither link nor label."""
+    name, kind, centre = one_line(node.name), one_line(node.kind), not label
     title = f"<title>{escape(f'{name} ({kind})')}</title>"
     circle = f'<circle cx="{place.x:g}" cy="{place.y:g}" r="{9 if centre else 5.5}"/>'
     if centre:
         return f'<g class="node centre k-{kind_class(node.kind)}">{title}{circle}</g>'
     x, end = (place.x - LABEL_GAP, "end") if place.left else (place.x + LABEL_GAP, "start")
-    text = name if len(name) <= LABEL_CHARS else f"{name[: LABEL_CHARS - 1].rstrip()}…"
-    label = f'<text x="{x:g}" y="{place.y + 4:g}" text-anchor="{end}">{escape(text)}</text>'
-    return f'<a class="node k-{kind_class(node.kind)}" href="{escape(node.address)}">{title}{circle}{label}</a>'
+    first = place.y + 4 - LINE * (len(label) - 1) / 2
+    lines = "".join(
+        f'<text x="{x:g}" y="{first + LINE * row:g}" text-anchor="{end}">{escape(line)}</text>'
+        for row, line in enumerate(label)
+    )
+    return f'<a class="node k-{kind_class(node.kind)}" href="{escape(node.address)}">{title}{circle}{lines}</a>'

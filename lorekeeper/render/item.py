@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.records.values import Object, amount, mapping, number
 from lorekeeper.render.page import Line, capital, italic, labelled, line, section
-from lorekeeper.render.source import (
-    Object,
-    Source,
-    amount,
-    feature_text,
-    mapping,
-    number,
-    words,
-)
+from lorekeeper.render.source import Source, feature_text, words
 
 NESTED = ("weapon", "armor")
 """Keys under which an item has the object of the weapon or armour that it is."""

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from lorekeeper import records
 from lorekeeper.entities import Entity
+from lorekeeper.records.values import Object, is_empty, listed, mapping, number
 from lorekeeper.render.creature import DERIVED, cost
 from lorekeeper.render.item import DERIVED as ARMOR_PARTS
 from lorekeeper.render.item import FILLER_SIZE, NESTED, repeats
@@ -14,7 +16,7 @@ from lorekeeper.render.page import PLUMBING
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose
 from lorekeeper.render.rule import own_skills
-from lorekeeper.render.source import Object, feature_text, is_empty, listed, mapping, number, words
+from lorekeeper.render.source import feature_text, words
 from lorekeeper.repairs import repaired
 from lorekeeper.terms import DAMAGE_TYPES
 
@@ -164,7 +166,8 @@ def _attack(attack: Object, text: str) -> LeanObject:
 
 
 def _spell(data: Object) -> LeanObject:
-    text = " ".join(feature_text({"desc": data.get(key)}) for key in ("desc", "description", "higher_level")).casefold()
+    read = records.spell(records.Source(data))
+    text = f"{read.text} {read.higher_levels}".casefold()
     result = _without(data, UNRELIABLE if "key" in data else SAID_TWICE)
     for key in IN_TEXT & data.keys():
         kept = [value for value in listed(data[key]) if words(value).casefold() in text]

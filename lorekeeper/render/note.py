@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from lorekeeper import dates
 from lorekeeper.audience import PLAYERS
 from lorekeeper.entities import Entity, uri_of
+from lorekeeper.records.values import mapping
 from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
-from lorekeeper.render.source import Source, mapping, text_of, title, words
+from lorekeeper.render.source import Source, text_of, title, words
 from lorekeeper.text.notes import aliases, folder, heading_path, new_headings, note_facts, session, tags
 from lorekeeper.text.secrecy import audience_of, secrecy
 

@@ -21,8 +21,8 @@ from lorekeeper.entities import Entity, parse_uri, uri_of
 from lorekeeper.folding import fold
 from lorekeeper.notes.links import LINK, read_inline, target_of
 from lorekeeper.printable import lines, one_line
+from lorekeeper.records.values import mapping
 from lorekeeper.render.note_rules import CALLOUTS, Way, rendered
-from lorekeeper.render.source import mapping
 from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, note_facts
 from lorekeeper.text.secrecy import audience_of, secrecy
 

@@ -6,21 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lorekeeper.entities import Entity
+from lorekeeper.records.values import Object, listed, mapping, number
 from lorekeeper.render.page import Line, capital, italic, labelled, line, names, section
 from lorekeeper.render.prose import table
-from lorekeeper.render.source import (
-    Object,
-    Source,
-    feature,
-    feature_name,
-    feature_text,
-    features,
-    listed,
-    mapping,
-    number,
-    title,
-    words,
-)
+from lorekeeper.render.source import Source, feature, feature_name, feature_text, features, title, words
 from lorekeeper.terms import MAX_LEVEL
 
 CASTERS = {"none": "none", "full": "full", "half": "half", "third": "one third", "pact": "pact magic"}

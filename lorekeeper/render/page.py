@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from lorekeeper.records.values import is_empty, mapping
 from lorekeeper.render.prose import HEADING
-from lorekeeper.render.source import (
-    Source,
-    is_empty,
-    mapping,
-    text_of,
-    title,
-    words,
-)
+from lorekeeper.render.source import Source, text_of, title, words
 
-Line = tuple[str, Callable[[Source], str]]
-"""A label, and what comes after it: "" leaves the line out."""
+Line = tuple[str, str | Callable[[Source], str]]
+"""A label, and what comes after it, or how that is read: "" leaves the line out."""
 
 LONG_TEXT = 120
 """A value of more characters than this gets a section of its own."""
@@ -35,7 +29,7 @@ def line(label: str, *keys: str) -> Line:
 
 def labelled(source: Source, lines: Iterable[Line]) -> str:
     """The lines that have a value, as a list."""
-    values = ((label, value(source)) for label, value in lines)
+    values = ((label, value if isinstance(value, str) else value(source)) for label, value in lines)
     return "\n".join(f"- **{label}** {value}" for label, value in values if value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lorekeeper.entities import Entity
+from lorekeeper.records.values import is_empty
 from lorekeeper.render.character import UNKNOWN, Rules, character
 from lorekeeper.render.creature import ABLE_TO, DEFENCES, creature
 from lorekeeper.render.item import item
@@ -13,7 +14,7 @@ from lorekeeper.render.option import background, character_class, feat, species
 from lorekeeper.render.page import assembled, rest, section
 from lorekeeper.render.prose import inline
 from lorekeeper.render.rule import document, rule
-from lorekeeper.render.source import Source, is_empty
+from lorekeeper.render.source import Source
 from lorekeeper.render.spell import spell
 from lorekeeper.repairs import repaired
 from lorekeeper.text.sections import written
@@ -111,7 +112,11 @@ GLANCE = {
 def defences(entity: Entity) -> str:
     """How a creature defends itself, in one line: "AC 15, HP 7 (2d6); resistant: cold; senses darkvision 60 ft."."""
     source = Source(repaired(entity))
-    lines = {label: value(source) for label, value in (*DEFENCES, *ABLE_TO) if label in GLANCE}
+    lines = {
+        label: value if isinstance(value, str) else value(source)
+        for label, value in (*DEFENCES, *ABLE_TO)
+        if label in GLANCE
+    }
     return "; ".join(f"{called} {inline(lines[label])}" for label, called in GLANCE.items() if lines.get(label))
 
 

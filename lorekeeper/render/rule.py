@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lorekeeper.entities import Entity
+from lorekeeper.records.values import Object, mapping, number
 from lorekeeper.render.origin import origin
 from lorekeeper.render.page import Line, italic, labelled, line, section
-from lorekeeper.render.source import Object, Source, feature, features, mapping, number, text_of, title, words
+from lorekeeper.render.source import Source, feature, features, text_of, title, words
 
 EDITIONS = {"5e-2014": "2014", "5e-2024": "2024", "a5e": "A5E"}
 """What people call the game systems of Open5e."""

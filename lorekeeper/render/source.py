@@ -1,45 +1,28 @@
-"""Reading the object of a source, in which every value may be missing or of another type than expected."""
+"""The values of a source as they are printed."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
+from lorekeeper.records import values
+from lorekeeper.records.values import Object, amount, is_empty, mapping
 from lorekeeper.render.prose import inline, prose
-
-Object = Mapping[str, object]
-
-_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]"})
-"""Texts with which sources say that there is no value."""
 
 SMALL_WORDS = frozenset({"of", "and", "the", "in", "or", "to", "with", "a"})
 """Words without a capital in titles."""
 
 
-class Source:
-    """The object of an entry. It remembers which keys were read, so that what is left can be shown as well.
-
-    Keys are compared with ``_`` for ``-``: OrcBrew's ``hit-points`` are ``hit_points``.
+class Source(values.Source):
+    """The object of an entry, of which words and prose are printed.
 
     Attributes:
         in_style: whether headings and levels are printed as the edition has them; otherwise all are printed alike.
     """
 
     def __init__(self, data: Object, *, in_style: bool = True) -> None:
+        super().__init__(data)
         self.in_style = in_style
-        self._data = {_key(key): value for key, value in data.items()}
-        self._read: set[str] = set()
-
-    def value(self, *keys: str) -> object:
-        """The first value of these keys that is not empty, None if all are; all of them count as read."""
-        self._read.update(keys)
-        return next((found for key in keys if not is_empty(found := self._data.get(key))), None)
-
-    def raw(self, key: str) -> object:
-        """The value of a key, also if it is empty; None if there is none."""
-        self._read.add(key)
-        return self._data.get(key)
 
     def words(self, *keys: str) -> str:
         """The first of these values in one line, "" without one."""
@@ -48,44 +31,6 @@ class Source:
     def prose(self, *keys: str) -> str:
         """The first of these values as Markdown."""
         return text_of(self.value(*keys))
-
-    def number(self, *keys: str) -> float | None:
-        """The first of these values as a number."""
-        return number(self.value(*keys))
-
-    def flag(self, *keys: str) -> bool:
-        """Whether one of these values is true, or "yes"."""
-        return is_true(self.value(*keys))
-
-    def mapping(self, *keys: str) -> Object:
-        """The first of these values as an object."""
-        return mapping(self.value(*keys))
-
-    def items(self, *keys: str) -> list[object]:
-        """The first of these values as a list."""
-        return listed(self.value(*keys))
-
-    def skip(self, *keys: str) -> None:
-        """Count keys as read."""
-        self._read.update(keys)
-
-    def rest(self) -> Iterator[tuple[str, object]]:
-        """Keys that nobody has read, and their values, without empty ones."""
-        for key, value in self._data.items():
-            if key not in self._read and not is_empty(value):
-                yield key, value
-
-
-def is_empty(value: object) -> bool:
-    """Whether a value says nothing: null, false, a blank text, a placeholder, an empty list or object."""
-    if isinstance(value, str):
-        return value.strip().casefold() in _NOTHING
-    return value is None or value is False or (isinstance(value, (list, tuple, Mapping)) and not value)
-
-
-def is_true(value: object) -> bool:
-    """Whether a flag is set, in any spelling."""
-    return value is True or (isinstance(value, str) and value.strip().casefold() in ("yes", "true"))
 
 
 def words(value: object) -> str:
@@ -196,36 +141,6 @@ def _ended(name: str) -> str:
     return name if name.endswith((".", "!", "?", ":")) else f"{name}."
 
 
-def number(value: object) -> float | None:
-    """A number, also as a text; None for anything else, infinities included."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        result = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return result if math.isfinite(result) else None
-
-
-def amount(value: float) -> str:
-    """A number as people write it: 18,000 and 2.5."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return ""
-    return f"{int(value):,}" if value == int(value) else f"{value:,.3f}".rstrip("0")
-
-
-def mapping(value: object) -> Object:
-    """The value if it is an object, otherwise an empty one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def listed(value: object) -> list[object]:
-    """The items of a list; a single value as a list."""
-    if isinstance(value, (list, tuple)):
-        return list(value)
-    return [] if value is None else [value]
-
-
 def title(key: str) -> str:
     """A key as a title: "Sleight of Hand" of ``sleight_of_hand``."""
     parts = inline(key.rpartition("/")[2].replace("_", " ").replace("-", " ")).split()
@@ -233,10 +148,6 @@ def title(key: str) -> str:
         part if part in SMALL_WORDS and number else part[:1].upper() + part[1:] for number, part in enumerate(parts)
     )
     return " ".join(capitals)
-
-
-def _key(key: object) -> str:
-    return str(key).replace("-", "_").rstrip("?")
 
 
 def system_of(source: Source) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lorekeeper import records
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold_time
-from lorekeeper.render.page import Line, capital, italic, labelled, line
-from lorekeeper.render.source import OF_2024, Source, amount, is_true, listed, mapping, number, style_of, title, words
+from lorekeeper.records.values import amount
+from lorekeeper.render.page import capital, italic, labelled
+from lorekeeper.render.prose import inline, prose
+from lorekeeper.render.source import OF_2024, Source, style_of, title
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
-
-LETTERS = {"verbal": "V", "somatic": "S", "material": "M"}
 
 DERIVED = (
     "level_int spell_level range_unit target_range_sort shape_size_unit casting_options target_type target_count "
@@ -24,35 +25,46 @@ DERIVED = (
 
 def spell(entity: Entity, source: Source) -> Iterator[str]:
     """The blocks of a spell."""
-    figures = source.prose("effects_desc")
+    read, style = records.spell(source), style_of(source)
+    figures, higher = prose(read.figures), prose(read.higher_levels)
     source.skip(*DERIVED if figures or entity.source_api != "lorekeeper" else ())
     source.skip(*("saves", "conditions", "attack", "heals") if figures else ())
-    yield italic(_level(source), "(ritual)" if source.flag("ritual") else "")
-    yield labelled(source, LINES)
-    yield source.prose("desc", "description")
+    yield italic(_level(read, style), "(ritual)" if read.ritual else "")
+    yield labelled(
+        source,
+        (
+            ("Casting Time", _casting_time(read, style)),
+            ("Range", _range(read.range)),
+            ("Area", _area(read.area)),
+            ("Components", _components(read)),
+            ("Duration", _duration(read.duration)),
+            ("Classes", ", ".join(map(title, read.classes))),
+            ("Archetype", source.words("archetype")),
+            ("Circles", source.words("circles")),
+        ),
+    )
+    yield prose(read.text)
     yield f"**In figures.** {figures}" if figures else ""
-    higher = source.prose("higher_level", "higher_levels")
-    yield f"**{_higher_label(source)}.** {higher}" if higher else ""
+    yield f"**{_higher_label(read, style)}.** {higher}" if higher else ""
 
 
-def _higher_label(source: Source) -> str:
+def _higher_label(spell: records.Spell, style: str) -> str:
     """What the edition calls the paragraph on higher levels."""
-    if style_of(source) != OF_2024:
+    if style != OF_2024:
         return "At Higher Levels"
-    return "Cantrip Upgrade" if number(source.raw("level")) == 0 else "Using a Higher-Level Spell Slot"
+    return "Cantrip Upgrade" if spell.level == 0 else "Using a Higher-Level Spell Slot"
 
 
-def _level(source: Source) -> str:
+def _level(spell: records.Spell, style: str) -> str:
     """Level and school: "3rd-level evocation", "Evocation cantrip"; in 2024 "Level 3 Evocation"."""
-    level, school = source.value("level_int", "level"), source.words("school").lower()
-    rank = number(level)
-    if rank == 0:
+    school = inline(spell.school)
+    if spell.level == 0:
         return f"{capital(school)} cantrip".strip()
-    if rank is None:
-        return f"{words(level)} {school}".strip()
-    if style_of(source) == OF_2024:
-        return f"Level {amount(rank)} {capital(school)}".strip()
-    return f"{ordinal(rank)}-level {school}".strip()
+    if spell.level is None:
+        return f"{inline(spell.level_text)} {school}".strip()
+    if style == OF_2024:
+        return f"Level {spell.level} {capital(school)}".strip()
+    return f"{ordinal(spell.level)}-level {school}".strip()
 
 
 def ordinal(rank: float) -> str:
@@ -60,43 +72,35 @@ def ordinal(rank: float) -> str:
     return ORDINALS.get(int(rank), f"{amount(rank)}th")
 
 
-def _casting_time(source: Source) -> str:
+def _casting_time(spell: records.Spell, style: str) -> str:
     """ "1 action", "1 reaction, which you take when you are hit", "10 minutes"."""
-    time = words(fold_time(source.words("casting_time", "cast_time")))
+    time = inline(fold_time(inline(spell.casting_time)))
     if time and not time[0].isdigit():
-        time = capital(time) if style_of(source) == OF_2024 else f"1 {time}"
-    return ", ".join(part for part in (time, source.words("reaction_condition")) if part)
+        time = capital(time) if style == OF_2024 else f"1 {time}"
+    return ", ".join(part for part in (time, inline(spell.trigger)) if part)
 
 
-def _range(source: Source) -> str:
-    text, feet = source.words("range_text"), source.value("range")
-    if text:
-        return text
-    return f"{amount(feet)} feet" if isinstance(feet, (int, float)) and feet else words(feet)
+def _range(range_: records.Distance) -> str:
+    if range_.text or range_.number is None:
+        return inline(range_.text)
+    return f"{amount(range_.number)} feet" if range_.number else "0"
 
 
-def _area(source: Source) -> str:
+def _area(area: records.Area) -> str:
     """ "20-foot sphere"."""
-    shape, size = source.words("shape_type", "area"), source.number("shape_size", "area_size")
-    return f"{amount(size)}-foot {shape}" if size and shape else shape
+    return f"{amount(area.size)}-foot {inline(area.shape)}" if area.size and area.shape else inline(area.shape)
 
 
-def _components(source: Source) -> str:
+def _components(spell: records.Spell) -> str:
     """ "V, S, M (a diamond; worth 300 gp; consumed)"."""
-    given = source.value("components")
-    chosen = mapping(given)
-    flags = [letter for key, letter in LETTERS.items() if source.flag(key) or is_true(chosen.get(key))]
-    letters = words(given) if given and not chosen else ", ".join(flags)
-    material = words(chosen.get("material-component")) or source.words("material_specified", "material_text")
-    if not is_true(source.value("material")):
-        material = material or source.words("material")
-    cost = source.number("material_cost")
+    material, price = inline(spell.material.text), spell.material.price
     details = [
         material.rstrip("."),
-        f"worth {amount(cost)} gp" if cost and not _priced(material, cost) else "",
-        "consumed" if source.flag("material_consumed") and "consume" not in material else "",
+        f"worth {amount(price)} gp" if price and not _priced(material, price) else "",
+        "consumed" if spell.material.consumed and "consume" not in material else "",
     ]
     told = "; ".join(detail for detail in details if detail)
+    letters = inline(", ".join(spell.components))
     return f"{letters} ({told})".strip() if told else letters
 
 
@@ -105,30 +109,9 @@ def _priced(material: str, cost: float) -> bool:
     return re.search(rf"\b{re.escape(amount(cost))}\+? ?(?:gp|gold)\b", material, re.IGNORECASE) is not None
 
 
-def _duration(source: Source) -> str:
+def _duration(duration: records.Duration) -> str:
     """ "Concentration, up to 1 minute", "Instantaneous"."""
-    duration = capital(source.words("duration"))
-    if not source.flag("concentration", "requires_concentration") or "concentration" in duration.casefold():
-        return duration
-    if not duration:
-        return "Concentration"
-    time = duration.casefold().removeprefix("up to ")
-    return f"Concentration, up to {time}"
-
-
-def _classes(source: Source) -> str:
-    classes = source.value("classes", "spell_lists", "dnd_class")
-    chosen = [title(str(name)) for name, value in mapping(classes).items() if value is True]
-    return ", ".join(chosen or (title(words(name)) for name in listed(classes)))
-
-
-LINES: tuple[Line, ...] = (
-    ("Casting Time", _casting_time),
-    ("Range", _range),
-    ("Area", _area),
-    ("Components", _components),
-    ("Duration", _duration),
-    ("Classes", _classes),
-    line("Archetype", "archetype"),
-    line("Circles", "circles"),
-)
+    said = capital(inline(duration.text))
+    if not duration.concentration or "concentration" in said.casefold():
+        return said
+    return f"Concentration, up to {said.casefold().removeprefix('up to ')}" if said else "Concentration"

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_of, in_order, with_twins
+from lorekeeper.editions import DOCUMENTS, LABELS, REFERENCES, Book, edition_label, edition_of, in_order, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, UnknownDocumentError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
+from lorekeeper.order import BOOK, EDITION, NEWEST
 from lorekeeper.printable import shown
 from lorekeeper.text.phrases import STARTER_2024_DOCUMENT, STARTER_DOCUMENT
 
@@ -106,6 +107,14 @@ class DocumentRegistry:
         """Keys of the documents that have a record, the latest publication first."""
         books = (await self._snapshot()).books
         return sorted(sorted(books), key=lambda key: books[key].published, reverse=True)
+
+    async def arranged(self) -> dict[str, list[str]]:
+        """Keys of the documents as the orders of `order.BY_DOCUMENT` put them: by date, by title, by edition and title."""
+        titles = await self.titled()
+        by_title = sorted(titles, key=lambda key: (fold(titles[key]), key))
+        editions = {key: edition_label(await self.edition_of(key)) for key in by_title}
+        by_edition = sorted(by_title, key=lambda key: (not editions[key], editions[key]))
+        return {NEWEST: await self.newest_first(), BOOK: by_title, EDITION: by_edition}
 
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
         """The documents to search: those given with their twins, else all but a starter whose entries an SRD has in full.

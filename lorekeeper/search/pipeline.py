@@ -538,8 +538,8 @@ class Searcher:
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
-        newest = await self.documents.newest_first() if query.order else []
-        return parse_orders(query.types, query.order, seed=query.seed, newest=newest)
+        documents = await self.documents.arranged() if query.order else {}
+        return parse_orders(query.types, query.order, seed=query.seed, documents=documents)
 
     async def _fields(self, query: Query) -> set[str]:
         """Names of the fields that the filters and the order are about, whose values each result shows."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.filters import COMPARISONS, named_field, parse_filters
 from lorekeeper.folding import fold
-from lorekeeper.order import BY_NAME, RANDOM, SHORT, Order, arranged, number_of
+from lorekeeper.order import BY_NAME, RANDOM, SHORT, Order, arranged, number_of, text_of
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage
@@ -34,9 +34,10 @@ def sorted_hits(
 
     return arranged(
         sorted(existing, key=lambda hit: (fold(entities[hit.key].name), hit.key)),
-        next((order for order in orders.values() if order != BY_NAME), BY_NAME),
+        max(orders.values(), key=lambda order: (order != BY_NAME, len(order.texts)), default=BY_NAME),
         identity=lambda hit: hit.key[1],
         number=number,
+        text=lambda hit, name: text_of(entities[hit.key], name) if name in orders[hit.key[0]].texts else "",
     )
 
 

@@ -78,6 +78,7 @@ class Typed:
         unfinished: whether the text ends with a word, which may go on.
         chosen: the values that tests ask for, as they are stored, by the name of the field; under `IN` types, under `BOOK` keys.
         notes: what the reader should know.
+        wrong: the parts that these are about, as they were typed.
     """
 
     text: str
@@ -90,6 +91,7 @@ class Typed:
     unfinished: bool = False
     chosen: Mapping[str, frozenset[Stored]] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    wrong: Sequence[str] = ()
 
     @property
     def empty(self) -> bool:
@@ -153,7 +155,9 @@ class _Reading:
         self._documents: list[str] = []
         self._order: str | None = None
         self._chosen: dict[str, set[Stored]] = {}
+        self._ordered: Part | None = None
         self._notes: list[str] = []
+        self._wrong: list[str] = []
 
     def choose(self, read: Sequence[Part]) -> None:
         """Take the types, the documents and the order."""
@@ -166,7 +170,7 @@ class _Reading:
                 case "book":
                     self._choose_books(part, part.test)
                 case "order":
-                    self._order = " ".join(part.test.values)
+                    self._order, self._ordered = " ".join(part.test.values), part
         included = [name for name in self._types if name in self._chosen.get(IN, self._types)]
         self._types = included or self._types
 
@@ -188,6 +192,7 @@ class _Reading:
 
     def result(self, text: str, read: Sequence[Part]) -> Typed:
         types = [name for name in self._types if name in self._default or IN in self._chosen] or self._types
+        order = self._valid_order(types)
         going_on = bool(read) and read[-1].last and bool(self._words) and self._words[-1] == _as_words(read[-1])
         return Typed(
             text=text,
@@ -196,10 +201,11 @@ class _Reading:
             phrases=tuple(self._phrases),
             where=" ".join(self._tests) or None,
             documents=tuple(dict.fromkeys(self._documents)) or None,
-            order=self._valid_order(types),
+            order=order,
             unfinished=going_on,
             chosen={key: frozenset(values) for key, values in self._chosen.items()},
             notes=tuple(dict.fromkeys(self._notes)),
+            wrong=tuple(dict.fromkeys(self._wrong)),
         )
 
     def _choose_types(self, part: Part, test: FieldTest) -> None:
@@ -209,7 +215,7 @@ class _Reading:
         elif named:
             self._chosen.setdefault(IN, set()).update(named)
         elif self._ended or not part.last:
-            self._notes.append(unknown_name(" ".join(test.values), list(COLLECTIONS), "type"))
+            self._note(part, unknown_name(" ".join(test.values), list(COLLECTIONS), "type"))
 
     def _choose_books(self, part: Part, test: FieldTest) -> None:
         keys = [key for value in test.values for key in books_named(value, self._titles)]
@@ -227,7 +233,7 @@ class _Reading:
         having = [name for name in self._types if name in owners]
         meeting = [name for name in having if is_valid(name, text)]
         if not having:
-            self._notes.append(f"{shown(part.text)} is left out: {part.field} is a field of {' and '.join(owners)}")
+            self._note(part, f"{shown(part.text)} is left out: {part.field} is a field of {' and '.join(owners)}")
         elif not meeting or len(" ".join([*self._tests, text])) > MAX_LENGTH:
             found = field_in(having[0], part.field)
             self._leave_out(part, f"{part.field} takes {_TAKES[found.type]}" if found else "")
@@ -249,20 +255,25 @@ class _Reading:
             return
         is_prose = "://" in part.text or any(map(str.isspace, part.text))
         if part.kind is Kind.TEST and not is_prose:
-            self._notes.append(
-                f"{unknown_name(part.field, known_names(tuple(self._types)), 'field')}; searched as words"
-            )
+            known = known_names(tuple(self._types))
+            self._note(part, f"{unknown_name(part.field, known, 'field', brief=True)}; searched as words")
         self._words += [word] if (word := _as_words(part)) else []
 
     def _leave_out(self, part: Part, reason: str) -> None:
         """Leave a part out, and say so unless it may not be typed to its end."""
         if self._ended or not part.last:
-            self._notes.append(f"{shown(part.text)} is left out: {reason}")
+            self._note(part, f"{shown(part.text)} is left out: {reason}")
+
+    def _note(self, part: Part, text: str) -> None:
+        """Say what a part has wrong."""
+        self._notes.append(text)
+        self._wrong.append(part.text)
 
     def _valid_order(self, types: Sequence[str]) -> str | None:
         with suppress(FilterError):
             return self._order if parse_orders(types, self._order) else None
-        self._notes.append(f"there is no order {shown(self._order)} here")
+        if self._ordered is not None:
+            self._note(self._ordered, f"there is no order {shown(self._order)} here")
         return None
 
 

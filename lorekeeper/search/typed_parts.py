@@ -9,7 +9,7 @@ from enum import Enum
 
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.where import TEST, FieldTest, field_test
+from lorekeeper.where import FIELD_NAME, TEST, FieldTest, field_test
 
 MAX_TYPED = 1000
 """Characters of a text that are read: as many as a text of tests may have."""
@@ -30,7 +30,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _PHRASE = re.compile(r'"(?P<text>[^"]*+)"(?=\s|$)')
 
-_BEGUN = re.compile(r'-?(?P<field>[^\W\d][\w.]*+)\s*+(?:>=|<=|[:=<>])(?P<rest>"[^"]*+$|\S*+)')
+_BEGUN = re.compile(rf'-?(?P<field>{FIELD_NAME})\s*+(?:>=|<=|[:=<>])(?P<rest>"[^"]*+$|\S*+)')
 """A test without a complete value."""
 
 _WORD = re.compile(r"\S+")

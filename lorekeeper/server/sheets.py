@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from lorekeeper.editions import LABELS
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold, fold_class
+from lorekeeper.records.values import number
 from lorekeeper.render.character import UNKNOWN, Reference, Rules
 from lorekeeper.render.option import feature_names, table_values
-from lorekeeper.render.source import number, words
+from lorekeeper.render.source import words
 from lorekeeper.search.party import CHARACTERS
 from lorekeeper.views.view import View
 

@@ -123,6 +123,8 @@ LIST_CHARS = 70
 MAX_LIST = 60
 """Most characters of a field's values."""
 
+_WORD = re.compile(r"\w+")
+
 HOUR, DAY = 60, 1440
 """In minutes."""
 
@@ -192,6 +194,8 @@ def evidence(
         body = _nearest(entity, prose, nearest, place)
     else:
         body = overview(entity, room, prose)
+    if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
+        body = Evidence("", body.section)  # the fields have said it
     shown = repaired_excerpt(entity, f"{lead} {body.text}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
 

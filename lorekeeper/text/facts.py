@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
+from lorekeeper.records import Source, Spell, spell
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -155,19 +156,22 @@ def _challenge_rating(entity: Entity) -> str:
 
 def range_of(entity: Entity) -> str:
     """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles."""
-    text = entity.data.get("range_text")
-    said = text.casefold() if isinstance(text, str) and len(text) <= MAX_RANGE else ""
+    text = _record(entity).range.text
+    said = text.casefold() if len(text) <= MAX_RANGE else ""
     is_distance = any(char.isdigit() for char in said)
     return _RANGE(entity) if is_distance else said or _RANGE(entity)
 
 
 def _duration(entity: Entity) -> str:
     """How long a spell lasts, and whether that takes concentration: "concentration, 1 minute"."""
-    duration = entity.data.get("duration")
-    lasting = duration.casefold().removeprefix("up to ")[:MAX_DURATION] if isinstance(duration, str) else ""
+    lasting = _record(entity).duration.text.casefold().removeprefix("up to ")[:MAX_DURATION]
     if not entity.fields.get("concentration"):
         return lasting
     return lasting if "concentration" in lasting else ", ".join(part for part in ("concentration", lasting) if part)
+
+
+def _record(entity: Entity) -> Spell:
+    return spell(Source(entity.data))
 
 
 def _speeds(entity: Entity) -> str:

@@ -108,6 +108,12 @@ class Vaults(AsyncClosing):
             raise ConfigError("this library has no place to remember vaults; open it with Library.from_settings")
         return self._registry
 
+    def keys(self) -> frozenset[str]:
+        """Keys of all vaults, also of former ones whose notes are still in the library. Blocking."""
+        return (
+            frozenset(v.key for v in (*self.registry.vaults(), *self.registry.former())) if self.exist else frozenset()
+        )
+
     async def fresh(self) -> str:
         """Bring the library in step with what was saved before this call; what is not in it after `WAIT_SECONDS`, as a note.
 

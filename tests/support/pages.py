@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 
-SWITCH = re.compile(r'<form class="seen".*?</form>\n?|<p class="seen-banner".*?</p>\n?', re.DOTALL)
-"""What only the game master's pages have: the switch to what others see, and what says that it is on."""
+SWITCH = re.compile(
+    r'<form class="seen".*?</form>\n?|<p class="seen-banner".*?</p>\n?|(?<= data-viewer=")as [^"]*', re.DOTALL
+)
+"""What only the game master's pages have: the switch to what others see, what says that it is on, and whose pins the page shows."""
 
 
 @dataclass

@@ -23,7 +23,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity, declared_type
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, name_rank
-from lorekeeper.order import BY_NAME, Order, arranged
+from lorekeeper.order import BY_NAME, Order, arranged, as_text
 from lorekeeper.text.passages import Passage
 
 INFO_SECONDS = 5.0
@@ -298,7 +298,13 @@ class Collections:
             return name_rank(row["name_folded"], name), row["name_folded"], preferred, *ms.identity(row)
 
         rows.sort(key=place)
-        arranged_rows = arranged(rows, order, identity=ms.identity, number=lambda row, name: ms.number(row[name]))
+        arranged_rows = arranged(
+            rows,
+            order,
+            identity=ms.identity,
+            number=lambda row, name: ms.number(row[name]),
+            text=lambda row, name: as_text(row[name]),
+        )
         return [ms.identity(row) for row in arranged_rows]
 
     def identities(self, entity_type: str) -> list[Identity]:

@@ -21,7 +21,7 @@ from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
-from lorekeeper.order import BY_NAME, Order, arranged
+from lorekeeper.order import BY_NAME, Order, arranged, as_text
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key
 
@@ -151,6 +151,11 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
     )
 
 
+def _text(value: object) -> str:
+    """What a column of texts has, in one line: several are stored as JSON."""
+    return as_text(json.loads(value) if isinstance(value, str) and value.startswith("[") else value)
+
+
 class Catalogue:
     """Looks up entities by columns, words and names. Blocking, safe in several threads."""
 
@@ -190,6 +195,7 @@ class Catalogue:
             order,
             identity=lambda row: (row[0], row[1]),
             number=lambda row, name: row[2 + order.fields.index(name)],
+            text=lambda row, name: _text(row[2 + order.fields.index(name)]),
         )
         return [(document, slug) for document, slug, *_ in rows[offset : None if limit is None else offset + limit]]
 

@@ -12,7 +12,6 @@ from xml.etree.ElementTree import Element, ParseError
 from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.streams import Source
-from lorekeeper.normalize.build import slugify
 from lorekeeper.normalize.compendium import READERS, ClassLists, compendium
 
 MAX_CHARS = 64 << 20
@@ -71,7 +70,7 @@ def read(file: TextFile) -> Iterator[Entry]:
         )
         return
     lists = file.all_files.once(_class_lists) or None
-    content = compendium(root, file.document or slugify(file.title) or "compendium", file.title, lists)
+    content = compendium(root, *file.book("compendium"), lists)
     yield from file.entries(content, ": ")
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import Entry, TextFile
-from lorekeeper.normalize.build import Origin, slugify
+from lorekeeper.normalize.build import Origin
 from lorekeeper.normalize.lined import spell
 from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
@@ -46,7 +46,7 @@ def read(file: TextFile) -> Iterator[Entry]:
     text = file.whole(MAX_CHARS)
     if text is None:
         return
-    origin = Origin(SOURCE, file.document or slugify(file.title) or "bestiary", file.title)
+    origin = Origin(SOURCE, *file.book("bestiary"))
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         yield from _of_store(text, origin, file)
         return

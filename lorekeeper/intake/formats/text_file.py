@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.remembered import Digest, Remembered
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.normalize.build import Imported
+from lorekeeper.normalize.build import Imported, slugify
 
 MARKDOWN = (".md", ".markdown")
 """Suffixes of Markdown."""
@@ -107,12 +108,49 @@ class ImportedFiles:
         """The folder that all of them are in."""
         return Path(os.path.commonpath([path.absolute().parent for path in self._paths]))
 
+    def folder_of_namesake(self, path: Path) -> str:
+        """The folder that tells a file from an earlier one of its name with other content, "" if there is none.
+
+        Collections have a book in several versions, in a folder each; their entries are of documents of their own.
+        """
+        return self.once(_folders_of_namesakes).get(path, "")
+
     def once(self, make: Callable[[Sequence[Path]], T]) -> T:
         """What a function makes of the files; it is called at most once in an import."""
         if make not in self._made:
             self._made[make] = make(self._paths)
         found: T = self._made[make]
         return found
+
+
+def _folders_of_namesakes(paths: Sequence[Path]) -> dict[Path, str]:
+    """By file, the deepest of its folders that no earlier file of its name is in, if their contents differ."""
+    names: dict[str, list[Path]] = {}
+    for path in paths:
+        names.setdefault(path.name.casefold(), []).append(path)
+    found: dict[Path, str] = {}
+    for namesakes in names.values():
+        if len(namesakes) == 1:
+            continue
+        contents: dict[bytes, str] = {}
+        folders: set[str] = set()
+        for path in dict.fromkeys(namesakes):
+            own = [part for part in path.absolute().parent.parts if part not in folders]
+            content = _digest(path)
+            if content not in contents:
+                contents[content] = (own or [path.absolute().parent.name])[-1] if contents else ""
+            found[path] = contents[content]
+            folders.update(path.absolute().parent.parts)
+    return found
+
+
+def _digest(path: Path) -> bytes:
+    """Of the content of a file; of its path if it cannot be read, which is reported where it is imported."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
+    except OSError:
+        return str(path).encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True)
@@ -141,6 +179,12 @@ class TextFile:
     def title(self) -> str:
         """What it is called: its name without suffixes."""
         return self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+    def book(self, otherwise: str) -> tuple[str, str]:
+        """Key and title of the document that a file is by itself; ``otherwise`` is the key where its name has no letters."""
+        folder = self.all_files.folder_of_namesake(self.path)
+        title = f"{self.title} ({folder})" if folder else self.title
+        return self.document or slugify(title) or otherwise, title
 
     def whole(self, most_chars: int) -> str | None:
         """All of its text; None, with a failure in the report, if it is longer or not UTF-8."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from lorekeeper.normalize.build import feet, joined, without_empty
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.fivetools.alignments import alignment
 from lorekeeper.normalize.fivetools.casting import spellcasting
@@ -24,6 +24,7 @@ from lorekeeper.normalize.fivetools.values import (
     title,
     uid,
 )
+from lorekeeper.records.values import feet
 from lorekeeper.terms import ABILITY_OF
 
 FEATURES = {

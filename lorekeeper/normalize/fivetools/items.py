@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from lorekeeper.normalize import equipment
-from lorekeeper.normalize.build import gold, joined, without_empty
-from lorekeeper.normalize.build import number as leading
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import Object, capital, coins, listed, mapping, number, text, texts, uid
+from lorekeeper.records.values import first_number as leading
+from lorekeeper.records.values import gold
 
 TYPES = {
     "A": "ammunition",

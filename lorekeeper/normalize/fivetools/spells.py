@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 
 from lorekeeper.normalize import spells
-from lorekeeper.normalize.build import feet, joined, without_empty
+from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools.subject import Data, Subject
 from lorekeeper.normalize.fivetools.values import Object, listed, mapping, number, objects, text, texts, title
+from lorekeeper.records.values import feet
 
 SCHOOLS = {
     "A": "abjuration",
@@ -40,6 +41,7 @@ ENDS = {"dispel": "dispelled", "trigger": "triggered", "discharge": "discharged"
 
 _LENGTHS = ("feet", "miles", "yards")
 
+_LENGTH = re.compile(r"\b(?:feet|foot|ft|miles?|self|touch)\b", re.IGNORECASE)
 _SINGULAR = {"feet": "foot", "miles": "mile"}
 _TEXT_COMPONENTS = re.compile(r"(?P<letters>[VSMRvsmr, ]+?)\s*(?:\((?P<material>.*)\))?", re.DOTALL)
 
@@ -244,48 +246,13 @@ def _names(value: object) -> list[str]:
 
 
 def fields(data: Object) -> dict[str, object]:
-    """The raw filter values of a spell that `spell` has made."""
-    level, distance = data.get("level"), data.get("range")
-    derived = spells.fields(_wording(data))
-    found = [*listed(derived["conditions"]), *texts(data.get("conditions"))]
+    """The raw filter values of a spell that `spell` has made. What the file lists beside its text counts."""
+    derived = spells.read(data)
+    stated, told = data.get("material_consumed"), text(data.get("range_text"))
+    consumed = stated if isinstance(stated, bool) else derived["material_consumed"]
     return {
         **derived,
-        "conditions": list(dict.fromkeys(found)) or None,
-        "material_consumed": _consumed(data, derived["material_consumed"]),
-        "level": level if isinstance(level, int) else None,
-        "school": data.get("school"),
-        "classes": texts(data.get("classes")) or None,
-        "ritual": data.get("ritual"),
-        "concentration": data.get("concentration"),
-        "casting_time": spells.casting_time(data.get("casting_time")),
-        "range": distance if isinstance(distance, (int, float)) else _feet_of_text(text(data.get("range_text"))),
+        "material_consumed": None if data.get("material_may_be_consumed") else consumed,
+        "range": feet(told) if derived["range"] is None and _LENGTH.search(told) else derived["range"],
+        "level": derived["level"] if isinstance(derived["level"], int) else None,
     }
-
-
-def _consumed(data: Object, derived: object) -> object:
-    """Whether its components are consumed: as the file says, else as their text does."""
-    if data.get("material_may_be_consumed"):
-        return None
-    stated = data.get("material_consumed")
-    return stated if isinstance(stated, bool) else derived
-
-
-def _feet_of_text(words: str) -> float | None:
-    return feet(words) if re.search(r"\b(?:feet|foot|ft|miles?|self|touch)\b", words, re.IGNORECASE) else None
-
-
-def _wording(data: Object) -> spells.Spell:
-    cost, size, consumed = (data.get(key) for key in ("material_cost", "shape_size", "material_consumed"))
-    return spells.Spell(
-        text="\n".join((text(data.get("desc")), text(data.get("higher_level")))),
-        material=text(data.get("material_specified")),
-        duration=text(data.get("duration")),
-        range=text(data.get("range_text")),
-        components=[name for name in ("verbal", "somatic", "material") if data.get(name) is True],
-        saves=texts(data.get("saving_throw_ability")),
-        damage_types=texts(data.get("damage_types")),
-        shape=text(data.get("shape_type")) or None,
-        size=size if isinstance(size, (int, float)) else None,
-        cost=cost if isinstance(cost, (int, float)) else None,
-        consumed=consumed if isinstance(consumed, bool) else None,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lorekeeper.entities import Entity
@@ -35,6 +35,23 @@ _ABBREVIATED = re.compile(
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A sentence or a table row, in one line.
+
+    Attributes:
+        text: what is quoted.
+        block: number of the paragraph, list item or row that it is from.
+        is_item: whether that is a list item.
+        cells: of a row, () for others.
+    """
+
+    text: str
+    block: int
+    is_item: bool = False
+    cells: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Stretch:
     """A stretch of an entry's text under one heading.
 
@@ -59,10 +76,15 @@ class Stretch:
 
         A secret stretch is one piece, which is never cut.
         """
-        pieces = tuple(piece for block in _blocks(self.text) if (piece := one_line(block)))
+        texts = tuple(piece.text for piece in self.pieces)
         if self.mark:
-            return (joined(pieces),) if pieces else ()
-        return tuple(piece for piece in pieces if not _PLACEHOLDER.search(piece))
+            return (joined(texts),) if texts else ()
+        return tuple(text for text in texts if not _PLACEHOLDER.search(text))
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The sentences with the shape that they have in the text."""
+        return tuple(_pieces(self.text))
 
 
 def joined(sentences: Sequence[str]) -> str:
@@ -83,20 +105,27 @@ def _stretch(part: Mapping[str, object]) -> Stretch:
     return Stretch(heading_path(part), str(part.get("desc") or ""), str(part.get("mark") or ""))
 
 
-def _blocks(text: str) -> Iterator[str]:
+def _pieces(text: str) -> Iterator[Piece]:
     """The sentences of Markdown; a table row is one of them, whatever it contains."""
-    for block in _joined(text):
+    for number, block in enumerate(_joined(text)):
         if _ROW.match(block):
-            yield _row(block)
+            cells = _cells(block)
+            found = [Piece(_row(cells), number, cells=cells)]
         else:
             plain = clean(_EMPHASIS.sub("", _LIST_MARK.sub("", block, count=1)))
-            yield from _sentences(" ".join(plain.split()))
+            is_item = bool(_LIST_MARK.match(block))
+            found = [Piece(sentence, number, is_item) for sentence in _sentences(" ".join(plain.split()))]
+        yield from (replace(piece, text=line) for piece in found if (line := one_line(piece.text)))
 
 
-def _row(line: str) -> str:
-    """A table row: of two cells a key and its value, of others the cells between bars."""
+def _cells(line: str) -> list[str]:
+    """The cells of a table row."""
     inner = line.strip().strip("|").replace("\\|", "/")
-    cells = [" ".join(clean(_EMPHASIS.sub("", cell)).split()) for cell in inner.split("|")]
+    return [one_line(" ".join(clean(_EMPHASIS.sub("", cell)).split())) for cell in inner.split("|")]
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A table row in one line: of two cells a key and its value, of others the cells between bars."""
     if len(cells) == 2 and all(cells):
         return f"{cells[0].rstrip(':')}: {cells[1]}"
     return " | ".join(filter(None, cells))

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from lorekeeper.editions import edition_label
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.order import BOOK, EDITION, TYPE, TYPED
 from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.results import Key, Result
 from lorekeeper.search.typed import without_test
@@ -45,6 +46,7 @@ class Shown:
         address: of the page with its entry open.
         snippet: its text, with the words marked that were searched for.
         number: what is in the column of challenge ratings and levels.
+        kind: what is in the column of types.
         facts: the other facts, in one line.
         editions: of its versions, as texts name them.
         elsewhere: how many versions of it other documents have.
@@ -54,6 +56,7 @@ class Shown:
     address: str
     snippet: Markup
     number: str
+    kind: str
     facts: str
     editions: Sequence[str]
     elsewhere: int
@@ -104,8 +107,8 @@ async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
     return hits
 
 
-async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Shown:
-    """A hit as a row."""
+async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str], *, alike: bool = False) -> Shown:
+    """A hit as a row; ``alike`` if all hits of its list are of one kind, so that the kind alone says nothing."""
     result, documents = hit.result, view.searcher.documents
     editions = [edition_label(await documents.edition_of(key)) for key in hit.documents]
     return Shown(
@@ -113,10 +116,18 @@ async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Sho
         link,
         highlighted(result.snippet, words),
         number_of(result.entity),
+        _kind(result.entity, alike=alike),
         _facts(result.entity),
         list(dict.fromkeys(filter(None, editions))),
         len(hit.documents) - 1,
     )
+
+
+def _kind(entity: Entity, *, alike: bool) -> str:
+    """The kind of an entry; in a list of one kind the type of a creature, and the school of a spell."""
+    value = entity.fields.get(TYPED.get(entity.type, "")) if alike else None
+    first = value[0] if isinstance(value, list | tuple) and value else value
+    return str(first or entity.kind.replace("-", " "))
 
 
 def number_of(entity: Entity) -> str:
@@ -149,12 +160,18 @@ def columns(entities: Sequence[Entity], text: str, order: str | None) -> list[Co
     commonest = max(types, key=types.count, default="")
     number = NUMBERS.get(commonest)
     plain = without_test(text, "order")
-    found = [_column("name", "Name", "name", plain, order)]
-    return [*found, _column("number", number[1], number[2], plain, order)] if number else found
+    headings = [
+        ("name", "Name", "name"),
+        *([("number", number[1], number[2])] if number else []),
+        ("kind", "Type", TYPE),
+        ("book", "Book", BOOK),
+        ("edition", "Edition", EDITION),
+    ]
+    return [_column(name, label, by, plain, order) for name, label, by in headings]
 
 
 def _column(name: str, label: str, by: str, text: str, order: str | None) -> Column:
-    first, second = ("ascending", "descending") if by in ("name", "level") else ("descending", "ascending")
+    first, second = ("descending", "ascending") if by == "cr" else ("ascending", "descending")
     turned = f'"{by} {second[: -len("ending")]}"'
     now = (order or "").casefold()
     if now == by:

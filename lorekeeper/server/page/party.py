@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import Entity
-from lorekeeper.render.source import amount, words
+from lorekeeper.records.values import amount
+from lorekeeper.render.source import words
 from lorekeeper.search.party import CHARACTERS, current
 from lorekeeper.server.page.site import Page, Site
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -84,9 +85,11 @@ async def _search(site: Site, request: Request) -> Response:
         "sought": sought,
         "page": None,
         "notes": asked.notes,
+        "wrong": asked.wrong,
+        "marks": marked(sought.text, asked.wrong),
         "shown": [],
         "entity": None,
-        "tests": tests_of(sought.text),
+        "tests": tests_of(sought.text, asked.wrong),
         "columns": [],
     }
     if part == "reading":
@@ -97,12 +100,13 @@ async def _search(site: Site, request: Request) -> Response:
     if not asked.empty:
         page = await view.search(_query(request, sought, asked))
         hits = merged(page.results)
+        alike = len({hit.result.entity.kind for hit in hits}) == 1
         if hits and not sought.opened:
             sought = replace(sought, opened=hits[0].result.entity.uri, proposed=True)
         values |= {
             "sought": sought,
             "page": page,
-            "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits],
+            "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked), alike=alike) for hit in hits],
             "columns": columns([hit.result.entity for hit in hits], sought.text, asked.order),
         }
     if part == "results":
@@ -160,7 +164,8 @@ def is_typing(request: Request) -> bool:
 def _query(request: Request, sought: Sought, asked: Typed) -> Query:
     """The search of a request: without meaning at a key, which takes longer."""
     query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing(request))
-    query = replace(query, edition=edition_of(request))
+    order = query.order or (None if query.text else "name")  # the headings say that of a list without words
+    query = replace(query, edition=edition_of(request), order=order)
     return replace(query, mode="keyword") if is_key(request) else query
 
 
@@ -202,17 +207,38 @@ class Choice:
 
 @dataclass(frozen=True)
 class Test:
-    """A test of the search, as it was typed, and the address of the search without it."""
+    """A test of the search.
+
+    Attributes:
+        text: as it was typed.
+        address: of the search without it.
+        wrong: whether it is left out.
+    """
 
     text: str
     address: str
+    wrong: bool
 
 
-def tests_of(text: str) -> list[Test]:
+def marked(text: str, wrong: Sequence[str]) -> Markup:
+    """A text as HTML with what is wrong in it marked, as page.js does while somebody types."""
+    found = re.compile("|".join(map(re.escape, sorted(wrong, key=len, reverse=True))) or r"(?!)")
+    pieces, end = [], 0
+    for match in found.finditer(text):
+        pieces += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
+        end = match.end()
+    return Markup("").join([*pieces, escape(text[end:])]) if pieces else Markup("")
+
+
+def tests_of(text: str, wrong: Sequence[str]) -> list[Test]:
     """The tests of a text, to take away one by one."""
     read = parts(cleaned(text))
     return [
-        Test(part.written, address("/", q=" ".join(each.written for each in read if each is not part)))
+        Test(
+            part.written,
+            address("/", q=" ".join(each.written for each in read if each is not part)),
+            part.text in wrong,
+        )
         for part in read
         if part.kind is Kind.TEST
     ]

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -141,6 +141,7 @@ def templates() -> Environment:
     )
     environment.filters["time"] = lambda seconds: written(seconds)[:16].replace("T", " ")
     environment.filters["kind"] = lambda kind: f"k-{kind_class(kind)}"
+    environment.filters["breakable"] = lambda path: escape(path).replace("/", Markup("/<wbr>"))
     icon = trusted(files()[ICON].content.decode())
     environment.globals |= {"static": static, "icon": icon, "address": address, "entry_address": entry_address}
     return environment

@@ -16,6 +16,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
+from lorekeeper.search.dossier.stretches import Piece, stretches
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import TOPICS
 from lorekeeper.server.topics import described
@@ -45,6 +46,8 @@ ENDS = tuple('.!?:;…"”’)')
 
 _NAMED = re.compile(r"([^,:;()]+) \((lore://[^\s()]+)\)")
 """An entry in a note for the reader: its name, and its uri in brackets."""
+
+_FACT = re.compile(r"[^:.!?]{1,40}: [^.!?]{1,80}\Z")
 
 Shape = Literal["table", "list", "text"]
 
@@ -102,20 +105,33 @@ def linked(note: str) -> Markup:
     return Markup("").join([*parts, escape(note[end:])])
 
 
-def blocks(quote: Quote) -> Iterator[Block]:
-    """The sentences of a quote, rows as tables and items as lists."""
-    for shape, sentences in groupby(quote.sentences, _shape):
-        each = list(sentences)
+def blocks(entity: Entity, quote: Quote) -> Iterator[Block]:
+    """The sentences of a quote of an entry, in the shape that they have in its text: rows as tables, items as lists."""
+    own = [part for part in stretches(entity) if (part.section, part.mark) == (quote.section, quote.mark)]
+    known = {piece.text: piece for part in own for piece in part.pieces}
+    if quote.mark:  # one piece, with all of the section
+        pieces = [piece for part in own if list(part.sentences) == list(quote.sentences) for piece in part.pieces]
+    else:
+        pieces = [known.get(each) or _unread(each, -place) for place, each in enumerate(quote.sentences, 1)]
+    for shape, group in groupby(pieces or [Piece(each, 0) for each in quote.sentences], _shape):
+        each = list(group)
         if shape == "table":
-            yield Block(shape, [[cell.strip() for cell in row.split(" | ")] for row in each])
+            yield Block(shape, [piece.cells for piece in each])
         else:
-            yield Block(shape, [each] if shape == "list" else [[" ".join(each)]])
+            texts = [" ".join(it.text for it in block) for _, block in groupby(each, lambda it: it.block)]
+            yield from [Block(shape, [texts])] if shape == "list" else (Block(shape, [[text]]) for text in texts)
 
 
-def _shape(sentence: str) -> Shape:
-    if " | " in sentence:
+def _unread(text: str, number: int) -> Piece:
+    """A sentence that is in no section: one of the facts, "Armor Class: 18 (chain mail)", or whatever else was said."""
+    is_sentence = text.endswith(ENDS) and not _FACT.match(text)
+    return Piece(text, number, is_item=not is_sentence)
+
+
+def _shape(piece: Piece) -> Shape:
+    if piece.cells:
         return "table"
-    return "text" if sentence.endswith(ENDS) else "list"
+    return "list" if piece.is_item else "text"
 
 
 def _title(dossier: Dossier) -> str:

@@ -49,8 +49,26 @@ const busy = (is) => $("#results").setAttribute("aria-busy", is);
 const isFull = (path) => path.includes("typing=1");
 const textOf = (path) => new URL(path, location).searchParams.get("q") ?? "";
 
+// What the last answer calls wrong is underlined in the box, as long as it stands there.
+function markWrong() {
+  const box = $("#q"), wrong = [...document.querySelectorAll("#notes .wrong")].map(({ value }) => value);
+  const pieces = [];
+  let end = 0;
+  for (let at = 0; at < box.value.length;) {
+    const part = wrong.find((each) => each && box.value.startsWith(each, at));
+    if (part) { pieces.push(box.value.slice(end, at), element("mark", part)); end = at + part.length; }
+    at += part?.length ?? 1;
+  }
+  $("#marks").replaceChildren(...pieces, pieces.length ? box.value.slice(end) : "");
+  $("#marks").scrollLeft = box.scrollLeft;
+  if (!pieces.length) { box.removeAttribute("aria-invalid"); box.removeAttribute("aria-describedby"); return; }
+  box.setAttribute("aria-invalid", "true");
+  box.setAttribute("aria-describedby", "notes");
+}
+
 document.addEventListener("input", (event) => {
   if (event.target.id !== "q" || !$("#rest")) return;
+  markWrong();
   busy(true);
   clearTimeout(resting);
   resting = setTimeout(() => htmx.trigger("#rest", "rest"), REST);
@@ -79,6 +97,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id !== "results") return;
+  markWrong();
   const path = event.detail.pathInfo.finalRequestPath;
   if (isFull(path)) {
     if (textOf(path) !== answered) event.target.scrollTop = 0;
@@ -421,6 +440,7 @@ function scroller() {
 }
 
 document.addEventListener("scroll", (event) => {
+  if (event.target.id === "q") $("#marks").scrollLeft = event.target.scrollLeft;
   const list = scroller();
   if (list && [list, document].includes(event.target)) places()?.setItem(listOf(location), list.scrollTop);
 }, { capture: true, passive: true });

@@ -1,0 +1,14 @@
+"""The things of the game: what every source is read as, and what everything else reads.
+
+Sources call one thing by several names. A record has it once, with its unit, under the name that the rules have for it; None
+and "" stand for what is not known. Entries keep the object that their source wrote, and a record is made of that object, with
+what is known to be wrong repaired: a library needs no new download to be read in another way.
+"""
+
+from __future__ import annotations
+
+from lorekeeper.records.parts import Area, Distance, Duration, Material
+from lorekeeper.records.spells import Spell, spell
+from lorekeeper.records.values import Source
+
+__all__ = ["Area", "Distance", "Duration", "Material", "Source", "Spell", "spell"]

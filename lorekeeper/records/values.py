@@ -1,0 +1,240 @@
+"""Reading what sources write, where a value may be missing, or of another type than expected.
+
+Every reader of records takes its values here. What cannot be read is None or "", never an error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+from lorekeeper.folding import fold
+
+Object = Mapping[str, object]
+
+_COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
+_MILE = 5280
+_UNLIMITED = 999_999
+"""Open5e's number for an unlimited range; anything above it is one in miles, but not in feet."""
+
+_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
+
+_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
+"""Fractions that are one character, as ½."""
+
+
+_FRACTION = r"(?P<{0}>[1-9])/(?P<{1}>[2-9]|10|16|20|50|100)(?!\d)"
+"""A common fraction. Other denominators are not fractions: 5/15 and 20/60 are the two ranges of a thrown weapon."""
+
+_NUMBER = re.compile(
+    rf"(?P<sign>-?)(?:{_FRACTION.format('n', 'd')}"
+    rf"|(?P<whole>\d[\d,]*(?:\.\d+)?)(?:[\s-]{{1,3}}{_FRACTION.format('more_n', 'more_d')})?)"
+)
+
+
+_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]"})
+"""Texts with which sources say that there is no value."""
+
+
+class Source:
+    """The object of an entry. It remembers which keys were read, so that what is left can be shown as well.
+
+    Keys are compared with ``_`` for ``-``: OrcBrew's ``hit-points`` are ``hit_points``.
+    """
+
+    def __init__(self, data: Object) -> None:
+        self._data = {str(key).replace("-", "_").rstrip("?"): value for key, value in data.items()}
+        self._read: set[str] = set()
+
+    def value(self, *keys: str) -> object:
+        """The first value of these keys that is not empty, None if all are; all of them count as read."""
+        self._read.update(keys)
+        return next((found for key in keys if not is_empty(found := self._data.get(key))), None)
+
+    def peek(self, *keys: str) -> object:
+        """The same of keys that do not count as read."""
+        return next((found for key in keys if not is_empty(found := self._data.get(key))), None)
+
+    def raw(self, key: str) -> object:
+        """The value of a key, also if it is empty; None if there is none."""
+        self._read.add(key)
+        return self._data.get(key)
+
+    def line(self, *keys: str) -> str:
+        """The first of these values in one line, "" without one."""
+        return line(self.value(*keys))
+
+    def number(self, *keys: str) -> float | None:
+        """The first of these values as a number."""
+        return number(self.value(*keys))
+
+    def flag(self, *keys: str) -> bool:
+        """Whether one of these values is true, or "yes"."""
+        return is_true(self.value(*keys))
+
+    def mapping(self, *keys: str) -> Object:
+        """The first of these values as an object."""
+        return mapping(self.value(*keys))
+
+    def items(self, *keys: str) -> list[object]:
+        """The first of these values as a list."""
+        return listed(self.value(*keys))
+
+    def skip(self, *keys: str) -> None:
+        """Count keys as read."""
+        self._read.update(keys)
+
+    def rest(self) -> Iterator[tuple[str, object]]:
+        """Keys that nobody has read, and their values, without empty ones."""
+        for key, value in self._data.items():
+            if key not in self._read and not is_empty(value):
+                yield key, value
+
+
+def line(value: object) -> str:
+    """A value in one line, its markup as it is: a text, a number, the name of a reference, a list with commas."""
+    match value:
+        case str():
+            return "" if is_empty(value) else value.strip()
+        case int() | float() if not isinstance(value, bool):
+            return amount(value)
+        case list() | tuple():
+            return ", ".join(filter(None, map(line, value)))
+        case Mapping():
+            return line(next((value[key] for key in ("name", "key", "as_string") if value.get(key)), None))
+    return ""
+
+
+def text(value: object) -> str:
+    """A value as a text: the texts of a list are its items."""
+    if isinstance(value, (list, tuple)):
+        return "\n".join(f"- {each}" for each in value if isinstance(each, str))
+    return value if isinstance(value, str) and not is_empty(value) else ""
+
+
+def names(value: object) -> tuple[str, ...]:
+    """The names in a list of texts or references, in a text with commas, or that a map marks as true."""
+    if isinstance(value, Mapping):
+        return tuple(str(name) for name, chosen in value.items() if chosen is True)
+    if isinstance(value, str):
+        return tuple(filter(None, (part.strip() for part in value.split(","))))
+    return tuple(filter(None, (local_key(each) if isinstance(each, str) else line(each) for each in listed(value))))
+
+
+def is_empty(value: object) -> bool:
+    """Whether a value says nothing: null, false, a blank text, a placeholder, an empty list or object."""
+    if isinstance(value, str):
+        return value.strip().casefold() in _NOTHING
+    return value is None or value is False or (isinstance(value, (list, tuple, Mapping)) and not value)
+
+
+def is_true(value: object) -> bool:
+    """Whether a flag is set, in any spelling."""
+    return value is True or (isinstance(value, str) and value.strip().casefold() in ("yes", "true"))
+
+
+def number(value: object) -> float | None:
+    """A number, also as a text; None for anything else, infinities included."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        result = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return result if math.isfinite(result) else None
+
+
+def mapping(value: object) -> Object:
+    """The value if it is an object, otherwise an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> list[object]:
+    """The items of a list; a single value as a list."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [] if value is None else [value]
+
+
+def amount(value: float) -> str:
+    """A number as people write it: 18,000 and 2.5."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.3f}".rstrip("0")
+
+
+def ref_key(ref: object) -> str | None:
+    """The key of a reference in any of Open5e's shapes: an object with ``key``, a URL, a plain key."""
+    if isinstance(ref, Mapping):
+        return ref_key(ref.get("key") or ref.get("url") or ref.get("name"))
+    if not isinstance(ref, str) or not ref.strip():
+        return None
+    return ref.rstrip("/").rsplit("/", 1)[-1] if "://" in ref else ref
+
+
+def local_key(ref: object) -> str | None:
+    """`ref_key` without the document prefix: "wizard" of "srd-2024_wizard"."""
+    key = ref_key(ref)
+    return key.rsplit("_", 1)[-1] or key if key else None
+
+
+def local_keys(refs: object) -> list[str] | None:
+    """`local_key` of each of a list of references; None if it is not a list."""
+    if not isinstance(refs, (list, tuple)):
+        return None
+    return [key for key in map(local_key, refs) if key]
+
+
+def flag(value: object) -> bool | None:
+    """A flag from a yes/no word; None if it is neither."""
+    if isinstance(value, bool):
+        return value
+    return _FLAGS.get(fold(value)) if isinstance(value, str) else None
+
+
+def first_number(value: object) -> float | None:
+    """The first number in a value; None if there is none.
+
+    "3 lb." is 3, "1,500" is 1500, "1/4 lb." and "¼ lb." are 0.25, "1 1/2" and "1½" are 1.5; "20/60" is not a fraction but
+    two numbers, of which 20 is the first.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    match = _NUMBER.search(_plain_fractions(value)) if isinstance(value, str) else None
+    if match is None:
+        return None
+    whole = float(match["whole"].replace(",", "")) if match["whole"] else 0.0
+    amount = whole + sum(int(match[n]) / int(match[d]) for n, d in (("n", "d"), ("more_n", "more_d")) if match[n])
+    return -amount if match["sign"] else amount
+
+
+def _plain_fractions(text: str) -> str:
+    """ "1½" as "1 1/2"."""
+    if text.isascii():
+        return text
+    return _VULGAR.sub(lambda m: f" {unicodedata.normalize('NFKC', m[0])}", text).replace("\u2044", "/")
+
+
+def gold(value: object) -> float | None:
+    """A price in gp: "5 sp" is 0.5, "1/2 gp" is 0.5, "25.00" is 25."""
+    amount = first_number(value)
+    coin = re.search(r"(?<![^\W\d_])(cp|sp|ep|gp|pp)\b", value.lower()) if isinstance(value, str) else None
+    return amount if amount is None or coin is None else amount * _COINS[coin[1]]
+
+
+def feet(value: object, unit: object = None) -> float | None:
+    """A distance in feet; miles are converted. None if the unit is not a length.
+
+    "Self" and "Touch" are 0, even if the size of an area follows, as in "Self (30-foot radius)".
+    """
+    words = fold(f"{value} {unit or ''}")
+    if re.match(r"(self|touch)\b", words):
+        return 0
+    amount = first_number(value)
+    if amount is None or amount == _UNLIMITED or (amount > _UNLIMITED and re.search(r"\bmiles?\b", words)):
+        return None
+    if re.search(r"\bmiles?\b", words):
+        return amount * _MILE
+    return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None
