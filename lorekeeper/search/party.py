@@ -205,11 +205,11 @@ def _things(characters: Iterable[Entity], words: frozenset[str]) -> dict[str, st
     """For items that a question names in other words, the test that finds all that are called so: "rope" of "Rope, silk"."""
     named: dict[frozenset[str], set[str]] = {}
     for each in characters:
-        items = each.fields.get(ITEMS)
-        for item in items if isinstance(items, tuple) else ():
+        items = each.data.get(ITEMS)
+        for item in map(str, items if isinstance(items, list) else ()):
             own = stems(" ".join(content_words(fold(re.split(r"[,(]", item, maxsplit=1)[0]))))
             if own and own <= words:
-                named.setdefault(own, set()).add(item)
+                named.setdefault(own, set()).add(fold(item))
     return {item: written(ITEMS, sorted(items)) for items in named.values() for item in items}
 
 

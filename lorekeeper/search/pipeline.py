@@ -582,7 +582,7 @@ class Searcher:
             search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
         shown = search.hits[query.offset : query.offset + limit]
         results = await self._results(search, shown)
-        plain = shown and query.mode == "auto" and len(search.wordings) == 1
+        plain = shown and query.mode == "auto" and len(search.wordings) == 1 and not search.party
         if missing:
             search.note(missing.note, NEAREST if results else None)
         elif shown and search.language is None and not search.like:
