@@ -1,9 +1,10 @@
 """Search quality on graded queries, beside the single sides, and what fusing them costs.
 
-    python benchmarks/quality.py QUERIES.jsonl [--wordings WORDINGS.jsonl] [--corpus PATH [--without-phrases]] [--json]
+    python benchmarks/quality.py QUERIES.jsonl [--wordings FILE] [--all-types] [--corpus PATH [--without-phrases]] [--json]
 
 QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; without "type" all are searched.
-WORDINGS: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings.
+--wordings: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings.
+With --all-types each query without filters is asked of the whole library, campaign notes and all, as `search_lore` asks it.
 The library is the configured one; with --corpus that path is imported into it first, with --without-phrases as if no phrases
 were shipped, so that books are found like homebrew. Every query is asked through the search pipeline in the same run: fused,
 meaning only, keywords only, and in its wordings: the first one alone, and all of them together. Printed are nDCG@10 (gain
@@ -116,6 +117,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("queries", type=Path)
     parser.add_argument("--wordings", type=Path)
+    parser.add_argument("--all-types", action="store_true")
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--without-phrases", action="store_true")
     parser.add_argument("--json", action="store_true")
@@ -124,7 +126,10 @@ def main() -> int:
         phrases._shipped = dict  # type: ignore[assignment]  # as if the package had none
         phrase_vectors.shipped = cache(lambda: phrase_vectors.PhraseVectors(Path("none")))
     wordings = {row["id"]: row["wordings"] for row in rows(arguments.wordings)} if arguments.wordings else {}
-    table = asyncio.run(measure(rows(arguments.queries), wordings, arguments.corpus))
+    queries = rows(arguments.queries)
+    if arguments.all_types:
+        queries = [{**query, "type": "any"} for query in queries if not query.get("filters")]
+    table = asyncio.run(measure(queries, wordings, arguments.corpus))
     if arguments.json:
         print(json.dumps(table))
         return 0

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.configured import load_provider as load_provider
+from lorekeeper.embedding.families import family_of
 from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.starter_record import StarterRecord
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
 from lorekeeper.people.registry import People
+from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile
@@ -169,6 +171,12 @@ def reranker_of(settings: Settings) -> Reranker | None:
     from lorekeeper.search.rerank import Reranker
 
     return Reranker(settings.rerank_url, settings.rerank_model, settings.rerank_api_key)
+
+
+def traits_of(settings: Settings) -> Traits:
+    """The traits of the model of the settings, by its family; those of the default model if that is not known."""
+    family = family_of(settings.embedding_model)
+    return Traits(family.multilingual, family.unrelated) if family else MINILM
 
 
 def registry_of(settings: Settings) -> Registry:

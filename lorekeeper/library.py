@@ -23,6 +23,7 @@ from lorekeeper.composition import (
     reranker_of,
     shares_of,
     starter_record_of,
+    traits_of,
 )
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
@@ -35,6 +36,7 @@ from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, 
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
+from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing
 from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT
@@ -68,6 +70,7 @@ class Library(View, AsyncClosing):
         source: an Open5e server to sync with; None for a library without one.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
         reranker: a server that orders the best hits of a search; None for none.
+        traits: of the model that ranks by meaning.
         imports: file that remembers what imported objects gave; None for none.
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
@@ -91,6 +94,7 @@ class Library(View, AsyncClosing):
         source: Source | None = None,
         edition: Sequence[str] = (),
         reranker: Reranker | None = None,
+        traits: Traits = MINILM,
         imports: Path | None = None,
         books_file: Path | None = None,
         vaults: Registry | None = None,
@@ -102,7 +106,7 @@ class Library(View, AsyncClosing):
         shares: SharesFile | None = None,
         party: PartyFile | None = None,
     ) -> None:
-        super().__init__(self, cache, cache, Searcher(cache, edition, reranker), GAME_MASTER)
+        super().__init__(self, cache, cache, Searcher(cache, edition, reranker, traits), GAME_MASTER)
         self.cache = cache
         self.embedding = embedding
         self.offline = offline
@@ -145,6 +149,7 @@ class Library(View, AsyncClosing):
             source=open5e_of(settings),
             edition=settings.house_edition,
             reranker=reranker_of(settings),
+            traits=traits_of(settings),
             imports=path_beside(settings, ".imports"),
             books_file=path_beside(settings, ".books"),
             vaults=registry_of(settings),
@@ -184,7 +189,7 @@ class Library(View, AsyncClosing):
             withheld=lambda: view.withheld,
             sealed=lambda: view.sealed,
         )
-        searcher = Searcher(cache, self.searcher.documents.edition, self.reranker)
+        searcher = Searcher(cache, self.searcher.documents.edition, self.reranker, self.searcher.traits)
         view = View(self, self.cache, cache, searcher, viewer)
         return view
 

@@ -143,9 +143,9 @@ def build() -> ModelProto:
     return assembled(graph, embeddings(graph))
 
 
-def assembled(graph: Graph, hidden: str) -> ModelProto:
+def assembled(graph: Graph, hidden: str, name: str = MINILM, layers: int = LAYERS) -> ModelProto:
     """The model, from the graph of its embeddings: the transformer, and what makes one vector of a text."""
-    for number in range(LAYERS):
+    for number in range(layers):
         hidden = layer(graph, number, hidden)
     pooled(graph, hidden)
     axes = [
@@ -154,7 +154,7 @@ def assembled(graph: Graph, hidden: str) -> ModelProto:
     words = ["batch", "words"]
     made = helper.make_graph(
         graph.nodes,
-        "all-MiniLM-L6-v2",
+        name,
         [helper.make_tensor_value_info(n, TensorProto.INT32, words) for n in ("input_ids", "attention_mask")],
         [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", HIDDEN])],
         [*graph.weights, *axes],

@@ -74,19 +74,28 @@ class PackedGraph(Graph):
 
 
 def embeddings(graph: PackedGraph) -> str:
-    """Word embeddings, expanded for the words of the texts alone, and those of positions, summed and normalised."""
+    """Word embeddings in 8-bit rows, and those of positions."""
     prefix = "embeddings"
     rows, scales = quantised(graph.tensors[f"{prefix}.word_embeddings.weight"])
-    found = graph.node("Gather", [graph.stored("word.rows", rows), "input_ids"], "word.found")
-    integers = graph.node("Cast", [found], "word.cast", to=TensorProto.FLOAT)
-    scale = graph.node("Gather", [graph.stored("word.scales", scales[:, None]), "input_ids"], "word.scale")
-    words = graph.node("Mul", [integers, scale], "words_embedded")
     segment = graph.tensors[f"{prefix}.token_type_embeddings.weight"][0]  # a text is always the first segment
-    places = graph.stored("positions", graph.tensors[f"{prefix}.position_embeddings.weight"] + segment)
+    return packed_embeddings(
+        graph,
+        graph.stored("word.rows", rows),
+        graph.stored("word.scales", scales[:, None]),
+        graph.stored("positions", graph.tensors[f"{prefix}.position_embeddings.weight"] + segment),
+    )
+
+
+def packed_embeddings(graph: Graph, rows: str, scales: str, places: str) -> str:
+    """Word embeddings, expanded for the words of the texts alone, and those of positions, summed and normalised."""
+    found = graph.node("Gather", [rows, "input_ids"], "word.found")
+    integers = graph.node("Cast", [found], "word.cast", to=TensorProto.FLOAT)
+    scale = graph.node("Gather", [scales, "input_ids"], "word.scale")
+    words = graph.node("Mul", [integers, scale], "words_embedded")
     number = graph.node("Shape", ["input_ids"], "words_number", start=1, end=2)
     used = graph.node("Slice", [places, graph.node("Constant", [], "first", value_ints=[0]), number], "positions_used")
     summed = graph.node("Add", [words, used], "embedded_sum")
-    return graph.node("LayerNormalization", [summed, *graph.normalised(prefix)], "embedded", epsilon=EPSILON)
+    return graph.node("LayerNormalization", [summed, *graph.normalised("embeddings")], "embedded", epsilon=EPSILON)
 
 
 def build(weights: Path) -> tuple[ModelProto, bytes]:

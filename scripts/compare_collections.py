@@ -75,19 +75,20 @@ def raw(path: Path) -> Iterator[tuple[str, str]]:
             yield fold(heading[1].strip("*")), text[heading.start() : near]
 
 
-def raw_texts(path: Path) -> dict[str, str]:
-    """The texts of all entries below a path, by folded name; several of one name one after the other."""
-    found: dict[str, str] = defaultdict(str)
+def raw_texts(path: Path) -> dict[str, list[str]]:
+    """The texts of all entries below a path, by folded name."""
+    found: dict[str, list[str]] = defaultdict(list)
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.is_file() and file.suffix in (".xml", ".db", ".json", ".md"):
             for name, text in raw(file):
-                found[name] += text + "\n"
+                found[name].append(text)
     return found
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
 
 _SCHOOL_CODES = {school: f"<school>{code}<" for code, school in SCHOOLS.items()}
+_CLASS_LINE = re.compile(r"\bclass(?:es)?\b[*\"]*[:>]", re.IGNORECASE)
 _FRACTIONS = {0.125: "1/8", 0.25: "1/4", 0.5: "1/2"}
 
 
@@ -106,23 +107,30 @@ def is_said(field: str, value: Value | None, text: str) -> bool:
     return True
 
 
-def is_explained(field: str, ours: Value | None, other: Value | None, text: str) -> bool:
-    """Whether the raw text has our value; of a list, what we have more, and not what we have less."""
-    if not text:
-        return False
+def is_explained(field: str, ours: Value | None, other: Value | None, texts: Sequence[str]) -> bool:
+    """Whether the raw texts of a name have our value: of a list, what we have more, and one of them not what we have less."""
+    if field == "classes" and ours is None:
+        return not any(_CLASS_LINE.search(text) for text in texts)
     if isinstance(ours, tuple) or isinstance(other, tuple):
         one, two = (set(each) if isinstance(each, tuple) else set() for each in (ours, other))
-        return is_said(field, tuple(one - two), text) and not any(is_said(field, each, text) for each in two - one)
+        more = all(any(is_said(field, each, text) for text in texts) for each in one - two)
+        return more and any(not any(is_said(field, each, text) for each in two - one) for text in texts)
     if ours is None:
-        return not is_said(field, other, text) or field in SENSES + SPEEDS
-    return is_said(field, ours, text)
+        return any(field in SENSES or not is_said(field, other, text) for text in texts)
+    return any(is_said(field, ours, text) for text in texts)
 
 
 def same(field: str, ours: Value | None, other: Value | None) -> bool:
-    """Whether two values are alike, in any order; a type may have subtypes, which Open5e lacks."""
+    """Whether two values are alike, in any order; a type may have subtypes, and a speed of 0 is none."""
     if isinstance(ours, tuple) and isinstance(other, tuple):
         return set(other) <= set(ours) if field == "type" else set(ours) == set(other)
-    return ours == other
+    return (ours or None) == (other or None) if field in SPEEDS else ours == other
+
+
+def counterpart(entity: Entity, srd: Names) -> Entity | None:
+    """The entry of the SRD of that name, which may have its group behind it, as in "Vrock (Demon)"."""
+    plain = re.sub(r" \([^()]*\)$", "", entity.name)
+    return srd.get((entity.type, fold(entity.name))) or srd.get((entity.type, fold(plain)))
 
 
 @dataclass(frozen=True)
@@ -142,19 +150,19 @@ class Difference:
 
 
 def differences(
-    entities: Sequence[Entity], srd: Names, texts: Mapping[str, str]
+    entities: Sequence[Entity], srd: Names, texts: Mapping[str, Sequence[str]]
 ) -> tuple[Counter[str], list[Difference]]:
     """How many values of each field were compared, and those that differ."""
     compared, found = Counter[str](), list[Difference]()
     for entity in entities:
-        name = fold(entity.name)
-        other = srd.get((entity.type, name))
-        for field in FIELDS[entity.type] if other else ():
-            assert other is not None
+        name, other = fold(entity.name), counterpart(entity, srd)
+        if other is None:
+            continue
+        for field in FIELDS[entity.type]:
             ours, theirs = entity.fields.get(field), other.fields.get(field)
             compared[field] += 1
             if not same(field, ours, theirs):
-                explained = is_explained(field, ours, theirs, texts.get(name, ""))
+                explained = is_explained(field, ours, theirs, texts.get(name, ()))
                 found.append(Difference(entity.document, entity.name, field, ours, theirs, explained))
     return compared, found
 
@@ -188,7 +196,7 @@ def compare(path: Path, srds: Mapping[str, Names], *, listed: bool) -> bool:
     for entities in documents.values():
         results = []
         for edition, srd in srds.items():
-            known = sum((entity.type, fold(entity.name)) in srd for entity in entities)
+            known = sum(counterpart(entity, srd) is not None for entity in entities)
             if known >= NAMES_IN_COMMON * len(entities):
                 results.append((*differences(entities, srd, texts), edition))
         if results:

@@ -22,11 +22,11 @@ import pytest
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.settings import Settings
 from scripts.chromium import BROWSER
-from tests.support import browser, examples, milvus_standalone
+from tests.support import browser, examples, forking, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.libraries import settings, starter_folder
+from tests.support.libraries import settings, ship, small_books, starter_folder
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
@@ -98,6 +98,8 @@ def pytest_configure(config: pytest.Config) -> None:
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
+    if config.getoption("numprocesses", None) and config.option.markexpr != "unit" and hasattr(os, "fork"):
+        os.environ[forking.SHARED] = forking.start()  # which the workers inherit
     gc.disable()
 
 
@@ -381,6 +383,14 @@ def embeddings() -> Iterator[EmbeddingServer]:
     server = EmbeddingServer()
     with server.running():
         yield server
+
+
+@pytest.fixture
+def small_starter(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders of a small starter compendium, which libraries of this process are given: all of it takes ten seconds."""
+    books = small_books(tmp_path_factory.mktemp("books"))
+    ship(books, monkeypatch)
+    return books
 
 
 @pytest.fixture(params=BACKEND_PARAMS)

@@ -24,11 +24,12 @@ from lorekeeper.embedding.http import HttpProvider
 from lorekeeper.errors import ConfigError, EmbeddingError, MilvusConnectionError, SourceError
 from lorekeeper.intake.open5e import Open5eClient
 from lorekeeper.settings import ADDRESSES, load_settings
+from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.libraries import open_library
 from tests.support.loopback import QuietServer, running
-from tests.support.programs import command_of, connect_to_nonsense
+from tests.support.programs import connect_to_nonsense, forked
 from tests.support.samples import SAMPLES, write_lines
 
 PASSWORD = "hush-hush"
@@ -304,8 +305,9 @@ def test_b1_the_milvus_driver_reads_no_file_of_the_current_folder(tmp_path):
     (tmp_path / ".env").write_text(
         "HTTPS_PROXY=http://evil.example\nLOREKEEPER_PLANTED=${HOME}\nMILVUS_CONN_TIMEOUT=x\n"
     )
-    program = command_of(connect_to_nonsense)
+    program = forked(connect_to_nonsense)
     env = {k: v for k, v in os.environ.items() if k not in ("HTTPS_PROXY", "PYTHON_DOTENV_DISABLED")}
+    env |= forking.variables()
     done = subprocess.run(program, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
     assert "is illegal" in done.stdout

@@ -19,7 +19,7 @@ from lorekeeper.library import Library
 from lorekeeper.private_sockets import MeetingPoint
 from lorekeeper.settings import Settings
 from tests.support.commands import ROOT, environment, run_lorekeeper
-from tests.support.libraries import sample_library, settings, table_folder
+from tests.support.libraries import sample_library, settings, shelf_folder
 from tests.support.serving import http_server
 
 QUESTION: dict[str, Any] = {
@@ -118,7 +118,7 @@ async def test_the_server_started_last_answers(library: Library, own: Settings):
 
 
 def test_a_command_neither_opens_the_library_nor_loads_the_model_while_a_server_runs(tmp_path_factory):
-    folder = table_folder(tmp_path_factory)
+    folder = shelf_folder(tmp_path_factory)
     asked = ["search", "we are falling off a cliff"]
     alone = run_lorekeeper(folder, *asked)
     code = f"from lorekeeper.cli.main import main; main({asked!r}); import sys; print('numpy' in sys.modules)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,8 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.intake.starter_record import DECLINED
 from lorekeeper.system import private_file
 from lorekeeper.testing import CacheContract
-from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support import forking
+from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import make
 from tests.support.libraries import settings
 from tests.support.serving import SECONDS, SERVE
@@ -60,8 +60,8 @@ def installed(tmp_path: Path) -> dict[str, str]:
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-backend\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text(ENTRY_POINT)
     private_file(tmp_path / "toy.db.starter").write_text(DECLINED)
-    path = os.pathsep.join([str(ROOT), str(package.parent)])
-    return environment(tmp_path, CACHE_BACKEND="toy") | {"PYTHONPATH": path, "TOY_FILE": str(tmp_path / "toy.json")}
+    env = environment(tmp_path, CACHE_BACKEND="toy")
+    return env | {forking.ALSO: str(package.parent), "TOY_FILE": str(tmp_path / "toy.json")}
 
 
 ENTRY = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,6 +33,8 @@ She ferries people over the Sallow Fen.
 She drowned once, and the marsh gave her back.
 """
 
+TOWN = "# Grimstead\n\nA market town.\n\n## Secrets\n\nAn impostor rules the town.\n"
+
 MAUDLIN = "notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md"
 ODA_PAGE = "/entries/notes/drowned-bells/NPCs%2FOda%20Quickwater.md"
 
@@ -41,11 +44,12 @@ SECRETS = ("Maudlin", "drowned once", "the marsh gave")
 
 @dataclass(frozen=True)
 class Table:
-    """A server with a table around it: its address, and the tokens of who is there."""
+    """A server with a table around it: its address, the tokens of who is there, and its folder."""
 
     origin: str
     master: str
     player: str
+    folder: Path
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,7 @@ def table(tmp_path_factory) -> Iterator[Table]:
     assert synced.returncode == 0, synced.stderr
     added = run_lorekeeper(folder, "people", "add", "Ana", "--role", "player", "--json")
     with http_server(folder, HTTP_TOKEN="the master's own word") as address:
-        yield Table(address.removesuffix("/mcp"), "the master's own word", json.loads(added.stdout)["token"])
+        yield Table(address.removesuffix("/mcp"), "the master's own word", json.loads(added.stdout)["token"], folder)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +192,31 @@ def test_what_the_game_master_pinned_and_read_is_not_on_pages_as_players_see_the
     page.get_by_label("See as").select_option("game master")
     page.locator("#recent").get_by_role("link").wait_for()
     assert tray.is_visible()
+
+
+def test_one_command_and_one_scan_show_the_town_to_a_phone_and_not_its_secret(window, table):
+    write(table.folder / "drowned-bells", {"Town.md": TOWN})
+    shared = run_lorekeeper(
+        table.folder,
+        "share",
+        "Town.md",
+        "--vault",
+        "drowned-bells",
+        "--fix",
+        "--invite",
+        "Bo",
+        "--url",
+        table.origin,
+        "--json",
+    )
+    assert shared.returncode == 0, shared.stderr
+    page = window(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True).page
+    page.goto(json.loads(shared.stdout)["invited"][0]["link"])
+    page.get_by_role("link", name="Grimstead").first.click()
+    page.get_by_text("market town").wait_for()
+    assert "impostor" not in page.content()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert "rules the town" not in reads(page, "/?q=impostor+rules+the+town")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import lorekeeper
 from lorekeeper.cli.main import main
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
+from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
@@ -157,7 +159,7 @@ def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, 
     write_lines(tmp_path / "shelf.jsonl")
     terminal, errors = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "lorekeeper", "import", "shelf.jsonl", "--json"],
+        forking.command("lorekeeper", "import", "shelf.jsonl", "--json"),
         cwd=tmp_path,
         env=with_embeddings(tmp_path, embeddings) | {"TERM": "xterm"},
         stdout=subprocess.PIPE,
@@ -189,7 +191,7 @@ def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
     server.hold_after = 700
     with server.running():
         env = with_embeddings(tmp_path, server)
-        command = [sys.executable, "-m", "lorekeeper", "import", "many.jsonl", "--json"]
+        command = forking.command("lorekeeper", "import", "many.jsonl", "--json")
         with subprocess.Popen(
             command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
@@ -238,13 +240,13 @@ def test_d5_one_reason_in_one_file_is_told_once_with_its_number(inside, tmp_path
     "command",
     [
         "{python} -m lorekeeper import <(cat shelf.jsonl) --json --dry-run",
-        "cat shelf.jsonl | {python} -m lorekeeper import /dev/stdin --json --dry-run",
+        "cat shelf.jsonl | {lorekeeper} import /dev/stdin --json --dry-run",
     ],
 )
 def test_b23_what_another_program_writes_is_read(embeddings, tmp_path, command):
     write_lines(tmp_path / "shelf.jsonl")
     done = subprocess.run(
-        ["bash", "-c", command.format(python=sys.executable)],
+        ["bash", "-c", command.format(python=sys.executable, lorekeeper=shlex.join(forking.command("lorekeeper")))],
         cwd=tmp_path,
         env=with_embeddings(tmp_path, embeddings),
         stdin=subprocess.DEVNULL,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from lorekeeper.normalize.lined import SOURCE, entity
 from lorekeeper.normalize.note_creatures import Creatures, creatures_of
 from lorekeeper.notes import Note, read_note
 from lorekeeper.notes.printed import printed
+from tests.support import forking
 from tests.support.commands import environment
 from tests.support.libraries import open_library
 
@@ -360,7 +360,7 @@ def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
 def test_pasted_text_is_shown_and_what_is_not_understood_is_said(tmp_path):
     text = "Page 12\n" + (COLLECTED / "paste" / "10 legendary.txt").read_text("utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "lorekeeper", "import", "-", "--dry-run"],
+        forking.command("lorekeeper", "import", "-", "--dry-run"),
         input=text,
         env=environment(tmp_path),
         cwd=tmp_path,

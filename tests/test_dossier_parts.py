@@ -12,7 +12,7 @@ from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Called, Lexicon, short_names
 from lorekeeper.search.dossier.packing import Draft, packed
-from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.dossier.stretches import Stretch, blocks, stretches
 from tests.support.marsh import HOLYA, note
 
 # --- sentences -------------------------------------------------------------------------------------------------------
@@ -38,6 +38,24 @@ def test_sentences_rows_and_items_are_whole_whatever_they_contain():
         "He said “Go.”",
         "Then she left.",
     ]
+
+
+def test_tables_and_lists_are_quoted_as_such_also_within_a_secret():
+    text = "Wares:\n\n> | Item | Price |\n> |---|--:|\n> | Ring | 2 gp |\n\n1. Go in. Look.\n- [x] Pay\n\nHe waits. She too."
+    written = [
+        "Wares:",
+        "| Item | Price |",
+        "|---|---|",
+        "| Ring | 2 gp |",
+        "1. Go in. Look.",
+        "- [x] Pay",
+        "He waits. She too.",
+    ]
+    for mark in ("", "GM"):
+        found = blocks(Stretch("", text, mark).sentences)
+        assert [line for block in found for line in block.lines] == written
+    (facts,) = blocks(["npc", "Race: elf"])
+    assert facts.lines == ["npc · Race: elf"]
 
 
 def test_a_secret_stretch_is_one_piece_and_keeps_its_mark():

@@ -59,6 +59,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str)
     assert (kept, stored, after) == ("True", "300", "320 0 0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["full", "read-only"])
 def test_a_library_beside_which_nothing_can_be_written_is_read_and_writing_is_an_error(
     tmp_path: Path, state: str

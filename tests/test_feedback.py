@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.feedback import NEAREST, WORDS, shared_words, telling, with_raised_notes
-from lorekeeper.search.fusion import FUSED_BY_SCORE
-from lorekeeper.search.retrieved import Ranking, Retrieved
+from lorekeeper.search.feedback import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
+from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
+from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed
+from lorekeeper.search.sessions import asks_what_happened
 from lorekeeper.search.shelves import BOOKS, LEAST, NOTES, shelves
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -89,10 +91,16 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
         assert len(deep.keyword) == len(notes)
 
 
-def weights(near_notes: Sequence[float], near_books: Sequence[float], words: Sequence[tuple[str, float]] = ()):
+def weights(
+    near_notes: Sequence[float],
+    near_books: Sequence[float],
+    words: Sequence[tuple[str, float]] = (),
+    said: float | None = None,
+    sizes: Mapping[str, int] = MappingProxyType({}),
+):
     """Weights of notes and books for a query."""
     nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
-    found = shelves(nearest, words)
+    found = shelves(nearest, words, said, sizes)
     return found[NOTES].weight, found[BOOKS].weight
 
 
@@ -101,10 +109,26 @@ def test_one_shelf_alone_has_its_full_weight():
 
 
 def test_the_shelf_whose_best_hits_are_nearer_comes_first():
-    assert weights([0.6] * 5, [0.6] * 5) == (1.0, pytest.approx(0.368, abs=0.001))
+    assert weights([0.6] * 5, [0.6] * 5) == (1.0, 1.0)
+    assert weights([0.6] * 5, [0.5] * 5) == (1.0, pytest.approx(0.368, abs=0.001))
     assert weights([0.2] * 5, [0.6] * 5)[0] == pytest.approx(LEAST)
     chance, steady = [0.7, 0.3, 0.3, 0.3, 0.3], [0.55] * 5
     assert weights(chance, steady)[0] < weights(chance, steady)[1] == 1.0
+
+
+def test_a_near_phrase_speaks_for_the_books():
+    notes, books = weights([0.5] * 5, [0.5] * 5, said=0.7)
+    assert notes < books == 1.0
+    notes, books = weights([0.5] * 5, [0.5] * 5, said=0.3)
+    assert books < notes == 1.0
+
+
+def test_few_notes_that_are_as_near_as_many_entries_come_first():
+    near = [0.5] * 5, [0.5] * 5
+    notes, books = weights(*near, sizes={NOTES: 100, BOOKS: 10_000})
+    assert books < notes == 1.0
+    notes, books = weights(*near, sizes={NOTES: 5_000, BOOKS: 10_000})
+    assert notes < books == 1.0
 
 
 def test_the_shelf_that_has_the_words_of_a_query_gains():
@@ -114,3 +138,36 @@ def test_the_shelf_that_has_the_words_of_a_query_gains():
     notes, books = weights(*near, [("notes", 5.0), ("spells", 20.0)])
     assert notes < books == 1.0
     assert weights(*near, [("spells", 20.0)])[0] < notes
+
+
+async def test_a_word_that_one_note_has_decides_unless_it_is_of_a_plan(tmp_path):
+    birds = [note(f"birds{n}", "Herons and owls over the reeds.") for n in range(6)]
+    rare = note("chapel", "An ossifrage nests on the roof.")
+    plan = replace(note("plan", "The caravan surrenders."), kind="prep")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([*birds, rare, plan], "notes")
+        found = Retrieved(ranking(*birds, rare, plan), ranking(rare), {}, 8, None)
+        raised = await with_raised_notes(library.cache, found, ["ossifrage birds"])
+        assert next(iter(raised.keyword)) == ("notes", rare.identity)
+        assert await rare_notes(library.cache, found, ["herons and owls"]) == []
+        assert await rare_notes(library.cache, found, ["where the caravan surrenders"]) == [("notes", plan.identity)]
+        assert await rare_notes(library.cache, found, ["did the caravan surrenders"]) == []
+
+
+def test_a_question_about_what_was_played_is_told_from_one_about_a_plan():
+    assert asks_what_happened(["what happened at Crow Bridge"])
+    assert asks_what_happened(["who attacked the caravan"])
+    assert not asks_what_happened(["what did we plan for the next session"])
+    assert not asks_what_happened(["the heron seal"])
+
+
+def test_near_copies_of_a_note_take_one_place():
+    copies = [note(f"list{n}", "") for n in range(3)]
+    other = note("other", "")
+    items = "recap strong start secrets locations monsters treasure snacks for game night"
+    passages = [items, f"{items} 2", "the seal belongs to the house of the grey heron on the coast", f"{items} 3"]
+    found = Retrieved(ranking(copies[0], copies[1], other, copies[2], passages=passages))
+    hits = [FusedHit(key, 1.0, "semantic") for key in found.semantic]
+    first, second = collapsed(hits, found)
+    assert [first.key, *first.duplicates] == [("notes", each.identity) for each in copies]
+    assert second.key == ("notes", other.identity)

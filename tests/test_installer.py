@@ -495,7 +495,7 @@ def test_an_installation_answers_connects_clients_and_adds_notes(places, small_w
     assert "Try in a new terminal window:" in capfd.readouterr().out
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_running_it_again_updates_in_place_and_asks_with_the_state_of_now(places, small_wheel, capfd):
     stamp = places.python.lstat().st_ino
     startup = (places.home / ".bashrc").read_bytes()
@@ -506,7 +506,7 @@ def test_running_it_again_updates_in_place_and_asks_with_the_state_of_now(places
     assert "app  (found on this computer)" in capfd.readouterr().out
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_an_environment_whose_python_is_gone_is_created_again(places, small_wheel):
     places.python.unlink()
     places.python.symlink_to("/nowhere/python")

@@ -28,13 +28,14 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.text.passages import CHUNKER, passages
+from tests.support import forking
 from tests.support.backends import Caches, drop_collections
-from tests.support.commands import STARTER_RECORDS
+from tests.support.commands import HANG_SECONDS, STARTER_RECORDS
 from tests.support.entities import batch, everything, make
 from tests.support.libraries import settings
 from tests.support.library_process import Program
 from tests.support.plain_milvus import index_files
-from tests.support.programs import command_of, refused_call
+from tests.support.programs import forked, refused_call
 
 Start = Callable[[], Program]
 
@@ -558,7 +559,13 @@ def test_an_error_prints_nothing_of_its_own(embedded: Caches, start: Start) -> N
 
 
 def test_an_error_of_a_server_prints_nothing_of_its_own(milvus_server: str) -> None:
-    done = subprocess.run(command_of(refused_call, milvus_server), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        forked(refused_call, milvus_server),
+        env={**os.environ, **forking.variables()},
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+    )
     assert (done.stdout, done.stderr) == ("CacheError\n", "")
 
 

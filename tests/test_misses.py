@@ -201,6 +201,7 @@ async def test_a_library_that_was_synced_or_holds_everything_is_not_called_incom
         assert "sync" not in ((await look(library, name="no such spell")).note or "")
 
 
+@pytest.mark.usefixtures("small_starter")
 @pytest.mark.parametrize(
     ("types", "filters"),
     [("spells", {"level": 12}), ("spells", {"school": "fire"}), ("creatures", {"name": "mind flayer"})],
@@ -255,6 +256,7 @@ async def test_what_was_fetched_is_part_of_the_next_sync(library, server):
     assert (await library.sync(["spells"])).removed == 1
 
 
+@pytest.mark.usefixtures("small_starter")
 async def test_an_srd_that_is_here_in_part_does_not_hide_the_starter(library, server):
     await library.load_starter()
     server.lists["v2/spells"] = [spell("Salt Wish", "srd-2014", 9)]

@@ -8,23 +8,24 @@ from html import unescape
 
 import pytest
 
+from lorekeeper.audience import Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
+from lorekeeper.render import Related, markdown
+from lorekeeper.render.embeds import MAX_DEPTH, MAX_EMBEDDED, embedded_in
 from lorekeeper.render.graph import CHARS, LINE, MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
     ATTRIBUTES,
     CLASSES,
-    MAX_DEPTH,
-    MAX_EMBEDDED,
     TAGS,
-    embedded_paths,
     fact_rows,
     linking_lines,
     note_body,
 )
 from lorekeeper.server.page.site import entry_address
 from lorekeeper.vaults.links import Links
+from lorekeeper.views.cut import cut
 from tests.support.pages import elements
 
 KEEP = "/entries/notes/saga/World%2FKeep.md"
@@ -115,6 +116,29 @@ def test_an_embedded_note_that_the_viewer_does_not_see_is_no_more_than_a_link_to
     assert "embed" not in page
 
 
+def test_embedded_notes_stand_in_the_page_for_programs_and_terminals() -> None:
+    shared = "---\nvisibility: players\n---\n"
+    found = vault(
+        Skara=f"{shared}Here:\n\n> ![[Keep#Cellar]]\n\n- see ![[Lair]]\n\n![[Skara]] ![[Keep#^block]]",
+        Keep=f"{shared}Tall.\n\n## Cellar\nDark.\n\n![[Skara]]\n\n### Secrets (GM only)\nA lich.\n\n## Roof\nWet.",
+        Lair="Under the mill.",
+    )
+    page = markdown(found["Skara.md"], related=Related({}, embedded=found))
+    assert "> > **Keep > Cellar**\n> >\n> > Dark." in page
+    assert "> > (secret: Secrets (GM only))\n> >\n> > A lich." in page
+    assert "- see Lair\n\n> **Lair**\n>\n> Under the mill." in page
+    assert ("Wet." in page, "Tall." in page, page.count("Here:")) == (False, False, 1)
+    ana = Viewer.player("ana")
+    seen = {
+        path: cut(each, ana, lambda name: f"{name}.md" if name != "Lair" else None)
+        for path, each in found.items()
+        if path != "Lair.md"
+    }
+    page = markdown(seen["Skara.md"], related=Related({}, embedded=seen))
+    assert "Dark." in page
+    assert not any(word in page for word in ("lich", "mill", "Secrets", "secret"))
+
+
 def test_notes_that_embed_each_other_end() -> None:
     loop = html("Round\n\n![[Keep]]", World_Keep="and\n\n![[Skara]]\n\n![[Keep]]")
     assert loop.count('class="embed"') == 1
@@ -123,7 +147,7 @@ def test_notes_that_embed_each_other_end() -> None:
     wide = {f"W{n}": "Many words." for n in range(50)}
     assert html("\n\n".join(f"![[{name}]]" for name in wide), **wide).count('class="embed"') == MAX_EMBEDDED
     found = vault(Skara="![[N0]] is no whole paragraph.\n\n![[N1]]\n\n> ![[N2]]", **deep)
-    assert embedded_paths(found["Skara.md"]) == ["N1.md", "N2.md"]
+    assert embedded_in(found["Skara.md"]) == ["N0.md", "N1.md", "N2.md"]
 
 
 def test_headings_have_anchors_and_an_outline_that_marks_what_is_secret() -> None:

@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.render import lean, markdown
 from lorekeeper.text.evidence import evidence
 from lorekeeper.text.facts import facts
-from lorekeeper.text.notes import capped_path
+from lorekeeper.text.notes import capped_path, filled_in
 from lorekeeper.text.passages import PASSAGE_TOKENS, estimate_tokens, passages
 from lorekeeper.text.sections import sections
 from tests.support.campaign import campaign
@@ -179,3 +179,19 @@ def test_a_section_of_markup_alone_is_not_shown_however_it_is_headed():
     mill = make("Mill.md", type="notes", name="Notes", kind="note", data={"sections": texts})
     shown = evidence(mill, "the mill's fire")
     assert (shown.section, shown.text) == ("Camp", "Camp: We saw the fire from afar.")
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("> Appearance: describe the character here\n**Motivation:** TBD\n**Secret:** (fill in)\n**Voice:** ???", ""),
+        ("**Motivation:** wants her ring back\n**Voice:** TBD", "**Motivation:** wants her ring back"),
+        ("**Secrets:**\n- the ring\n- TBD", "**Secrets:**\n- the ring"),
+        ("Bond: -\nFlaw: [to be determined]\nHook: [[Mira]] knows", "Hook: [[Mira]] knows"),
+        ("**Notes:**\n\n**Loot:**", ""),
+        ("He asked:\nMira: why?", "He asked:\nMira: why?"),
+        ("The sign says TBD.\nTodo: buy milk", "The sign says TBD.\nTodo: buy milk"),
+    ],
+)
+def test_what_a_template_left_to_be_filled_in_is_no_text(written, kept):
+    assert filled_in(written).strip() == kept

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
+from lorekeeper.audience import DM
 from lorekeeper.notes import Link, Note, passed_over, read_note
 
 
@@ -917,3 +918,42 @@ def test_what_is_kept_secret_is_in_no_open_stretch(secret, seed):
 
 def test_code_in_a_heading_is_read_as_text():
     assert shown(read("# Ash\n## Use `[[x]]` now\nText.")) == [("Use [[x]] now", "Text.")]
+
+
+# --- what stands elsewhere in a note ------------------------------------------------------------------------------------
+
+
+def test_footnotes_stand_where_they_are_referred_to():
+    note = read(
+        "He prays[^1] and drinks^[only ale].\n\n| a |\n|---|\n| x[^b] |\n\n"
+        "[^1]: To the god\n  of bread.\n[^b]: dear | old\n\nEnd[^no]."
+    )
+    assert shown(note) == [
+        ("", "He prays (To the god of bread) and drinks (only ale).\n\n| a |\n|---|\n| x (dear / old) |\n\nEnd.")
+    ]
+    assert shown(read("`[^1]` is code.\n\n[^1]: Unused."))[0][1] == "`[^1]` is code.\n\n[^1]: Unused."
+
+
+def test_no_footnote_leaves_what_keeps_it_secret():
+    note = read(
+        "Open[^1][^2]^[DM: she lies] text[^3].\n\n[^2]: DM: he lies\n\n"
+        "## GM Notes\nDark[^3].\n\n[^1]: a lich\n\n## Foot\n[^3]: a smith"
+    )
+    assert shown(note)[0] == ("", "Open text (a smith).")
+    assert [(s.text, s.audience) for s in note.sections if s.path == "GM Notes"] == [
+        ("Dark (a smith).\n\n[^1]: a lich", DM)
+    ]
+    assert all("lich" not in s.text and "lies" not in s.text for s in note.sections if s.audience is None)
+
+
+def test_queries_for_keys_of_the_note_are_answered_but_for_secret_ones():
+    keys = "---\nRace: dwarf\nHome Town: '[[Skara]]'\nsecret_name: Ulf\nvisibility: dm\n---\n"
+    asked = "`=this.race`, `$=dv.current().Race`, `= this['Home Town']`, `=this.file.name`, "
+    asked += "`=this.secret_name`, `=this.visibility`, `=now()`"
+    note = read(keys + asked + "\n\n## Public Knowledge\nA `=this.race` of [[Orm]].")
+    said = {s.path: s.text for s in note.sections if "Ulf" not in s.text}
+    assert said == {
+        "": "dwarf, dwarf, Skara, Note, , ,",
+        "Public Knowledge": "A  of Orm.",
+    }  # which is for others than the note
+    assert ("Skara", "") in [(link.target, link.section) for link in note.links]

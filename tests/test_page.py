@@ -18,8 +18,7 @@ from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
-from lorekeeper.search.dossier.lines import Quote
-from lorekeeper.search.dossier.stretches import stretches
+from lorekeeper.search.dossier.stretches import blocks, stretches
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.desk import open_promises
 from lorekeeper.server.page.fights import MOST, combatants
@@ -27,7 +26,7 @@ from lorekeeper.server.page.hits import highlighted
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.scaling import by_slot
 from lorekeeper.server.page.site import POLICY, may_add
-from lorekeeper.server.page.topics import blocks, linked
+from lorekeeper.server.page.topics import linked
 from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
@@ -439,17 +438,15 @@ async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
     )
     note = note_entity(read_note("Who.md", text), "v", "V", 0, lambda _: None)
     (kit,) = (part for part in stretches(note) if part.sentences)
-    found = [
-        (block.shape, [list(row) for row in block.rows]) for block in blocks(note, Quote(kit.sentences, kit.section))
-    ]
+    found = [(block.shape, block.rows) for block in blocks(kit.sentences)]
     assert found == [
         ("table", [["Name", "Role"], ["Ulder", "Commander"]]),
-        ("list", [["A rope. It is long.", "Two torches"]]),
-        ("text", [["He is away. He is old."]]),
+        ("list", [["-", "A rope. It is long."], ["-", "Two torches"]]),
+        ("text", [["He is away."], ["He is old."]]),
         ("text", [["He left."]]),
     ]
-    (facts, sentence) = blocks(note, Quote(("Armor Class: 18 (chain mail)", "character", "He came: late, and tired.")))
-    assert (facts.shape, [list(row) for row in facts.rows]) == ("list", [["Armor Class: 18 (chain mail)", "character"]])
+    (facts, sentence) = blocks(("Armor Class: 18 (chain mail)", "character", "He came: late, and tired."))
+    assert (facts.shape, facts.rows) == ("facts", [["Armor Class: 18 (chain mail)"], ["character"]])
     assert (sentence.shape, [list(row) for row in sentence.rows]) == ("text", [["He came: late, and tired."]])
     secret = note_entity(
         read_note("Who.md", "# Who\n\n## Plan\n\n> [!secret]\n> - One.\n> - Two.\n"),
@@ -459,8 +456,6 @@ async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
         lambda _: None,
     )
     (plan,) = (part for part in stretches(secret) if part.mark)
-    assert [
-        (block.shape, list(block.rows[0])) for block in blocks(secret, Quote(plan.sentences, plan.section, plan.mark))
-    ] == [("list", ["One.", "Two."])]
+    assert [(block.shape, block.rows) for block in blocks(plan.sentences)] == [("list", [["-", "One."], ["-", "Two."]])]
     several = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
     assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in several

@@ -201,6 +201,8 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         assert "Ale is cheap" in seen
         assert "trap" not in seen
         assert "/share" not in seen
+        home = (await player.get("/")).text
+        assert -1 < home.find("Newest notes") < home.find("Prepare")
         assert "/share?uri=" in (await master.get(note)).text
         assert (await master.post("/share", data={"uri": uri, "do": "keep"}, headers=OWN)).status_code == 303
         assert (await player.get(note)).status_code == 404

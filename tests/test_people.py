@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import stat
@@ -19,9 +20,10 @@ from lorekeeper.composition import people_of
 from lorekeeper.errors import CacheError, ConfigError, NotFoundError, PeopleError, StrangerError, TokenError
 from lorekeeper.people.person import MAX_NAME, expiry
 from lorekeeper.people.registry import People
+from tests.support import forking
 from tests.support.commands import run_lorekeeper, variables
 from tests.support.libraries import settings
-from tests.support.programs import add_people, command_of
+from tests.support.programs import add_people, forked
 
 DAY = 86_400
 TOKEN = re.compile(r"lk_[A-Za-z0-9_-]{43}")
@@ -232,9 +234,11 @@ def test_what_is_no_expiry_is_refused(text):
 
 
 def test_two_processes_that_add_people_lose_nobody(people):
-    commands = [command_of(add_people, people.file, name, 15) for name in ("Left", "Right")]
+    env = {**os.environ, **forking.variables()}
+    commands = [forked(add_people, people.file, name, 15) for name in ("Left", "Right")]
     programs = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for command in commands
+        subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for command in commands
     ]
     for program in programs:
         assert program.stdout is not None
@@ -253,9 +257,11 @@ def test_two_processes_that_add_people_lose_nobody(people):
 @pytest.mark.slow
 def test_a_process_that_is_killed_while_it_writes_loses_nobody(people, kills, seed):
     chance, told = random.Random(f"{seed} people"), dict[str, str]()
+    env = {**os.environ, **forking.variables()}
     for number in range(kills * 2):
         with subprocess.Popen(
-            command_of(add_people, people.file, f"Round {number}", 10_000),
+            forked(add_people, people.file, f"Round {number}", 10_000),
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,

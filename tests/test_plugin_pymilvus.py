@@ -17,6 +17,8 @@ from lorekeeper.composition import open_cache
 from lorekeeper.settings import Settings
 from tests.support.commands import ROOT, environment, run_lorekeeper
 
+pytestmark = pytest.mark.slow
+
 WORDS = "moss salt bell ember frost crow well mast gale oak willow tide ash thorn lantern river bone glass copper wolf".split()
 
 TYPES = ("spells", "creatures", "equipment", "rules", "ships")
@@ -114,7 +116,6 @@ async def test_pymilvus_finds_the_same_order_and_cosines_as_we_do(tmp_path: Path
         assert ours[0][1] > ours[-1][1]
 
 
-@pytest.mark.slow
 async def test_the_program_of_the_page_reads_a_cache_with_plain_pymilvus(tmp_path: Path):
     page = (ROOT / "docs" / "plugin.md").read_text("utf-8")
     (program,) = (
@@ -162,7 +163,6 @@ def test_a_milvus_database_of_another_program_is_refused_by_name_without_one(tmp
     )
 
 
-@pytest.mark.slow
 def test_a_library_in_milvus_has_its_vectors_once_more_than_in_sqlite_and_no_oftener(tmp_path: Path):
     import asyncio
 

@@ -15,6 +15,7 @@ import pytest
 
 from lorekeeper.cli.render import print_documents
 from lorekeeper.cli.terminal import shortened, wrapped
+from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.libraries import table_folder
 from tests.support.vaults import write
@@ -354,7 +355,7 @@ def test_a_real_terminal_is_as_wide_as_it_says(folder):
     subprocess.run(["stty", "cols", "60", "rows", "24"], stdin=theirs, check=True)
     env = {name: value for name, value in environment(folder).items() if name != "COLUMNS"}
     with subprocess.Popen(
-        [sys.executable, "-m", "lorekeeper", "show", "nothing", "that", "is", "in", "any", "of", "these", "books"],
+        forking.command("lorekeeper", *"show nothing that is in any of these books".split()),
         env=env,
         cwd=folder,
         stdin=subprocess.DEVNULL,

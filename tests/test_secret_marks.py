@@ -94,6 +94,21 @@ def test_every_row_of_the_vocabulary_says_what_its_example_means() -> None:
     assert [word for word in words if comparable(word) != word] == []
 
 
+def test_content_for_the_game_master_is_a_mark_in_eight_languages() -> None:
+    titles = (
+        *(
+            "GM content",
+            "Inhalt für die Spielleitung",
+            "Contenu MJ",
+            "Contenido para el máster",
+            "Contenuto per il master",
+        ),
+        *("Conteúdo de mestre", "Inhoud voor de DM", "Treść dla MG"),
+    )
+    assert [title for title in titles if heading_mark(title).audience != DM] == []
+    assert [title for title in ("Contents", "Inhalt", "Contenu", "Conteúdo") if heading_mark(title).audience] == []
+
+
 def test_of_a_table_with_a_column_for_the_game_master_players_see_the_other_columns() -> None:
     table = "| Name | GM | Job |\n|---|---|---|\n| Otto | zqspy | smith |\n| Ana | zqodd | x | cook |\n| Bo | zqlich | baker |\n"
     given = seen("a.md", f"---\nvisibility: players\n---\n# Folk\n\n{table}\nRain.\n")

@@ -349,6 +349,14 @@ def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
     run("show", "lore://notes/saga/People/Mira.md", status=1, VIEW="player")
     run("show", "lore://notes/saga/People/Mira.md", VIEW="player", PERSON="Ana")
     run("share", "Places", status=2, VIEW="player")
+    for _ in range(2):  # the second time she is known
+        told = json.loads(run("share", "Places", "--fix", "--invite", "Ana", "--url", "http://10.0.0.9:80/", "--json"))
+        (invited,) = told["invited"]
+        assert (invited["name"], invited["link"].partition("=")[0]) == ("Ana", "http://10.0.0.9:80/sign-in?key")
+    assert [(each["name"], each["role"]) for each in json.loads(run("people", "list", "--json"))["people"]] == [
+        ("Ana", "player")
+    ]
+    assert "invited" not in json.loads(run("share", "Places", "--dry-run", "--invite", "Bo", "--json"))
     assert "Mistrz" in run("audience", "--marks") or "mistrz" in run("audience", "--marks")
 
 

@@ -12,13 +12,22 @@ from lorekeeper.intake.starter_record import DECLINED, LOADED, NOT_NEEDED, TYPES
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.text.phrases import RULES_2024_DOCUMENT, STARTER_2024_DOCUMENT, STARTER_DOCUMENT
+from lorekeeper.text.phrases import (
+    RULES_2024,
+    RULES_2024_DOCUMENT,
+    SHIPPED_BOOKS,
+    STARTER,
+    STARTER_2024_DOCUMENT,
+    STARTER_DOCUMENT,
+)
 from lorekeeper.views.view import ADDED, STARTED
-from tests.support.commands import STARTER_RECORDS, environment, run_lorekeeper
+from tests.support.commands import STARTER_RECORDS, environment, run_inside
 from tests.support.entities import make
+from tests.support.programs import forked, serve_with_books
 from tests.support.samples import write_lines
-from tests.support.serving import SERVE
 from tests.support.vaults import write
+
+pytestmark = pytest.mark.usefixtures("small_starter")
 
 FIREBALL = Query(["spells"], filters={"name": "fireball"})
 LORE = Query(["spells", "notes"], "a burst of fire")
@@ -52,8 +61,19 @@ async def rules(folder: Path) -> int:
         return await library.cache.count_entities("rules", RULES_2024_DOCUMENT)
 
 
+@pytest.fixture
+def spells(small_starter: list[Path]) -> int:
+    """How many the starter has."""
+    return entries(small_starter[SHIPPED_BOOKS.index(STARTER)] / "spells.jsonl")
+
+
+def entries(file: Path) -> int:
+    """How many a file of the starter has."""
+    return len(file.read_text("utf-8").splitlines())
+
+
 async def test_a_vault_first_and_then_a_question_about_the_rules(tmp_path):
-    added = await asyncio.to_thread(run_lorekeeper, tmp_path, "vault", "add", str(notes(tmp_path)), env=plain(tmp_path))
+    added = await asyncio.to_thread(run_inside, tmp_path, "vault", "add", str(notes(tmp_path)), env=plain(tmp_path))
     assert added.returncode == 0, added.stderr
     async with Library.from_settings(of(tmp_path)) as library:
         page = await library.search(FIREBALL)
@@ -61,7 +81,7 @@ async def test_a_vault_first_and_then_a_question_about_the_rules(tmp_path):
         assert await library.cache.count_entities("notes") == 1
 
 
-async def test_an_import_first_and_then_a_question(tmp_path):
+async def test_an_import_first_and_then_a_question(tmp_path, spells):
     own = write_lines(tmp_path / "own.jsonl", [{"collection": "spells", "name": "Own Spell"}])
     async with Library.from_settings(of(tmp_path)) as library:
         await library.import_paths([own])
@@ -70,23 +90,24 @@ async def test_an_import_first_and_then_a_question(tmp_path):
         first, second = await library.search(LORE), await library.search(LORE)
     assert ADDED in (first.note or "")
     assert ADDED not in (second.note or "")
-    assert await number(tmp_path) > 300
+    assert await number(tmp_path) == spells
 
 
-async def test_a_vault_first_and_then_a_server_that_nobody_asks(tmp_path):
+async def test_a_vault_first_and_then_a_server_that_nobody_asks(tmp_path, spells, small_starter):
     env = plain(tmp_path)
-    await asyncio.to_thread(run_lorekeeper, tmp_path, "vault", "add", str(notes(tmp_path)), env=env)
+    await asyncio.to_thread(run_inside, tmp_path, "vault", "add", str(notes(tmp_path)), env=env)
     (tmp_path / "cache.db.starter").unlink()
     async with Library.from_settings(of(tmp_path)) as library:
         await library.cache.delete_document(STARTER_DOCUMENT)
-    server = StdioServerParameters(command=SERVE[0], args=SERVE[1:], env=env)
+    command, *arguments = forked(serve_with_books, *small_starter)
+    server = StdioServerParameters(command=command, args=arguments, env=env)
     async with Client(server, read_timeout_seconds=60) as client:
         await client.list_prompts()
         for _ in range(600):
             if (tmp_path / "cache.db.starter").exists():
                 break
             await asyncio.sleep(0.1)
-    assert await number(tmp_path) > 300
+    assert await number(tmp_path) == spells
 
 
 async def test_a_question_first_and_a_starter_that_was_deleted_is_not_loaded_again(tmp_path):
@@ -102,16 +123,14 @@ async def test_a_question_first_and_a_starter_that_was_deleted_is_not_loaded_aga
         assert await library.cache.count_entities("spells") == 1
 
 
-async def test_a_library_that_is_removed_and_made_anew_has_the_starter_again(tmp_path):
+async def test_a_library_that_is_removed_and_made_anew_has_the_starter_again(tmp_path, spells):
     async with Library.from_settings(of(tmp_path)) as library:
         await library.search(FIREBALL)
     for path in tmp_path.glob("cache.db*"):
         if not path.name.endswith(".starter"):
             path.unlink()
-    await asyncio.to_thread(
-        run_lorekeeper, tmp_path, "vault", "add", str(notes(tmp_path)), env=environment_kept(tmp_path)
-    )
-    assert await number(tmp_path) > 300
+    await asyncio.to_thread(run_inside, tmp_path, "vault", "add", str(notes(tmp_path)), env=environment_kept(tmp_path))
+    assert await number(tmp_path) == spells
 
 
 def environment_kept(folder: Path) -> dict[str, str]:
@@ -122,7 +141,7 @@ def environment_kept(folder: Path) -> dict[str, str]:
     return env
 
 
-async def test_a_library_with_an_srd_needs_no_starter(tmp_path):
+async def test_a_library_with_an_srd_needs_no_starter(tmp_path, small_starter):
     async with Library.from_settings(of(tmp_path)) as library:
         for name in TYPES:
             await library.cache.store_entities([make("one", "Text.", type=name, document="srd-2024")], name)
@@ -130,7 +149,7 @@ async def test_a_library_with_an_srd_needs_no_starter(tmp_path):
         assert (await library.search(FIREBALL)).note != ADDED
     assert await number(tmp_path) == 0
     assert (tmp_path / "cache.db.starter").read_text().startswith(NOT_NEEDED)
-    assert await rules(tmp_path) > 150
+    assert await rules(tmp_path) == entries(small_starter[SHIPPED_BOOKS.index(RULES_2024)] / "rules.jsonl")
 
 
 @pytest.mark.parametrize("recorded", [LOADED, NOT_NEEDED])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -21,11 +22,12 @@ from lorekeeper.normalize import normalize_open5e
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import all_tools
 from lorekeeper.text.phrases import STARTER_DOCUMENT
+from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.entities import everything, make
 from tests.support.libraries import server_library
 from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, lists, serving, spell
-from tests.support.programs import command_of, sync_library
+from tests.support.programs import forked, sync_library
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 
@@ -313,7 +315,7 @@ async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path)
     assert (await library.sync(["spells"])).stored == 0
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("small_starter")
 async def test_b6_a_server_cannot_write_to_the_starter(library, server):
     await library.load_starter()
     (first, *_) = before = await library.cache.get_entities("spells", STARTER_DOCUMENT)
@@ -452,7 +454,7 @@ async def test_a_process_that_is_killed_is_followed_by_one_that_goes_on(tmp_path
             release.wait(20)
 
     server.fault = stuck
-    victim = subprocess.Popen(command_of(sync_library, tmp_path, address))
+    victim = subprocess.Popen(forked(sync_library, tmp_path, address), env={**os.environ, **forking.variables()})
     assert await asyncio.to_thread(reached.wait, 60)
     victim.send_signal(signal.SIGKILL)
     await asyncio.to_thread(victim.wait)

@@ -225,6 +225,21 @@ async def test_a_name_in_another_language_is_found_and_named(starter):
     assert "It names Fireball." in (page.note or "")
 
 
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("quantos pontos de vida tem um goblin", "Goblin"),
+        ("qué hace un troll cuando se quema", "Troll"),
+        ("Wie schwer ist es, einen Oger zu treffen?", "Ogre"),
+    ],
+)
+async def test_a_sentence_in_another_language_leads_to_what_it_names(starter, question, name):
+    page = await ask(starter, ["spells", "creatures", "rules"], question)
+    assert page.results[0].entity.name.startswith(name)
+    assert (page.note or "").startswith(FOREIGN)
+    assert f"It names {name}" in (page.note or "")
+
+
 async def test_a_note_that_a_question_in_another_language_names_is_surely_meant(tmp_path):
     others = [
         make(f"n{n}", f"Cargo list {n}: salt, rope and lamp oil.", type="notes", name=f"Cargo {n}") for n in range(400)

@@ -284,6 +284,7 @@ async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settin
         assert len(answer.structured_content["results"]) == 3
 
 
+@pytest.mark.usefixtures("small_starter")
 async def test_a_question_does_not_wait_either_for_what_opens_the_library_meanwhile(
     earlier: Settings, gate: _Gate
 ) -> None:
@@ -424,6 +425,7 @@ async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_
         assert len(await everything(cache)) == NUMBER
 
 
+@pytest.mark.slow
 async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_it_is_closed(
     earlier_code: Path, earlier_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

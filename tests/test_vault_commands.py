@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.vault_fire import edits_under_fire
 from tests.support.vaults import digests, notes_of, vault_library, write
@@ -168,7 +169,7 @@ def test_a_sync_that_was_killed_is_completed_by_the_next(tmp_path, embeddings, s
         for path in chance.sample(sorted(texts), 300):
             texts[path] = texts[path].split("Edition")[0] + f"Edition {edition} of [[Note {chance.randrange(900)}]].\n"
             write(vault, {path: texts[path]})
-        process = subprocess.Popen([sys.executable, "-m", "lorekeeper", "vault", "sync"], env=environ, cwd=tmp_path)
+        process = subprocess.Popen(forking.command("lorekeeper", "vault", "sync"), env=environ, cwd=tmp_path)
         time.sleep(0.3 + chance.random())
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

@@ -27,6 +27,7 @@ from lorekeeper.cli import (
     intake,
     lookup,
     maintenance,
+    models,
     people,
     serving,
     sharing,
@@ -51,7 +52,7 @@ GROUPS = {
     "add books and notes": (intake.commands, vaults.commands, editions.commands),
     "connect apps and browsers": (serving.commands, browser.commands, clients.commands),
     "let players ask": (people.commands, audience.commands, sharing.commands, audit.commands),
-    "maintain": (maintenance.commands, commands, completion.commands),
+    "maintain": (maintenance.commands, models.commands, commands, completion.commands),
 }
 """The topics by group, in the order in which the help lists their commands."""
 

@@ -12,6 +12,7 @@ from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
 from lorekeeper.cli.serving import PORT
 from lorekeeper.cli.terminal import say, show
 from lorekeeper.errors import ConfigError
+from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ OPTIONS = {"role": ("add",), "character": ("add",), "expires": ("add", "rotate")
 """The options, with the actions that they belong to."""
 
 
+URL = argument(
+    "--url", metavar="URL", help="where people open the pages (default: port 8765 of this machine in its network)"
+)
+
+
 def _notes() -> str:
     width = max(map(len, ACTIONS))
     listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
@@ -64,9 +70,7 @@ def _notes() -> str:
         metavar="NAME",
         help="a character of the player, who sees what is shared with that character (may be repeated)",
     ),
-    argument(
-        "--url", metavar="URL", help="where people open the pages (default: port 8765 of this machine in its network)"
-    ),
+    URL,
     JSON,
     examples=(
         "lorekeeper people add Ana --role player --character Kaelen --expires 90d",
@@ -113,6 +117,27 @@ async def _rotate(call: Call) -> int:
 
 async def _show_token(call: Call, person: Person, token: str) -> int:
     """The token alone on stdout, what there is to say of it on stderr, with the link that signs in a browser."""
+    if not call.json:
+        say(GIVEN.format(name=shown(person.name)))
+    link = await _show_link(call, person)
+    call.show(person.as_dict() | {"token": token, "link": link}, lambda: print(token))
+    return DONE
+
+
+async def invited(call: Call, name: str) -> dict[str, object]:
+    """A link that signs in the browser of a person, who is added as a player if nobody is called so; printed, and as JSON."""
+    from lorekeeper.composition import people_of
+
+    table = people_of(call.settings)
+    everyone = await asyncio.to_thread(table.everyone)
+    person = next((each for each in everyone if fold(each.name) == fold(name)), None)
+    if person is None:
+        person = (await asyncio.to_thread(table.add, name, "player", (), None))[0]
+    return {"name": person.name, "link": await _show_link(call, person)}
+
+
+async def _show_link(call: Call, person: Person) -> str:
+    """A link that signs in the browser of a person, on stderr also as a QR code."""
     from lorekeeper.cli.running import network_address
     from lorekeeper.composition import people_of
     from lorekeeper.people.sessions import Sessions
@@ -121,12 +146,10 @@ async def _show_token(call: Call, person: Person, token: str) -> int:
     address = (call.arguments.url or f"http://{network_address()}:{PORT}").rstrip("/")
     link = f"{address}/sign-in?key={key}"
     if not call.json:
-        say(GIVEN.format(name=shown(person.name)))
         say(LINKED.format(name=shown(person.name), link=one_line(link)))
         if sys.stderr.isatty():
             _print_code(link)
-    call.show(person.as_dict() | {"token": token, "link": link}, lambda: print(token))
-    return DONE
+    return link
 
 
 def _print_code(link: str) -> None:

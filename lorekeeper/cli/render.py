@@ -229,7 +229,7 @@ def print_dossier(dossier: Dossier, *, whole: bool) -> None:
         dossier: what was gathered.
         whole: whether each quote is printed in full, with the uri of its entry; else a quote is one line.
     """
-    from lorekeeper.server.topics import label, where
+    from lorekeeper.server.topics import label, quoted, where
 
     if dossier.note:
         console.print(f"[yellow]{plain(dossier.note)}[/]")
@@ -242,10 +242,13 @@ def print_dossier(dossier: Dossier, *, whole: bool) -> None:
                 console.print(f"[green]{plain(label(line))}[/]{uri}")
                 before = line.entity.uri
             if line.quote.sentences:
-                place, quoted = one_line(where(line.quote)), one_line(line.quote.text)
+                place, told = one_line(where(line.quote)), quoted(line.quote)
                 if not whole:
-                    quoted = shortened(quoted, max(console.columns - 3 - cell_len(place), LEAST_QUOTED))
-                console.print_indented(f"[cyan]{plain(place)}[/]{plain(quoted)}", 3)
+                    room = max(console.columns - 3 - cell_len(place), LEAST_QUOTED)
+                    told = [f"{place}{shortened(one_line(line.quote.text), room)}"]
+                told[0] = f"[cyan]{plain(place)}[/]{plain(told[0].removeprefix(place.rstrip()).lstrip())}"
+                for each in (told[0], *map(plain, told[1:])):
+                    console.print_indented(each, 3)
         if part.left_out:
             console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]")
     if dossier.main and not whole:

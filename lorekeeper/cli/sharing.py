@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Argument, Call, Commands, argument
+from lorekeeper.cli.people import URL, invited
 from lorekeeper.cli.terminal import say, show
 from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.folding import fold
@@ -40,6 +41,13 @@ def _with(help_: str) -> Argument:
     WHAT,
     _with("only with this person, or the player of this character (may be repeated); by default with everyone"),
     VAULT,
+    argument(
+        "--invite",
+        action="append",
+        metavar="NAME",
+        help="print a link and a QR code that sign in this player's browser, and add the player (may be repeated)",
+    ),
+    URL,
     argument("--fix", action="store_true", help="keep what looks like a secret, and share the rest"),
     argument("--yes", action="store_true", help="do not ask, whatever looks like a secret"),
     DRY_RUN,
@@ -47,6 +55,7 @@ def _with(help_: str) -> Argument:
     examples=(
         "lorekeeper share Places --dry-run",
         "lorekeeper share People/Mira.md --with Ana",
+        "lorekeeper share Town.md --fix --invite Ana",
         "lorekeeper share '#town' --fix",
     ),
     notes=lambda: (
@@ -74,7 +83,9 @@ async def share(call: Call) -> int:
             return FAILED
         if not arguments.dry_run:
             await store(library.vaults, before, after)
+    names = () if arguments.dry_run else arguments.invite or ()
     content = _content(target, preview) | {"with": list(people), "shared": not arguments.dry_run}
+    content |= {"invited": [await invited(call, name) for name in names]} if names else {}
     call.show(content, lambda: _show_done(target, dry_run=arguments.dry_run))
     await _warn_of_strangers(call, people)
     return DONE

@@ -37,6 +37,8 @@ class Family:
         max_tokens: longest text in tokens that the models read.
         licence: of the weights.
         prefixes: what the models expect before queries and passages.
+        multilingual: whether a text and its translation are near each other.
+        unrelated: cosine similarity that texts have at least, however unrelated: 0 where that is not known.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Family:
     max_tokens: int
     licence: str
     prefixes: Prefixes = NO_PREFIXES
+    multilingual: bool = False
+    unrelated: float = 0.0
 
 
 _REPRESENT = Prefixes("Represent this sentence for searching relevant passages: ")
@@ -57,30 +61,52 @@ _INSTRUCTION = "Instruct: Given a web search query, retrieve relevant passages t
 _INSTRUCT = Prefixes(f"{_INSTRUCTION} ")
 _INSTRUCT_QWEN3 = Prefixes(_INSTRUCTION)
 
+E5_UNRELATED = 0.7
+"""The cards of the e5 models: they are trained with a low temperature, so that similarities are from 0.7 to 1."""
+
 FAMILIES = (
     Family("all-MiniLM-L6-v2", r"all-minilm-l6-v2", MEAN, 256, "Apache-2.0"),
     Family("multi-qa, dot product", r"multi-qa-.*-dot", CLS, 512, "not stated"),
     Family("multi-qa, cosine", r"multi-qa-.*-cos", MEAN, 512, "not stated"),
     Family("MiniLM", r"minilm", MEAN, 128, "Apache-2.0"),
-    Family("mpnet, multilingual", r"multilingual-mpnet", MEAN, 128, "Apache-2.0"),
+    Family("mpnet, multilingual", r"multilingual-mpnet", MEAN, 128, "Apache-2.0", multilingual=True),
     Family("mpnet", r"mpnet", MEAN, 384, "Apache-2.0"),
-    Family("bge-m3", r"bge-m3", CLS, 8192, "MIT"),
+    Family("bge-m3", r"bge-m3", CLS, 8192, "MIT", multilingual=True),
     Family("bge, Chinese", r"bge-.*zh", CLS, 512, "MIT", _REPRESENT_ZH),
     Family("bge", r"bge", CLS, 512, "MIT", _REPRESENT),
-    Family("gte-Qwen2", r"gte-qwen2", LAST, 32768, "Apache-2.0", _INSTRUCT),
-    Family("gte, from 2024", r"gte-(.*en-v1\.5|multilingual|modernbert)", CLS, 8192, "Apache-2.0"),
+    Family("gte-Qwen2", r"gte-qwen2", LAST, 32768, "Apache-2.0", _INSTRUCT, multilingual=True),
+    Family("gte, multilingual", r"gte-multilingual", CLS, 8192, "Apache-2.0", multilingual=True),
+    Family("gte, from 2024", r"gte-(.*en-v1\.5|modernbert)", CLS, 8192, "Apache-2.0"),
     Family("gte", r"gte", MEAN, 512, "MIT"),
     Family("e5-mistral", r"e5-mistral", LAST, 4096, "MIT", _INSTRUCT),
-    Family("multilingual-e5, instructed", r"e5-.*instruct", MEAN, 512, "MIT", _INSTRUCT),
-    Family("multilingual-e5", r"multilingual-e5", MEAN, 512, "MIT", _QUERY_PASSAGE),
-    Family("e5", r"e5", MEAN, 512, "MIT", _QUERY_PASSAGE),
-    Family("arctic-embed 2", r"arctic-embed(2|.*-v2\.0)", CLS, 8192, "Apache-2.0", _QUERY),
+    Family(
+        "multilingual-e5, instructed",
+        r"e5-.*instruct",
+        MEAN,
+        512,
+        "MIT",
+        _INSTRUCT,
+        multilingual=True,
+        unrelated=E5_UNRELATED,
+    ),
+    Family(
+        "multilingual-e5",
+        r"multilingual-e5",
+        MEAN,
+        512,
+        "MIT",
+        _QUERY_PASSAGE,
+        multilingual=True,
+        unrelated=E5_UNRELATED,
+    ),
+    Family("e5", r"e5", MEAN, 512, "MIT", _QUERY_PASSAGE, unrelated=E5_UNRELATED),
+    Family("arctic-embed 2", r"arctic-embed(2|.*-v2\.0)", CLS, 8192, "Apache-2.0", _QUERY, multilingual=True),
     Family("arctic-embed, long", r"arctic-embed-m-long", CLS, 2048, "Apache-2.0", _REPRESENT),
     Family("arctic-embed", r"arctic-embed", CLS, 512, "Apache-2.0", _REPRESENT),
-    Family("nomic 2", r"nomic-embed-text-v2", MEAN, 512, "Apache-2.0", _SEARCH),
+    Family("nomic 2", r"nomic-embed-text-v2", MEAN, 512, "Apache-2.0", _SEARCH, multilingual=True),
     Family("nomic", r"nomic(?!-embed-code)|modernbert-embed", MEAN, 8192, "Apache-2.0", _SEARCH),
-    Family("embeddinggemma", r"embeddinggemma", MEAN, 2048, "Gemma Terms of Use", _TASK),
-    Family("Qwen3", r"qwen3-embedding", LAST, 32768, "Apache-2.0", _INSTRUCT_QWEN3),
+    Family("embeddinggemma", r"embeddinggemma", MEAN, 2048, "Gemma Terms of Use", _TASK, multilingual=True),
+    Family("Qwen3", r"qwen3-embedding", LAST, 32768, "Apache-2.0", _INSTRUCT_QWEN3, multilingual=True),
 )
 """All families; the first whose pattern is in a model's name counts."""
 

@@ -65,15 +65,19 @@ FORMATS = (
     _format("Tetra-cube's stat block generator", "name armorName shieldBonus", f"export it as Markdown, or {_AS_TEXT}"),
     _format("a character of Roll20", "schema_version attribs", f"open its sheet, and {_AS_TEXT}"),
     _format("a character of Roll20", "schema_version character.attribs", f"open its sheet, and {_AS_TEXT}"),
-    _format(
-        "an entry of 5etools without its file",
-        "name source entries",
-        'put it into a list under its kind: {"_meta": {"sources": []}, "spell": [...]}',
-    ),
-    _format(
-        "an entry of 5etools without its file",
-        "name source page",
-        'put it into a list under its kind: {"_meta": {"sources": []}, "monster": [...]}',
+    *(
+        _format(
+            "an entry of 5etools without its file",
+            f"name source {keys}",
+            f'put it into a list under its kind{like}: {{"_meta": {{"sources": []}}, "{kind}": [...]}}',
+        )
+        for keys, kind, like in (
+            ("level school", "spell", ""),
+            ("hp", "monster", ""),
+            ("rarity", "item", ""),
+            ("entries", "spell", ", as spells are"),
+            ("page", "spell", ", as spells are"),
+        )
     ),
 )
 """Formats that people have at hand, the first one that matches counts."""

@@ -18,7 +18,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.notes.keys import properties_of, state_of, world_date_of
-from lorekeeper.notes.note import Link, Note, Section
+from lorekeeper.notes.note import WRITTEN, Link, Note, Section
 from lorekeeper.printable import has_controls
 
 SOURCE = "vault"
@@ -26,9 +26,6 @@ SOURCE = "vault"
 
 OPEN_TAGS = "open_tags"
 """Key of the tags that stand outside of secret stretches, of notes that have others too."""
-
-WRITTEN = "written"
-"""Key of a section's text with its links, embedded notes and callouts as written, where it differs from what is searched."""
 
 MAX_WRITTEN_BYTES = MAX_RECORD_BYTES // 2
 """Most bytes of a note's sections, as searched and as written; of a larger note the former alone are kept."""

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
 
-from lorekeeper.audience import DM, PLAYERS
+from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
 from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_stretches, infobox_lines
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
+from lorekeeper.notes.footnotes import Footnotes
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.notes.names import file_name, is_generic, plain
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
 from lorekeeper.notes.printed import Printed, printed
 from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark, narrowest
-from lorekeeper.notes.source import Code, blocks, language, span
+from lorekeeper.notes.source import OPEN, Code, blocks, language, span
 from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
 from lorekeeper.notes.tidying import Tidying
 
@@ -87,13 +88,16 @@ class Body:
         path: the note's own.
         own: the user's own marks.
         lone_tags: of the lines that have tags alone: those are of the whole note.
+        values: what queries for the note's own keys are answered with, by folded key.
         title: its first heading, if that is the title of the whole; "" for none.
     """
 
     code: Code
     path: str
     own: OwnMarks
+    values: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
+    footnotes: Footnotes = field(default_factory=Footnotes)
     sections: list[Section] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     links: list[tuple[int, Link]] = field(default_factory=list)
@@ -113,6 +117,7 @@ class Body:
         parts = self._parts(left, tokens, place)
         starts = [start for start, _ in parts]
         cuts = [cut for cut in cuts if not _put_back(left, cut, _place_at(parts, cut.line))]
+        self._complete(left, parts)
         self._read_printed(printed_in, parts)
         self._read_blocks(left, tokens, parts)
         waiting: dict[int, list[Cut]] = {}
@@ -121,6 +126,20 @@ class Body:
         for i, (start, here) in enumerate(parts):
             end = starts[i + 1] if i + 1 < len(parts) else len(left)
             self._read_part(left, start, end, here, waiting.get(i, []))
+
+    def _complete(self, lines: list[str], parts: Sequence[tuple[int, Place]]) -> None:
+        """Put in place what stands elsewhere in the note: footnotes, and values of its front matter.
+
+        The values are those of the note: a part that is open to others than the note has none.
+        """
+
+        def audience_at(line: int) -> Audience | None:
+            return _place_at(parts, line).marked.audience
+
+        self.footnotes.place(lines, audience_at)
+        for number, line in enumerate(lines):
+            if OPEN in line and audience_at(number) in (None, DM):
+                lines[number] = self.code.answered(line, self.values)
 
     def links_in_order(self) -> list[Link]:
         """The links, as a reader meets them."""

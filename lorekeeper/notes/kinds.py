@@ -20,9 +20,20 @@ KINDS: dict[str, tuple[str, ...]] = {
     "location": (
         *("location", "place", "settlement", "city", "town", "village", "region", "country", "kingdom", "continent"),
         *("dungeon", "building", "tavern", "inn", "shop", "district", "landmark", "area", "geography", "plane", "site"),
-        *("point of interest", "poi", "map", "province", "realm", "nation", "hamlet", "ruin", "temple", "room"),
+        *("point of interest", "poi", "province", "realm", "nation", "hamlet", "ruin", "temple", "room"),
     ),
-    "faction": ("faction", "group", "organization", "organisation", "guild", "cult", "house", "order", "major group"),
+    "faction": (
+        "faction",
+        "group",
+        "org",
+        "organization",
+        "organisation",
+        "guild",
+        "cult",
+        "house",
+        "order",
+        "major group",
+    ),
     "item": (
         "item",
         "magic item",
@@ -123,7 +134,10 @@ _PLANS = re.compile(rf"\b(?:{OTHER_WORDS['prep']})\b")
 SUBKIND_KEYS = ("subtype", "sub type", "subkind", "subcategory", "sub category")
 """Keys that say more of a kind whose word we do not know."""
 
-KIND_KEYS = ("type", "kind", "category", "note type", "notetype", "entity type", "fileclass")
+KIND_KEYS = (
+    *("type", "kind", "category", "note type", "notetype", "entity type", "fileclass"),
+    *("typ", "tipo", "soort", "rodzaj", "kategorie", "categorie", "categoria", "kategoria"),
+)
 
 NAMED = frozenset({"npc", "character", "location", "faction", "item", "deity", "creature"})
 """Kinds whose notes bear a name, to which a heading may add an explanation."""
@@ -176,12 +190,26 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     if is_listing(path):
         return fold(written) or NOTE
     tagged = (known(part) for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]))
-    if kind := next(filter(None, tagged), ""):
+    kinds = list(filter(None, tagged))
+    if kind := next((kind for kind in kinds if kind != "lore"), next(iter(kinds), "")):
         return _played_or_planned(kind, folders, stem)
     foldered = (of_folder(folder) for folder in reversed(folders))
-    kind = next(filter(None, foldered), "")
+    kind = next(filter(None, foldered), "") or _of_keys(properties)
     is_session = session_number(stem) is not None or session_number(title) is not None
     return _played_or_planned(kind or fold(written) or (SESSION if is_session else NOTE), folders, stem)
+
+
+_RACE = frozenset("race species ancestry rasse volk espece especie raza razza raca ras rasa".split())
+_CLASS = frozenset("class classes klasse classe clase klas klasa".split())
+_PLAYED = frozenset("player spieler joueur jugador giocatore jogador speler gracz".split()) | {"played by"}
+
+
+def _of_keys(properties: Properties) -> str:
+    """The kind that the keys of front matter tell where no word does: a race is somebody's, and a class if someone plays them."""
+    keys = {folded for key in properties.values if properties.text(folded := fold(key))}
+    if not keys.isdisjoint(_PLAYED) and not keys.isdisjoint(_RACE | _CLASS):
+        return "character"
+    return "" if keys.isdisjoint(_RACE) else "npc"
 
 
 def _played_or_planned(kind: str, folders: list[str], stem: str) -> str:
@@ -197,14 +225,14 @@ def is_listing(path: str) -> bool:
     return bool(folders) and stands_for_folder(file, folders) and bool(of_folder(folders[-1]))
 
 
-INDEXES = frozenset({"index", "readme"})
-"""Folded names of files that stand for their folder."""
+INDEXES = frozenset({"index", "readme", "indice", "indeks", "inhaltsverzeichnis"})
+"""Folded names of files that stand for their folder, and last words of such names."""
 
 
 def stands_for_folder(file: str, folders: list[str]) -> bool:
     """Whether a file is the note of its folder: an index, a README, or of the folder's name."""
     stem = fold(file.rpartition(".")[0] or file)
-    return stem in INDEXES or (bool(folders) and stem == fold(folders[-1]))
+    return (stem.split() or [""])[-1] in INDEXES or (bool(folders) and stem == fold(folders[-1]))
 
 
 def known(words: str) -> str:

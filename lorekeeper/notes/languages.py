@@ -61,7 +61,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "en",
         r"gms?|dms?|game ?masters?|dungeon ?masters?|storytellers?",
-        r"notes?|info(?:s|rmation)?|knowledge|secrets?|eyes|background|details?|reference|stuff|prep",
+        r"notes?|info(?:s|rmation)?|knowledge|secrets?|eyes|background|details?|reference|stuff|contents?|prep",
         r"tips?|advice|guidance|guide|screen|hints?",
         r"only|reserved",
         r"for|to",
@@ -84,7 +84,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "de",
         r"sl|spielleit(?:er|erin|ung)s?|dungeon ?master|meister(?:in)?",
-        r"infos?|information(?:en)?|notiz(?:en)?|wissen|hintergrund(?:infos?|wissen)?|geheimnisse?|teil",
+        r"infos?|information(?:en)?|notiz(?:en)?|wissen|hintergrund(?:infos?|wissen)?|geheimnisse?|inhalte?|teil",
         r"tipps?|hinweise?|leitfaden|schirm|ratschlage",
         r"nur|ausschliesslich",
         r"fur",
@@ -107,7 +107,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "fr",
         r"mj|meneu(?:r|se)s?(?: de jeu)?|mait?re (?:du|de) jeu",
-        r"notes?|infos?|informations?|secrets?|aide|section|partie|connaissances?",
+        r"notes?|infos?|informations?|secrets?|aide|section|partie|contenus?|connaissances?",
         r"conseils?|guide|ecran|rappels?|astuces?",
         r"seulement|uniquement|reservee?s?|que",
         r"pour|au|a l attention",
@@ -129,7 +129,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "es",
         r"dj|master|director(?:a)? de juego|narrador(?:a)?",
-        r"notas?|info(?:rmacion)?|secretos?|datos|apuntes",
+        r"notas?|info(?:rmacion)?|secretos?|datos|apuntes|contenidos?",
         r"consejos?|guia|pantalla|ayuda",
         r"solo|solamente|unicamente|exclusivo",
         r"para",
@@ -151,7 +151,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "it",
         r"master|narrator[ei]|dungeon master",
-        r"note|appunti|info(?:rmazioni)?|segret[oi]|dettagli",
+        r"note|appunti|info(?:rmazioni)?|segret[oi]|dettagli|contenut[oi]",
         r"consigli|guida|schermo|suggerimenti",
         r"solo|soltanto|riservat[oaie]|esclusiv\w+",
         r"per",
@@ -173,7 +173,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "pt",
         r"mestre(?: de jogo)?|narrador(?:a)?",
-        r"notas?|anotacoes|info(?:rmac\w+)?|segredos?|dados",
+        r"notas?|anotacoes|info(?:rmac\w+)?|segredos?|dados|conteudos?",
         r"dicas?|guia|conselhos?|escudo",
         r"so|somente|apenas|exclusivo",
         r"para",
@@ -195,7 +195,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "nl",
         r"dm|spelleid(?:er|ster|ing)s?|spelmeester|verteller",
-        r"notities|notitie|info(?:rmatie)?|kennis|geheimen?|achtergrond(?:info)?|aantekeningen",
+        r"notities|notitie|info(?:rmatie)?|kennis|geheimen?|achtergrond(?:info)?|aantekeningen|inhoud",
         r"tips?|advies|gids|handleiding|scherm",
         r"alleen|enkel|uitsluitend",
         r"voor",
@@ -217,7 +217,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "pl",
         r"mg|mistrz(?:a|owi|yni)? gry|prowadzac(?:y|ego|ej)|narrator(?:a)?",
-        r"notatki|notatka|informacje|info|wiedza|sekrety|tajemnice|uwagi",
+        r"notatki|notatka|informacje|info|wiedza|sekrety|tajemnice|uwagi|tresci?",
         r"porady|wskazowki|poradnik|ekran",
         r"tylko|wylacznie",
         r"dla|do",

@@ -8,6 +8,9 @@ from datetime import date
 
 from lorekeeper.audience import Audience
 
+WRITTEN = "written"
+"""Key of a section's text with its links, embedded notes and callouts as written, where it differs from what is searched."""
+
 PATH_SEPARATOR = " > "
 """Between the headings of a section's path."""
 

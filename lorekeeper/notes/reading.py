@@ -14,13 +14,14 @@ from lorekeeper.notes.body import Body, Fact, Place
 from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, session_of
 from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
-from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, name_of
+from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
 from lorekeeper.notes.note import Link, Note, Section, StatBlock
 from lorekeeper.notes.printed import CREATURE
 from lorekeeper.notes.properties import Properties, joined, texts
 from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, narrowest, path_mark, tag_mark
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.statblocks import base_of, in_front_matter
+from lorekeeper.printable import one_line
 
 TAG_KEYS = ("tags", "tag")
 
@@ -108,7 +109,7 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
         properties.is_broken = True
         problems.append("front matter: it has no end (---); players do not see the note")
     code = Code()
-    body = Body(code, path, own)
+    body = Body(code, path, own, _values(path, properties, own))
     body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
     body.problems[:0] = problems
     if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
@@ -189,6 +190,15 @@ def _split_tags(text: str) -> list[str]:
 def _clean_tags(written: Iterable[str]) -> list[str]:
     tags = (tag.strip("#\"'").strip("/").casefold() for tag in written)
     return [tag for tag in dict.fromkeys(tags) if tag]
+
+
+def _values(path: str, properties: Properties, own: OwnMarks) -> dict[str, str]:
+    """What a query for a key of the note is answered with, by folded key: nothing that a key keeps secret."""
+    values = {"file name": file_name(path)}
+    for key, value in properties.values.items():
+        if not (is_secret_key(key, value, own) or says_audience(key, value, own)):
+            values[fold(key)] = one_line(", ".join(texts(value)))
+    return values
 
 
 def _property_facts(properties: Properties, origin: str, own: OwnMarks) -> tuple[list[Fact], list[Section]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from lorekeeper.audience import DM
+from lorekeeper.folding import fold
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.secrets import word_audience
 
@@ -45,6 +46,11 @@ _TICKS = re.compile("`+")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*")
 _QUOTE_MARKS = re.compile(r"[ \t]*(?:>[ \t]?)*")
 _QUERY = re.compile(r"`+\s*\$?=\s*\S")
+_OWN_KEY = re.compile(
+    r"`+\s*(?:=\s*this|\$=\s*dv\.current\(\))(?:\.(?P<key>[\w. -]{1,60}?)|\[[\"'](?P<quoted>[^\"'`]{1,60})[\"']\])\s*`+"
+)
+"""A query for one key of the note that it stands in, as ``=this.Race``."""
+
 _ADMONITION_KEY = re.compile(r"^(?:title:[ \t]*(.*)|(?:collapse|icon|color):.*)$")
 _WORD_FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*\{?\.?[^\W\d_]")
 _LONGEST_MARKS = 30
@@ -147,6 +153,8 @@ class Code:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
+        self._asked: dict[int, str] = {}
+        """Keys that queries ask for, by the number of the piece."""
 
     def hide(self, piece: str) -> str:
         """A placeholder for a piece of code."""
@@ -156,6 +164,15 @@ class Code:
     def show(self, text: str) -> str:
         """A text with its code again."""
         return _HIDDEN.sub(lambda match: self._pieces[int(match[1])], text)
+
+    def answered(self, line: str, values: Mapping[str, str]) -> str:
+        """A line with the values, by folded key, that its queries ask for; `show` leaves out queries."""
+
+        def answer(match: re.Match[str]) -> str:
+            key = self._asked.get(int(match[1]))
+            return match[0] if key is None else values.get(fold(key), "")
+
+        return _HIDDEN.sub(answer, line) if self._asked and OPEN in line else line
 
     def hidden(self, lines: Sequence[str], own: OwnMarks = BUILT_IN) -> list[str]:
         """Lines without code: programs are gone, anything else is a placeholder. As many lines as before."""
@@ -190,9 +207,16 @@ class Code:
         parts, at = list[str](), 0
         for start, end in _spans(line):
             piece = line[start:end]
-            parts += line[at:start], "" if _QUERY.match(piece) else self.hide(piece)
+            parts += line[at:start], self._query(piece) if _QUERY.match(piece) else self.hide(piece)
             at = end
         return "".join(parts) + line[at:]
+
+    def _query(self, piece: str) -> str:
+        """A placeholder for a query that `answered` answers; "" for any other."""
+        if (match := _OWN_KEY.fullmatch(piece)) is None:
+            return ""
+        self._asked[len(self._pieces)] = match["key"] or match["quoted"]
+        return self.hide("")
 
 
 def _without_admonitions(lines: Sequence[str], own: OwnMarks) -> list[str]:

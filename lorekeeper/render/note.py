@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lorekeeper import dates
-from lorekeeper.audience import PLAYERS
 from lorekeeper.entities import Entity, uri_of
 from lorekeeper.records.values import mapping
+from lorekeeper.render.embeds import Embedding
 from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
-from lorekeeper.render.source import Source, text_of, title, words
+from lorekeeper.render.source import Source, title
 from lorekeeper.text.notes import aliases, folder, heading_path, new_headings, note_facts, session, tags
-from lorekeeper.text.secrecy import audience_of, secrecy
+from lorekeeper.text.secrecy import said_of_section, secrecy
 
 MAX_PAGE_CHARS = 40_000
 """Characters of its sections that the page of a note shows, about 10,000 tokens; of further ones it has the headings."""
@@ -46,11 +46,13 @@ class Related:
         names: titles of notes that it links to, by path.
         linked_from: notes that link to it.
         more: how many others do.
+        embedded: the notes that are embedded in it, and in these, by path.
     """
 
     names: Mapping[str, str]
     linked_from: Sequence[Linked] = ()
     more: int = 0
+    embedded: Mapping[str, Entity] = field(default_factory=dict)
 
 
 UNRELATED = Related({})
@@ -67,7 +69,7 @@ def note(entity: Entity, source: Source, related: Related = UNRELATED, *, whole:
     yield f"Also called {', '.join(map(inline, names))}." if names else ""
     yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in note_facts(entity).items())
     yield source.prose("desc", "description")
-    yield from _sections(entity, whole=whole)
+    yield from _sections(entity, Embedding(related.embedded), whole=whole)
     links, more = links_of(entity, related)
     yield section("Links", _listed(links, more))
     yield section("Linked from", _listed(related.linked_from, related.more))
@@ -100,17 +102,19 @@ def _line(entity: Entity) -> str:
     return italic(*map(inline, parts), separator=" · ")
 
 
-def _sections(entity: Entity, *, whole: bool) -> Iterator[str]:
+def _sections(entity: Entity, embedding: Embedding, *, whole: bool) -> Iterator[str]:
     listed = entity.data.get("sections")
     found = [mapping(each) for each in listed] if isinstance(listed, list) else []
     used, before = 0, ""
     for number, each in enumerate(found):
-        path, text = heading_path(each), text_of(each.get("desc"))
+        path, text = heading_path(each), embedding.text(entity, each)
         if not whole and used and used + len(text) > MAX_PAGE_CHARS:
             yield _left_out(found[number:])
             return
         shown = text if whole or len(text) <= MAX_PAGE_CHARS else _shortened(text)
-        yield "\n\n".join(filter(None, [_headings(path, before), _section_mark(entity, each), shown])) if shown else ""
+        yield (
+            "\n\n".join(filter(None, [_headings(path, before), said_of_section(entity, each), shown])) if shown else ""
+        )
         used += len(shown)
         before = path if shown else before
 
@@ -124,13 +128,6 @@ def _shortened(text: str) -> str:
 def _headings(path: str, before: str) -> str:
     """The headings of a path that the section before does not stand under."""
     return "\n\n".join(f"{'#' * min(depth + 2, 6)} {inline(name)}" for depth, name in new_headings(path, before))
-
-
-def _section_mark(entity: Entity, found: Mapping[str, object]) -> str:
-    """What keeps a section from players, or that they see it although they do not see the note."""
-    if secrecy(entity) and audience_of(entity, found) == PLAYERS:
-        return "(players see this)"
-    return _mark(words(found.get("mark")))
 
 
 def _mark(text: str) -> str:

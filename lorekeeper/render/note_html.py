@@ -16,24 +16,18 @@ from itertools import islice
 
 import nh3
 
-from lorekeeper.audience import PLAYERS
 from lorekeeper.entities import Entity, parse_uri, uri_of
 from lorekeeper.folding import fold
 from lorekeeper.notes.links import LINK, read_inline, target_of
 from lorekeeper.printable import lines, one_line
 from lorekeeper.records.values import mapping
+from lorekeeper.render.embeds import MAX_DEPTH, MAX_EMBEDDED
 from lorekeeper.render.note_rules import CALLOUTS, Way, rendered
-from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, note_facts
-from lorekeeper.text.secrecy import audience_of, secrecy
+from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, note_facts, parts_under
+from lorekeeper.text.secrecy import section_mark
 
 MAX_CHARS = 200_000
 """Most characters of a note's sections, and of those of the notes embedded in it, that are shown."""
-
-MAX_DEPTH = 3
-"""Notes embedded in notes that are embedded."""
-
-MAX_EMBEDDED = 20
-"""Most notes that are embedded in one, at any depth."""
 
 MOST_SHOWN = 500
 """Most links whose names are looked for in one heading or fact."""
@@ -171,30 +165,6 @@ def _with_links(text: str, paths: Mapping[str, str], entity: Entity, address: Ad
     return "".join([*parts, escape(text[end:])])
 
 
-def embedded_paths(entity: Entity) -> list[str]:
-    """The paths of the notes that a note may have embedded."""
-    targets = _links_of(entity).targets
-    written = "\n".join(_text(section) for section in _sections(entity))
-    if "![" not in written:
-        return []
-    found: list[str] = []
-
-    def embed(target: str, _: str) -> None:
-        if (path := targets.get(target)) is not None:
-            found.append(path)
-
-    rendered(written[:MAX_CHARS], lambda *_: Way(), embed)
-    return list(dict.fromkeys(found))
-
-
-def section_mark(entity: Entity, section: Mapping[str, object]) -> tuple[str, bool]:
-    """What is said of who sees a section, and whether that is a secret; "" where it is as the rest of the note."""
-    if secrecy(entity) and audience_of(entity, section) == PLAYERS:
-        return "players see this", False
-    mark = section.get("mark")
-    return (one_line(mark), True) if isinstance(mark, str) and mark else ("", False)
-
-
 def anchor(heading: str) -> str:
     """The id of the element of a heading."""
     return f"s-{fold(heading).replace(' ', '-')[:100]}"
@@ -309,11 +279,9 @@ class _Page:
         )
 
     def _embedded_parts(self, other: Entity, heading: str, within: tuple[str, ...]) -> Iterator[str]:
-        before, wanted = "", fold(heading)
-        for section in _sections(other):
+        before = ""
+        for section in parts_under(other, heading):
             path = heading_path(section)
-            if wanted and wanted not in map(fold, path.split(BETWEEN)):
-                continue
             mark, secret = section_mark(other, section)
             headings = "".join(f"<h6>{escape(one_line(text))}</h6>" for _, text in new_headings(path, before))
             text = self._section(other, section, None, within)

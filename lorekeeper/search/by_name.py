@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +20,15 @@ from lorekeeper.search import other_names, sessions
 from lorekeeper.search.coverage import occurring
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.shelves import NOTES
-from lorekeeper.text.aliases import SHOWING, Alias, alias_names, aliases_of, aliases_with, aliases_within
+from lorekeeper.text.aliases import (
+    MAX_SENTENCE_WORDS,
+    SHOWING,
+    Alias,
+    alias_names,
+    aliases_of,
+    aliases_with,
+    aliases_within,
+)
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.known import KnownNames
 from lorekeeper.text.names import nearest
@@ -173,6 +181,39 @@ async def rank(
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
         found += [hit._replace(score=similarity) for hit in same if hit.score == 1]
+    return best_first(found)
+
+
+async def within(
+    cache: SearchCache,
+    entity_type: str,
+    text: str,
+    plain: Collection[str],
+    documents: Documents = None,
+    **filters: object,
+) -> list[Ranked]:
+    """The entities that a sentence in another language names among other words, in English or by a translation, best first.
+
+    Args:
+        cache: to look in.
+        entity_type: the type.
+        text: the sentence.
+        plain: words of its language that are no names by themselves.
+        documents: to look in; None for all.
+        **filters: further ones.
+    """
+    known, folded = KnownNames.of(await cache.names(entity_type)), fold(text)
+    names = _present(aliases_within(entity_type, folded, foreign=True), known)
+    words = folded.split()[:MAX_SENTENCE_WORDS]
+    for start in range(len(words)):
+        for length in range(1, MAX_NAME_WORDS + 1):
+            name = " ".join(words[start : start + length])
+            if name in known and name not in plain and len(name) >= MIN_PART_CHARS:
+                names.append(name)
+    found: list[Ranked] = []
+    for name in dict.fromkeys(names):
+        same = await cache.rank_names(entity_type, name, documents, **filters)
+        found += [hit._replace(score=WITHIN_SIMILARITY) for hit in same if hit.score == 1]
     return best_first(found)
 
 

@@ -71,7 +71,7 @@ async def topic_of(
     """Whether a text is off-topic: nothing is similar, and few of its words occur.
 
     None for a name, a note that it names, a filtered search or a small library, which never are. A question in another language
-    may have no word of the library but a name.
+    may have no word of the library but a name; of one that the model knows, ``text`` is "", and similarity alone decides.
     """
     if retrieved.names or retrieved.named or filtered or retrieved.count < LARGE_LIBRARY:
         return None
@@ -86,7 +86,7 @@ async def topic_of(
     if NOTES in types:
         names = {part for word in text.split() if word[:1].isupper() for part in fold(word).split()}
         known |= await _misspelt(cache, [word for word in words if word in names - known])
-    share = len(known) / len(words) if words else 0.0
+    share = len(known) / len(words) if words else float(not text)
     off = any(closest < similarity and share <= most for similarity, most in OFF_TOPIC)
     return Topic(closest, share, off, evidence)
 

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.search.mentioned import WHOLE, named_notes
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.search.sessions import asks_what_happened, plans
 from lorekeeper.search.shelves import NOTES
-from lorekeeper.text.keywords import RELATED, content_words
+from lorekeeper.text.keywords import RELATED, content_words, subject_words
 from lorekeeper.text.stems import stem
 
 NEAREST = 8
@@ -38,6 +39,9 @@ COMMON = 0.3
 """Share of all notes that have a word from which it tells nothing: with all words nDCG@10 is 0.711 and 0.627, with those of at most
 this share 0.710 and 0.631, of 0.25 0.703 and 0.632, of 0.1 0.582 beside all books. Common words take the most time."""
 
+RARE = 1.0
+"""What a word that no other note has adds to the score of its note, as a share of the best score: no feedback outweighs it."""
+
 SHORTEST = 4
 """Letters of a word that says something."""
 
@@ -47,13 +51,30 @@ async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequ
     if not found.keyword:
         return found
     fed = await fed_back(cache, found, wordings)
-    named = await named_notes(cache, found, wordings)
+    names = await named_notes(cache, found, wordings)
+    named = dict.fromkeys(await rare_notes(cache, found, wordings), RARE) | names
     scores = {key: ranked.score for key, ranked in found.keyword.items() if key[0] == NOTES}
     best = max((scores.get(key, 0.0) + fed.get(key, 0.0) for key in scores | fed), default=0.0)
     further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}
     raised = found.with_further({key: score for key, score in further.items() if score})
-    whole = frozenset(key for key, share in named.items() if share == WHOLE)
+    whole = frozenset(key for key, share in names.items() if share == WHOLE)
     return replace(raised, named=raised.named | whole) if whole else raised
+
+
+async def rare_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> list[Key]:
+    """The notes in the heads that alone have a word of the wordings: it says most, and the nearest notes may lack it."""
+    words = {word for wording in wordings for word in subject_words(fold(wording)) if len(word) >= SHORTEST}
+    planned = await plans(cache) if asks_what_happened(wordings) else frozenset[Identity]()
+    heads = [key for key in found.heads if key[0] == NOTES and key[1] not in planned]
+    if not words or not heads:
+        return []
+    scores = await cache.word_scores(NOTES, words, [identity for _, identity in heads], only_one)
+    return [key for key in heads if scores.get(key[1])]
+
+
+def only_one(occurring: Mapping[str, int], notes: int) -> tuple[str, ...]:
+    """The words that a single one of several notes has."""
+    return tuple(sorted(word for word, number in occurring.items() if number == 1)) if notes > 1 else ()
 
 
 async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:

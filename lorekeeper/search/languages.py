@@ -6,6 +6,7 @@ words of five languages, compiled for this file, folded. They are closed classes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
@@ -51,12 +52,17 @@ FOREIGN = "The books are in English; ask in English, or by the entry's name."
 
 FOREIGN_BOOKS = "The books are in English; for what they say, ask in English."
 
+FOREIGN_MEANT = "The books are in English; they were searched by meaning, and English wordings find more."
+
 FOREIGN_NOTES = "No note is close to this query; ask in the language of the notes, or by a note's name."
 
 FOREIGN_UNSURE = "None of these notes is surely meant; ask in the language of the notes, or by a note's name."
 
 FOREIGN_NAMED = "It is only sure that {} is meant; for the rest, ask in the language of the notes."
 
+
+_ELIDED = re.compile(r"\b(l|d|qu|dell|all|nell|sull|un)['’](?=\w)", re.IGNORECASE)
+"""French and Italian words that lose their vowel before another: "l'ogre", "dell'acqua"."""
 
 _ENGLISH = STOP_WORDS - {"im"}
 """Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
@@ -81,21 +87,26 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     """
     if _is_name(text):
         return None
-    words = fold(text).split()
+    words = fold(_ELIDED.sub(r"\1 ", text)).split()
     language = max(_languages(), key=lambda each: each.weight(words))
     weight = language.weight(words)
     others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
     unknown = [word for word in others if word not in occurring and word not in STOP_WORDS]
     english = sum(word in STOP_WORDS for word in others)
-    if weight > english and weight >= PROOF:
+    telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
+    if weight > english and weight >= PROOF and telling:
         return language.name
     if entries < LARGE_LIBRARY:
         return None
-    telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
     if weight > english and telling and unknown and len(unknown) >= UNKNOWN * len(others):
         return language.name
     is_foreign = any(char.isalpha() and not char.isascii() for char in text)
     return OTHER if is_foreign and others and len(unknown) == len(others) else None
+
+
+def function_words(language: str) -> frozenset[str]:
+    """The function words of a language that `language_of` gives, folded."""
+    return next((each.own | each.shared for each in _languages() if each.name == language), frozenset())
 
 
 def _is_name(text: str) -> bool:
@@ -111,7 +122,7 @@ def foreign_note(types: Sequence[str]) -> str:
 
 
 def in_language(
-    page: ResultPage, language: str, types: Sequence[str], names: Collection[Key]
+    page: ResultPage, language: str, types: Sequence[str], names: Collection[Key], *, understood: bool = False
 ) -> tuple[ResultPage, list[str]]:
     """A page that answers a question in another language, sure only of what the question names, and notes on it.
 
@@ -122,7 +133,10 @@ def in_language(
         language: of the question.
         types: that were searched.
         names: the notes that the question names among other words.
+        understood: whether the model that ranks by meaning knows more languages than English: then the page is as sure as others.
     """
+    if understood:
+        return page, [] if set(types) == {NOTES} else [FOREIGN_MEANT]
     if _answered_by_notes(language, page.results):
         return page, [] if set(types) == {NOTES} else [FOREIGN_BOOKS]
     surely = [

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
@@ -33,7 +33,7 @@ from lorekeeper.search.feedback import with_raised_notes
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
-from lorekeeper.search.languages import foreign_note, in_language, language_of
+from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.mentioned import with_named, with_progress
 from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
@@ -41,10 +41,12 @@ from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, aske
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
-from lorekeeper.search.retrieved import Ranking, Retrieved, finished, fused, over_types
-from lorekeeper.search.shelves import NOTES
+from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
+from lorekeeper.search.sessions import asks_what_happened, plans
+from lorekeeper.search.shelves import CAMPAIGN, NOTES, shelf_name
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.stated_edition import stated_edition
+from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.search.unfinished import completed
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
@@ -65,7 +67,7 @@ STATED = "Read from the query: where='{}'. Say it in other words to search by me
 
 HARDLY_CLOSE = "{} is close for sure; these are the nearest."
 
-NOTHING_CLOSE = "{} is close to this query. Rephrase it, or give the name of the entry."
+NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
 CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
 
@@ -172,11 +174,19 @@ class Searcher:
         cache: the library's entries.
         edition: editions and documents that come first among entries of one name, as `editions.parse_edition` gives them.
         reranker: a server whose order of the best hits is used; None for none.
+        traits: of the model that ranks by meaning.
     """
 
-    def __init__(self, cache: SearchCache, edition: Sequence[str] = (), reranker: Reranker | None = None) -> None:
+    def __init__(
+        self,
+        cache: SearchCache,
+        edition: Sequence[str] = (),
+        reranker: Reranker | None = None,
+        traits: Traits = MINILM,
+    ) -> None:
         self._cache = cache
         self._reranker = reranker
+        self.traits = traits
         self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
         self.explainer = Explainer(cache, self.values)
@@ -322,14 +332,16 @@ class Searcher:
         semantic = asyncio.ensure_future(self._semantic(query, search.texts, scopes, depth))
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
-        count = asyncio.ensure_future(self._count(query, scopes))
+        sizes = asyncio.ensure_future(self._sizes(query, scopes))
         text = "" if query.mode == "semantic" else search.text
         known = asyncio.ensure_future(occurring(self._cache, query.types, text))
-        await finished(semantic, keyword, names, count, known)
+        await finished(semantic, keyword, names, sizes, known)
         ranking, unavailable = semantic.result()
-        found = ranking, keyword.result(), names.result(), count.result()
+        found = ranking, keyword.result(), names.result(), sum(sizes.result().values())
         asked = asked_type(query.types if query.mode == "auto" else (), wordings)
-        search.found = Retrieved(*found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result())
+        search.found = Retrieved(
+            *found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result(), sizes=sizes.result()
+        )
         preferred = f"; {asked.name} preferred" if asked else ""
         return f"{len(ranking)} by meaning, {len(found[1])} by keywords, {len(found[2])} by name{preferred}"
 
@@ -342,14 +354,18 @@ class Searcher:
         rank = self._cache.rank_semantic
         try:
             with timed("semantic"):
-                return await over_types(
+                ranking = await over_types(
                     query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
-                ), None
+                )
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
             logger.info("semantic search is unavailable: %s", error)  # the note of the page says so
             return {}, str(error)
+        if self.traits.unrelated:
+            scaled = self.traits.scaled
+            ranking = {key: hit._replace(score=scaled(hit.score)) for key, hit in ranking.items()}
+        return ranking, None
 
     async def _keyword(self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
@@ -374,9 +390,16 @@ class Searcher:
             )
             return await by_name.certain(self._cache, query.types, [typed] if typed else wordings, ranking, typed)
 
+    async def _sizes(self, query: Query, scopes: Scopes) -> dict[str, int]:
+        """The number of entries under the filters, by shelf."""
+        of_shelf: dict[str, list[str]] = {}
+        for name in query.types:
+            of_shelf.setdefault(shelf_name(name), []).append(name)
+        return {shelf: await self._count(replace(query, types=own), scopes) for shelf, own in of_shelf.items()}
+
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:
-            return await self.documents.count(scopes)
+            return await self.documents.count({name: scopes[name] for name in query.types})
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
     async def _raise(self, search: Search) -> str | None:
@@ -421,11 +444,14 @@ class Searcher:
         """Whether the library can answer at all: what is named, the topic, the language."""
         query, found = search.query, search.found
         hybrid = search.mode == "hybrid"
-        if hybrid:
-            search.topic = await topic_of(self._cache, query.types, search.text, found, filtered=bool(query.filters))
         search.missing = await self._missing(search)
         if hybrid and not (search.like or search.missing):
             search.language = language_of(search.text, found.occurring, found.count)
+        if search.language and not found.names:
+            found = search.found = await self._named_within(search, search.language)
+        if hybrid:
+            text = "" if self._is_translated(search) else search.text
+            search.topic = await topic_of(self._cache, query.types, text, found, filtered=bool(query.filters))
         if search.missing and (search.missing.game or search.is_off_topic):
             search.page = ResultPage([], 0, search.mode)
             search.notes = [search.missing.note]
@@ -436,6 +462,20 @@ class Searcher:
             search.notes = [nowhere if search.language is None else foreign_note(query.types)]
             return "nothing is close"
         return search.language and f"the text is in {search.language}"
+
+    async def _named_within(self, search: Search, language: str) -> Retrieved:
+        """With the entries of books that a text in another language names: they are all that is sure of it."""
+        query, plain = search.query, function_words(language)
+        types = [name for name in query.types if name not in CAMPAIGN]
+        names = await over_types(
+            types,
+            lambda name: by_name.within(self._cache, name, search.text, plain, search.scopes[name], **query.filters),
+        )
+        return replace(search.found, names=names)
+
+    def _is_translated(self, search: Search) -> bool:
+        """Whether the text is in another language than English, which the model knows: its words say nothing of the books."""
+        return search.language is not None and self.traits.multilingual
 
     async def _missing(self, search: Search) -> Absent | None:
         """What a query names that the library does not have."""
@@ -453,13 +493,19 @@ class Searcher:
         """One ranking of the three, duplicates and variants in one place."""
         if search.page:
             return None
-        query, found = search.query, search.found
-        preferred = await self._preferred(query)
+        query = search.query
+        if self._is_translated(search):
+            search.found = search.found.without_words_of_books()
+        found, preferred = search.found, await self._preferred(query)
         if query.mode == "semantic" and search.like is None:
             search.hits = fused(found, preferred, {}, tail=True)
             return "by meaning alone"
         labels = await family_labels(found.heads, self._cache.load)
-        ranking = fused(found, preferred, labels, query.wordings, tail=self._few(search))
+        has_notes = NOTES in query.types and not search.like
+        played = has_notes and asks_what_happened(search.wordings)
+        planned = await plans(self._cache) if played else frozenset[Identity]()
+        ranking = fused(found, preferred, labels, query.wordings, tail=self._few(search), planned=planned)
+        ranking = collapsed(ranking, found) if has_notes else ranking
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like := search.like:
             own = like.type, canonical_name(like.name)
@@ -565,7 +611,9 @@ class Searcher:
         if search.page is None:
             search.page = await self._ranked_page(search)
         if search.language is not None and not search.is_off_topic:
-            search.page, said = in_language(search.page, search.language, query.types, found.named)
+            search.page, said = in_language(
+                search.page, search.language, query.types, found.named, understood=self.traits.multilingual
+            )
             search.notes = [*said, *search.notes]
         if query.explain:
             explanation = explanation_of(search.page, search.wordings, found, search.topic)

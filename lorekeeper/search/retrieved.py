@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from lorekeeper.cache.protocol import Ranked, SearchCache
+from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.asked_type import AskedType
@@ -17,7 +17,8 @@ from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
 from lorekeeper.search.grouping import ALONE, asked_words
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
-from lorekeeper.search.shelves import BOOKS, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
+from lorekeeper.search.sessions import PLANNED
+from lorekeeper.search.shelves import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
 from lorekeeper.text.names import canonical_name
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,9 @@ COMPLETE_HITS = 3
 
 PHRASE_IN_NAME = 0.9
 """Similarity of an entry to a phrase that its name has: it outweighs all texts."""
+
+COPIED, COPIED_WORDS = 0.8, 8
+"""Share of their words that the passages of near copies have in common, and fewest words of such a passage."""
 
 T = TypeVar("T")
 
@@ -48,6 +52,7 @@ class Retrieved:
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
         occurring: the content words of the wordings that an entry of one of the types has.
+        sizes: number of entries under the filters, by shelf.
         named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
 
@@ -60,6 +65,7 @@ class Retrieved:
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
     occurring: frozenset[str] = frozenset()
+    sizes: Mapping[str, int] = field(default_factory=dict)
     named: frozenset[Key] = frozenset()
 
     @cached_property
@@ -73,7 +79,7 @@ class Retrieved:
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
         worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return shelves(nearest, worded, phrases)
+        return shelves(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
 
     @property
     def nearest_shelf(self) -> Shelf:
@@ -129,6 +135,10 @@ class Retrieved:
         ordered = dict(sorted(head.items(), key=lambda item: (-item[1].score, item[0])))
         return replace(self, keyword=ordered | {key: hit for key, hit in self.keyword.items() if key not in ordered})
 
+    def without_words_of_books(self) -> Retrieved:
+        """By meaning and names alone, as far as books are concerned: the words of the query are of another language."""
+        return replace(self, keyword={key: hit for key, hit in self.keyword.items() if shelf_name(key[0]) != BOOKS})
+
     def with_phrases(self, phrases: Sequence[str]) -> Retrieved:
         """Only the entries that the keywords found, which have the phrases of the query; those whose names have them come first."""
         names = {key: ranked for key, ranked in self.names.items() if key in self.keyword}
@@ -151,8 +161,11 @@ def fused(
     wordings: Sequence[str] = (),
     *,
     tail: bool,
+    planned: Collection[Identity] = (),
 ) -> list[FusedHit[Key]]:
     """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
+
+    Notes that are ``planned`` count less, by `sessions.PLANNED`.
 
     Of variants the one with most words of the query in its name stands for the others, then, as among all duplicates, the one
     from the earliest of the preferred documents.
@@ -171,9 +184,33 @@ def fused(
         preference=preference,
         shelf=lambda key: weighed[shelf_name(key[0])],
         phrases=retrieved.phrases,
-        weight=lambda key: retrieved.asked.weight(key[0]) if retrieved.asked else 1.0,
+        weight=lambda key: (
+            (retrieved.asked.weight(key[0]) if retrieved.asked else 1.0)
+            * (PLANNED if key[0] == NOTES and key[1] in planned else 1.0)
+        ),
         tail=tail,
     )
+
+
+def collapsed(hits: Sequence[FusedHit[Key]], retrieved: Retrieved) -> list[FusedHit[Key]]:
+    """A fused ranking with near copies of a note, as checklists are, in one place: those of which the same passage is nearest."""
+    result: list[FusedHit[Key]] = []
+    known: list[tuple[int, frozenset[str]]] = []
+    for hit in hits:
+        passage = retrieved.semantic[hit.key].passage if hit.key[0] == NOTES and hit.key in retrieved.semantic else ""
+        words = frozenset(fold(passage).split()) if len(known) < FUSED_BY_SCORE else frozenset[str]()
+        first = next((n for n, own in known if _alike(words, own)), None) if len(words) >= COPIED_WORDS else None
+        if first is not None:
+            result[first] = result[first]._replace(duplicates=(*result[first].duplicates, hit.key))
+            continue
+        if len(words) >= COPIED_WORDS:
+            known.append((len(result), words))
+        result.append(hit)
+    return result
+
+
+def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    return len(words & others) >= COPIED * len(words | others)
 
 
 def _scores(ranking: Ranking) -> list[tuple[Key, float]]:

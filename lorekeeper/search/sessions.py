@@ -1,12 +1,16 @@
-"""Notes of the sessions that a question names, by number or as the last one: "session 3", "the third session", "last session"."""
+"""Notes of the sessions that a question names, by number or as the last one: "session 3", "the third session", "last session".
+
+What was planned for a session is not what was played: a question about what happened prefers notes that are no plans.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from lorekeeper.cache.protocol import Documents, Ranked, SearchCache
+from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
@@ -33,6 +37,36 @@ _NUMBERED = re.compile(
 _LAST = re.compile(
     r"\b(?:last|latest|newest|previous|most recent) (?:game |play )?session\b|\blast time(?: we played)?$"
 )
+
+PLANNED = 0.8
+"""What a plan scores, as a share, if the question asks what happened."""
+
+MAX_PLANS = 2_000
+"""Most plans of a library that are known."""
+
+_PLAYED = re.compile(r"\b(?:did|was|were|had|happened|happen|went|got|met|fought|found|told|gave|took|\w{3,}ed)\b")
+_FUTURE = re.compile(
+    r"\b(?:plan|plans|planned|planning|prep|prepared?|preparation|upcoming|next|will|would|could|might|if)\b"
+)
+
+_PLANS: WeakKeyDictionary[SearchCache, tuple[Sequence[str], frozenset[Identity]]] = WeakKeyDictionary()
+"""The plans of each cache, and the names that it had when they were read: the same list until a note changes."""
+
+
+def asks_what_happened(wordings: Sequence[str]) -> bool:
+    """Whether a question is about what was played, and not about a plan."""
+    folded = [fold(wording) for wording in wordings]
+    return any(map(_PLAYED.search, folded)) and not any(map(_FUTURE.search, folded))
+
+
+async def plans(cache: SearchCache) -> frozenset[Identity]:
+    """The notes that prepare sessions."""
+    names = await cache.names(NOTES)
+    known = _PLANS.get(cache)
+    if known is None or known[0] is not names:
+        found = await cache.get_entities(NOTES, limit=MAX_PLANS, kind="prep")
+        known = _PLANS[cache] = names, frozenset(note.identity for note in found)
+    return known[1]
 
 
 async def rank(

@@ -9,6 +9,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.render import MAX_LINKED, UNRELATED, Linked, Related, linked_paths
+from lorekeeper.render.embeds import MAX_DEPTH, MAX_EMBEDDED, embedded_in
 from lorekeeper.search.dossier.relations import named_notes
 from lorekeeper.views.view import View
 
@@ -26,7 +27,19 @@ async def related_of(view: View, entity: Entity) -> Related:
     names = {each.slug: each.name for each in await linked_notes(view, entity)}
     linking, count = await linking_notes(view, entity)
     shown = [Linked(each.name, each.uri) for each in linking[:MAX_LINKED]]
-    return Related(names, shown, count - len(shown))
+    return Related(names, shown, count - len(shown), await embedded_notes(view, entity))
+
+
+async def embedded_notes(view: View, entity: Entity) -> dict[str, Entity]:
+    """The notes that are embedded in a note, and those in these, as far as the viewer sees them."""
+    found: dict[str, Entity] = {}
+    wanted = embedded_in(entity)
+    for _ in range(MAX_DEPTH):
+        new = [path for path in dict.fromkeys(wanted) if path not in found][: MAX_EMBEDDED - len(found)]
+        loaded = await view.cache.load("notes", [(entity.document, path) for path in new]) if new else []
+        found |= {each.slug: each for each in loaded}
+        wanted = [path for each in loaded for path in embedded_in(each)]
+    return found
 
 
 async def linked_notes(view: View, entity: Entity) -> list[Entity]:

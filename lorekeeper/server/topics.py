@@ -1,6 +1,6 @@
 """Answers of `gather_topic`: a dossier as structured content, and as Markdown that says the same.
 
-Text from entries is indented, in one line: a line of an entry is never taken for one of ours.
+Text from entries is indented: a line of an entry is never taken for one of ours.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from lorekeeper.entities import Entity
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
+from lorekeeper.search.dossier.stretches import blocks
 from lorekeeper.server.answers import Answer, nothing_found
 from lorekeeper.views.view import View
 
@@ -37,7 +38,7 @@ def _part(part: Part) -> Iterator[str]:
         if not place or line.entity.uri != part.lines[place - 1].entity.uri:
             yield f"- {label(line)} | {line.entity.uri}"
         if line.quote.sentences:
-            yield f"   {where(line.quote)}{one_line(line.quote.text)}"
+            yield from (f"   {each}" for each in quoted(line.quote))
     if part.left_out:
         yield f"{part.left_out} more: {part.more}" if part.more else f"{part.left_out} more"
 
@@ -56,6 +57,15 @@ def where(quote: Quote) -> str:
     mark = f"secret: {quote.mark}" if quote.mark else ""
     place = ", ".join(filter(None, [quote.section, mark]))
     return f"[{one_line(place)}] " if place else ""
+
+
+def quoted(quote: Quote) -> list[str]:
+    """What a line quotes, behind where it stands: texts in one line each, tables and lists as such."""
+    place, found = where(quote), blocks(quote.sentences)
+    lines = [one_line(line) for block in found for line in block.lines]
+    if place and found[0].shape in ("table", "list"):
+        return [place.rstrip(), *lines]
+    return [f"{place}{lines[0]}", *lines[1:]]
 
 
 def described(entity: Entity) -> str:

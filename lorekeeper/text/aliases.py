@@ -96,10 +96,11 @@ def _aliases_of(entity_type: str, folded: str) -> tuple[Alias, ...]:
     return tuple(alias for line in lines for name, alias in line.aliases if name == folded)
 
 
-def aliases_within(entity_type: str, folded: str) -> list[Alias]:
+def aliases_within(entity_type: str, folded: str, *, foreign: bool = False) -> list[Alias]:
     """The same for each name that occurs in a folded sentence and cannot be a plain English word, the longest ones first.
 
-    Words that belong to a longer name are not read again: "verzögerter Feuerball" holds one name.
+    Words that belong to a longer name are not read again: "verzögerter Feuerball" holds one name. In a sentence that is
+    not English, names of any length count: "Oger", "Ours".
     """
     words, beginnings = folded.split()[:MAX_SENTENCE_WORDS], _table(entity_type).beginnings
     starts = [start for start, word in enumerate(words) if word in beginnings]
@@ -108,8 +109,8 @@ def aliases_within(entity_type: str, folded: str) -> list[Alias]:
     for length in range(min(MAX_ALIAS_WORDS, len(words)) if starts else 0, 0, -1):
         for start in (start for start in starts if start + length <= len(words)):
             name = " ".join(words[start : start + length])
-            aliases = aliases_of(entity_type, name)
-            if aliases and _is_distinctive(name) and all(free[start : start + length]):
+            aliases = aliases_of(entity_type, name) if foreign or _is_distinctive(name) else ()
+            if aliases and all(free[start : start + length]):
                 found += aliases
                 free[start : start + length] = [False] * length
     return found

@@ -6,11 +6,13 @@ A note's object is ``{"path", "aliases": [...], "facts": {key: text}, "sections"
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lorekeeper import dates
 from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
+from lorekeeper.folding import fold
 
 BETWEEN = " > "
 """Between the headings of a path."""
@@ -18,18 +20,77 @@ BETWEEN = " > "
 MAX_TAGS = 5
 """Tags that are shown among the facts."""
 
+_BEFORE = re.compile(r"[\s>]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+)?(?:\[.\][ \t]+)?")
+"""What stands before the text of a line: marks of quotes, lists and tasks."""
+
+_LABEL = re.compile(r"(?:(\*\*|__)[^*_\n]{1,60}?(?::\1|\1[ \t]?:{1,2})|[^\W\d_][\w /'’-]{0,40}::?)(?=\s|$)")
+"""A label at the beginning of a line: ``**Motivation:**``, ``Voice:``, ``age::``."""
+
+_BRACKETS = '*_~=`()[]{}<>"“”. \t'
+
+_TO_FILL = re.compile(
+    r"tb[adc]|to ?do|wip|work in progress|placeholder|coming soon|lorem ipsum.*|"
+    r"to be (?:determined|decided|announced|written|added|done)|(?:fill|to be filled)(?: (?:me|this|it))? in(?: later)?|[?…_.]+|"
+    r"(?:describe|enter|insert|write|add|put|list|type|fill in)\b.{0,60}\bhere|.{0,60}\bgoes here",
+    re.IGNORECASE,
+)
+"""What a template has where something is to be filled in."""
+
+_NO_VALUE = re.compile(r"-+|–|—|n/?a|none yet|unknown yet|x{3,}", re.IGNORECASE)
+"""What is written after a label instead of a value."""
+
+_KEPT_BY_PROGRAMS = re.compile(
+    r"(?:date |last |file )?(?:created|modified|updated|edited|changed|ctime|mtime|creation|modification)(?: at| on| date)?",
+    re.IGNORECASE,
+)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 def note_prose(entity: Entity) -> Iterator[tuple[str, str]]:
-    """Heading path and Markdown of each section of a note, in reading order."""
+    """Heading path and Markdown of each section of a note, in reading order, without what a template left to be filled in."""
     for section in _sections(entity):
         if isinstance(section.get("desc"), str):
-            yield heading_path(section), section["desc"]
+            yield heading_path(section), filled_in(section["desc"])
+
+
+def filled_in(text: str) -> str:
+    """A Markdown text without lines in which nothing was filled in: "Voice: TBD", "describe the character here", "**Secret:**".
+
+    A label without a value stays before anything but another label: it is the heading of what follows.
+    """
+    kept: list[str] = []
+    below = ""
+    for line in reversed(text.split("\n")):
+        inner = line[_BEFORE.match(line).end() :]  # type: ignore[union-attr]
+        label = _LABEL.match(inner)
+        value = inner[label.end() :].strip() if label else inner.strip()
+        bare = value.strip(_BRACKETS)
+        if label and not value:
+            is_key = bool(label[1]) or label[0].endswith("::")
+            is_blank = is_key and (not below or bool(_LABEL.match(below)))
+        else:
+            is_bracket = bool(label) and value.startswith("[") and value.endswith("]") and "[" not in value[1:]
+            is_blank = bool(value) and (
+                is_bracket
+                or bool(_TO_FILL.fullmatch(bare or value))
+                or bool(label and _NO_VALUE.fullmatch(bare or value))
+            )
+        if not is_blank:
+            kept.append(line)
+            below = inner.strip() or ("" if not kept else below)
+    return "\n".join(reversed(kept))
 
 
 def heading_path(section: Mapping[str, object]) -> str:
     """The heading path of a section of a note, "" before the first heading."""
     name = section.get("name")
     return " ".join(name[:MAX_TEXT_LENGTH].split()) if isinstance(name, str) else ""
+
+
+def parts_under(entity: Entity, heading: str) -> Iterator[Mapping[str, Any]]:
+    """The sections of a note that stand under a heading, all for ""."""
+    wanted = fold(heading)
+    return (each for each in _sections(entity) if not wanted or wanted in map(fold, heading_path(each).split(BETWEEN)))
 
 
 def marked(entity: Entity) -> set[str]:
@@ -73,8 +134,18 @@ def said(entity: Entity) -> str:
     names, told = aliases(entity), entity.data.get("facts_in_text")
     in_text = told if isinstance(told, list) else []
     parts = [f"Also called {', '.join(names)}"] if names else []
-    parts += [f"{key}: {value}" for key, value in note_facts(entity).items() if key not in in_text]
+    parts += [
+        f"{key}: {value}" for key, value in note_facts(entity).items() if key not in in_text and _says(key, value)
+    ]
     return " ".join(f"{part.rstrip('.')}." for part in parts)
+
+
+def _says(key: str, value: str) -> bool:
+    """Whether a fact says something of its subject: not the times that programs write, and not what is to be filled in."""
+    if _KEPT_BY_PROGRAMS.fullmatch(key.replace("_", " ").replace("-", " ").strip()) and _DAY.match(value):
+        return False
+    bare = value.strip(_BRACKETS)
+    return not (_TO_FILL.fullmatch(bare or value) or _NO_VALUE.fullmatch(bare or value))
 
 
 def section_shown(entity: Entity, path: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from lorekeeper.audience import DM, PLAYERS, Audience, parsed, within
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.folding import fold
+from lorekeeper.printable import one_line
 from lorekeeper.text.notes import heading_path
 
 UNSHARED = "no mark shares it with players"
@@ -49,3 +50,17 @@ def secrecy(entity: Entity) -> str:
         return str(whole or UNSHARED) if audience_of(entity, {}) != PLAYERS else ""
     audiences = entity.fields[AUDIENCE]
     return str(whole or ", ".join(audiences if isinstance(audiences, tuple) else ()))
+
+
+def section_mark(entity: Entity, section: Mapping[str, object]) -> tuple[str, bool]:
+    """What is said of who sees a section, and whether that is a secret; "" where it is as the rest of the note."""
+    if secrecy(entity) and audience_of(entity, section) == PLAYERS:
+        return "players see this", False
+    mark = section.get("mark")
+    return (one_line(mark), True) if isinstance(mark, str) and mark else ("", False)
+
+
+def said_of_section(entity: Entity, section: Mapping[str, object]) -> str:
+    """What stands above a section for a game master: "(secret: GM Notes)", "(players see this)"; "" for nothing."""
+    mark, secret = section_mark(entity, section)
+    return f"(secret: {mark})" if secret else mark and f"({mark})"

@@ -15,11 +15,11 @@ from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
-from lorekeeper.normalize.notes import OPEN_TAGS, WRITTEN, Resolve, linked, rejoined, stated, tagged
+from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, rejoined, stated, tagged
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of
 from lorekeeper.notes.links import Written, relinked, wikilink
-from lorekeeper.notes.note import PATH_SEPARATOR
+from lorekeeper.notes.note import PATH_SEPARATOR, WRITTEN
 from lorekeeper.notes.properties import Properties
 
 V = TypeVar("V")

@@ -21,6 +21,9 @@ ROOT = Path(__file__).parents[2]
 """Where `tests` and `lorekeeper` can be imported from."""
 
 
+HANG_SECONDS = 200
+"""After which a command is taken to hang: more than a machine with ten times too much to do needs, less than a test may take."""
+
 STARTER_RECORDS = ("milvus.db.starter", "cache.db.starter")
 """The files that record whether the starter compendium was loaded into a library."""
 
@@ -56,7 +59,7 @@ def run_lorekeeper(
     """
     imported_elsewhere = env is not None and env.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
     if hasattr(os, "fork") and not imported_elsewhere:
-        return forking.run(arguments, environment(folder) if env is None else env, folder, 120)
+        return forking.run(arguments, environment(folder) if env is None else env, folder, HANG_SECONDS)
     return subprocess.run(
         [sys.executable, "-m", "lorekeeper", *arguments],
         cwd=folder,
@@ -64,7 +67,7 @@ def run_lorekeeper(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

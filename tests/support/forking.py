@@ -1,9 +1,9 @@
 """LoreKeeper in a process of its own that need not start: a fork of one that has imported the package.
 
 `run` does what ``python -m lorekeeper`` does with the same arguments, variables and folder; `command` is a command line for what
-is started otherwise, such as servers. What Python itself does at a start is not tested with them. One process for each test
-worker, begun at the first call, forks once for every command: the runner, which passes signals on to the command, ends it once
-nobody waits for it, and reports its exit status, so that several may be under way.
+is started otherwise, such as servers. What Python itself does at a start is not tested with them. One process for all workers of
+a run forks once for every command: the runner, which passes signals on to the command, ends it once nobody waits for it, and
+reports its exit status, so that several may be under way.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from tests.support import shim
 
 ROOT = Path(__file__).parents[2]
 
+ALSO = "TESTS_FORK_ALSO"
+"""Variable: a folder that a command can import from too."""
+
 _IMPORTED = """
 numpy sqlite3 httpx rich.table rich.progress milvus_lite pyarrow.dataset faiss markdown_it yaml
 lorekeeper.cli.main lorekeeper.composition lorekeeper.library lorekeeper.cache.async_cache
@@ -43,9 +46,18 @@ lorekeeper.server.rest.routes lorekeeper.server.page.routes lorekeeper.maintenan
 """Nothing that reads the variables of the environment when it is imported, as the consoles of `lorekeeper.cli.render` do."""
 
 
+SHARED = "TESTS_FORK_SHARED"
+"""Variable: the address of the process of all workers."""
+
+
 @cache
 def _server() -> str:
-    """Address of this worker's process that forks."""
+    """Address of the process that forks: this worker's own where there is none of all workers."""
+    return os.environ.get(SHARED) or start()
+
+
+def start() -> str:
+    """Begin a process that forks, which ends with this one; its address."""
     address = str(Path(tempfile.mkdtemp(prefix="lkf")) / "s")
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
@@ -54,7 +66,7 @@ def _server() -> str:
         [sys.executable, "-m", "tests.support.forking", str(listening.fileno())],
         cwd=ROOT,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has no threads
-        stdin=subprocess.PIPE,  # its end is that of the worker
+        stdin=subprocess.PIPE,  # its end is that of this process
         pass_fds=[listening.fileno()],
     )
     listening.close()
@@ -123,6 +135,7 @@ def _command(job: str, streams: Sequence[int]) -> int:
     for variable in rest[int(number) :]:
         name, _, value = variable.partition("=")
         os.environ[name] = value
+    sys.path[:0] = filter(None, [os.environ.pop(ALSO, "")])
     time.tzset()
     tempfile.tempdir = None
     os.chdir(cwd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from lorekeeper.intake.starter_record import DECLINED
 from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import private_file
+from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS
 from tests.support.commands import run_lorekeeper, variables
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import everything
@@ -81,6 +82,33 @@ async def entities_in(target: Settings, *types: str) -> dict[str, Entity]:
     """What a library holds, by uri; spells and creatures where no types are given."""
     async with Library.from_settings(target) as library:
         return {e.uri: e for t in types or ("spells", "creatures") for e in await everything(library.cache, t)}
+
+
+# --- a small starter compendium --------------------------------------------------------------------------------------
+
+SHARE = 20
+"""Of so many entries of the starter compendium a small one has one."""
+
+KEPT = ("fireball", "influence", "lich", "magic-missile", "shield")
+"""Entries that it has too."""
+
+
+def small_books(folder: Path) -> list[Path]:
+    """The folders of entries that ship, with some of their entries: what is said of all is shown with few."""
+    for book in SHIPPED_BOOKS:
+        (folder / book.name).mkdir(parents=True)
+        for file in book.glob("*.jsonl"):
+            lines = file.read_text("utf-8").splitlines()
+            some = [line for n, line in enumerate(lines) if n % SHARE == 0 or json.loads(line)["slug"] in KEPT]
+            (folder / book.name / file.name).write_text("\n".join(some) + "\n", "utf-8")
+    return [folder / book.name for book in SHIPPED_BOOKS]
+
+
+def ship(books: Sequence[Path], patch: pytest.MonkeyPatch) -> None:
+    """Let libraries of this process be given these folders as the starter compendium."""
+    for module in ("lorekeeper.library", "lorekeeper.intake.starter_record"):
+        patch.setattr(f"{module}.SHIPPED_BOOKS", tuple(books))
+        patch.setattr(f"{module}.RULES_2024", books[SHIPPED_BOOKS.index(RULES_2024)])
 
 
 # --- libraries that several test modules begin with ----------------------------------------------------------------

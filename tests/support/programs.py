@@ -280,6 +280,18 @@ def serve_without_pauses(*arguments: str) -> None:
     sys.exit(main(["serve", *arguments]))
 
 
+def serve_with_books(*books: str) -> None:
+    """`lorekeeper serve` over stdio, with other folders of entries that ship."""
+    import pytest
+
+    from lorekeeper.cli.main import main
+    from tests.support.libraries import ship
+
+    with pytest.MonkeyPatch.context() as patch:
+        ship([Path(book) for book in books], patch)
+        sys.exit(main(["serve"]))
+
+
 def serve_viewers(*arguments: str) -> None:
     """`lorekeeper serve` with tools that answer who asks, and refusals that are answered at once and all logged."""
     import mcp_types as types

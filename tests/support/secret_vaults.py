@@ -46,7 +46,7 @@ WRAPPERS: Sequence[str] = (
     "- [ ] **Secret**: {}",
     "<details><summary>DM only</summary>\n{}\n</details>",
 )
-LINKS = ("{0}", "[[{0}]]", "[[{0}|a stranger]]", "[the other](<../npcs/{0}.md>)", "[[GM only/{0}|{1}]]")
+LINKS = ("{0}", "[[{0}]]", "[[{0}|a stranger]]", "[the other](<../npcs/{0}.md>)", "[[GM only/{0}|{1}]]", "![[{0}]]")
 """How a sentence names somebody, whose note may be a secret."""
 
 
@@ -101,7 +101,8 @@ def _note(name: str, path: Path, words: Words, viewer: Viewer) -> tuple[str, str
     whole = FRONT[front] if FRONT[front] is not None or path.parts[0] != "GM only" else DM
     shared = viewer.sees(within(None, whole, DM))
     secret_front = "" if shared else f"\nalias: {name} {words.secret().split()[-3]}"
-    head = f"---\n{front}\naliases: [{name} the Elder]\ntags: [npc, saga]{secret_front}\n---\n"
+    trade = random.choice(NOUNS) if shared else words.secret().split()[-3]
+    head = f"---\n{front}\naliases: [{name} the Elder]\ntags: [npc, saga]\ntrade: {trade}{secret_front}\n---\n"
     first = words.sentence() if shared else words.secret()
     full, left = [f"{head}# {name}\n\n{first}"], [f"{head}# {name}\n\n{first}" if shared else ""]
     _add(full, left, *_infobox(words, seen=shared))
@@ -113,11 +114,13 @@ def _note(name: str, path: Path, words: Words, viewer: Viewer) -> tuple[str, str
         above = mark if depth == 2 else above
         seen = viewer.sees(within(mark, whole, DM))
         above_seen = seen if depth == 2 else above_seen
-        text = f"{heading}\n\n{words.sentence() if seen else words.secret()}"
+        text = f"{heading}\n\n{words.sentence() if seen else words.secret()} Trade: `=this.trade`."
         full.append(f"{'#' * depth} {text}")
         if seen:
             left.append(f"{'#' * (depth if above_seen else 2)} {text}")
-        _add(full, left, *random.choice((_statblock, _table, _nested, _nothing))(words, seen=seen))
+        _add(
+            full, left, *random.choice((_statblock, _table, _nested, _embedded, _footnotes, _nothing))(words, seen=seen)
+        )
         if random.random() < 0.5:
             wrapped = random.choice(WRAPPERS).format(words.secret())
             after = words.sentence() if seen else words.secret()
@@ -185,6 +188,21 @@ def _nested(words: Words, *, seen: bool) -> Piece:
     """A callout with a secret one in it."""
     open_part = f"> [!note] Hearsay\n> {words.sentence() if seen else words.secret()}"
     return f"{open_part}\n> > [!dm]\n> > {words.secret()}", open_part if seen else ""
+
+
+def _embedded(words: Words, *, seen: bool) -> Piece:
+    """An embedded note, which may be a secret, or have secrets, and one within a secret."""
+    whole = f"![[{words.random.choice(NAMES)}{words.random.choice(('', '#Deeds', '#GM Notes'))}]]"
+    return f"{whole}\n\n> [!dm]\n> ![[{words.random.choice(NAMES)}]] {words.secret()}", whole if seen else ""
+
+
+def _footnotes(words: Words, *, seen: bool) -> Piece:
+    """Two footnotes, one of them secret."""
+    number = words.random.randint(10, 10**6)
+    told = words.sentence() if seen else words.secret()
+    open_note, hidden = f"[^{number}]: {told}", f"[^k{number}]: DM: {words.secret()}"
+    left = f"It rains[^{number}].\n\n{open_note}"
+    return f"It rains[^{number}][^k{number}].\n\n{open_note}\n\n{hidden}", left if seen else ""
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
@@ -51,6 +52,8 @@ NEEDLESS = frozenset(
 
 MAIN_LINES, BRIEF_LINES = 4, 2
 """Lines of the main entry before those of others, and lines of each of these."""
+
+S = TypeVar("S", bound=str)
 
 PERSONS = frozenset(
     {"npc", "pc", "character", "player character", "person", "people", "deity", "god", "villain", "ally"}
@@ -312,9 +315,9 @@ def _quotes(entity: Entity, wanted: Sequence[str], chars: int) -> Iterator[Quote
             yield Quote(sentences, stretch.section, stretch.mark)
 
 
-def beginning(sentences: Sequence[str], chars: int) -> list[str]:
+def beginning(sentences: Sequence[S], chars: int) -> list[S]:
     """The first sentences up to a number of characters, at least one."""
-    taken: list[str] = []
+    taken: list[S] = []
     for sentence in sentences:
         if taken and sum(map(len, taken)) + len(sentence) > chars:
             break

@@ -11,7 +11,7 @@ from lorekeeper.search.dossier.about import beginning, quotes_about
 from lorekeeper.search.dossier.lines import Line, Quote, session_of
 from lorekeeper.search.dossier.names import Called
 from lorekeeper.search.dossier.sources import NOTES, SESSION, Sources, Subject
-from lorekeeper.search.dossier.stretches import Stretch, stretches
+from lorekeeper.search.dossier.stretches import Sentence, Stretch, stretches
 from lorekeeper.search.query import Query
 
 MOST_SESSIONS = 200
@@ -129,7 +129,7 @@ def quotes_naming(entity: Entity, called: Called) -> list[Quote]:
     ]
 
 
-def _naming(stretch: Stretch, called: Called) -> list[str]:
+def _naming(stretch: Stretch, called: Called) -> list[Sentence]:
     """The sentences of a stretch that name something; if its heading does, also its first ones."""
     opening = stretch.sentences[:2] if called.count(stretch.heading) else ()
     found = [s for s in stretch.sentences if s in opening or called.count(s)]

@@ -13,16 +13,13 @@ from lorekeeper.dates import written
 from lorekeeper.entities import Entity
 from lorekeeper.render.graph import MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
-    MAX_DEPTH,
-    MAX_EMBEDDED,
     Heading,
     Quoted,
-    embedded_paths,
     fact_rows,
     linking_lines,
     note_body,
 )
-from lorekeeper.server.linked import Connections, connections_of
+from lorekeeper.server.linked import Connections, connections_of, embedded_notes
 from lorekeeper.server.page.sessions import session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
@@ -90,7 +87,7 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
     """The values of ``_note.html`` for a note, all of it as its viewer sees it."""
     connections = await connections_of(view, entity, MAX_NODES)
     before, after = await _sessions_beside(view, entity)
-    others = await _embedded(view, entity)
+    others = await embedded_notes(view, entity)
     body = await asyncio.to_thread(note_body, entity, entry_address, others)
     nodes = [Node(each.name, each.kind, entry_address(each.uri)) for each in connections.notes]
     page = NotePage(
@@ -112,18 +109,6 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
         has_encounter=bool(encounter_in(entity)),
     )
     return {"note": page}
-
-
-async def _embedded(view: View, entity: Entity) -> dict[str, Entity]:
-    """The notes that are embedded in a note, and those in these."""
-    found: dict[str, Entity] = {}
-    wanted = embedded_paths(entity)
-    for _ in range(MAX_DEPTH):
-        new = [path for path in dict.fromkeys(wanted) if path not in found][: MAX_EMBEDDED - len(found)]
-        loaded = await view.cache.load("notes", [(entity.document, path) for path in new]) if new else []
-        found |= {each.slug: each for each in loaded}
-        wanted = [path for each in loaded for path in embedded_paths(each)]
-    return found
 
 
 async def _sessions_beside(view: View, entity: Entity) -> tuple[Entity | None, Entity | None]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -16,7 +14,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
-from lorekeeper.search.dossier.stretches import Piece, stretches
+from lorekeeper.search.dossier.stretches import blocks
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import TOPICS
 from lorekeeper.server.topics import described
@@ -41,23 +39,8 @@ SUGGESTED = (
 MAX_SUGGESTED = 12
 """Most notes of a kind that it does."""
 
-ENDS = tuple('.!?:;…"”’)')
-"""What a sentence ends with; what ends otherwise was an item of a list."""
-
 _NAMED = re.compile(r"([^,:;()]+) \((lore://[^\s()]+)\)")
 """An entry in a note for the reader: its name, and its uri in brackets."""
-
-_FACT = re.compile(r"[^:.!?]{1,40}: [^.!?]{1,80}\Z")
-
-Shape = Literal["table", "list", "text"]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Sentences of a quote in the shape that they had: rows of cells, items, or a text in one line."""
-
-    shape: Shape
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -103,35 +86,6 @@ def linked(note: str) -> Markup:
         parts += [escape(note[end : match.start()]), Markup(" "), link]
         end = match.end()
     return Markup("").join([*parts, escape(note[end:])])
-
-
-def blocks(entity: Entity, quote: Quote) -> Iterator[Block]:
-    """The sentences of a quote of an entry, in the shape that they have in its text: rows as tables, items as lists."""
-    own = [part for part in stretches(entity) if (part.section, part.mark) == (quote.section, quote.mark)]
-    known = {piece.text: piece for part in own for piece in part.pieces}
-    if quote.mark:  # one piece, with all of the section
-        pieces = [piece for part in own if list(part.sentences) == list(quote.sentences) for piece in part.pieces]
-    else:
-        pieces = [known.get(each) or _unread(each, -place) for place, each in enumerate(quote.sentences, 1)]
-    for shape, group in groupby(pieces or [Piece(each, 0) for each in quote.sentences], _shape):
-        each = list(group)
-        if shape == "table":
-            yield Block(shape, [piece.cells for piece in each])
-        else:
-            texts = [" ".join(it.text for it in block) for _, block in groupby(each, lambda it: it.block)]
-            yield from [Block(shape, [texts])] if shape == "list" else (Block(shape, [[text]]) for text in texts)
-
-
-def _unread(text: str, number: int) -> Piece:
-    """A sentence that is in no section: one of the facts, "Armor Class: 18 (chain mail)", or whatever else was said."""
-    is_sentence = text.endswith(ENDS) and not _FACT.match(text)
-    return Piece(text, number, is_item=not is_sentence)
-
-
-def _shape(piece: Piece) -> Shape:
-    if piece.cells:
-        return "table"
-    return "list" if piece.is_item else "text"
 
 
 def _title(dossier: Dossier) -> str:

@@ -393,7 +393,7 @@ function rollAt(link, way = "") {
   const better = second && (way === "advantage") === (second.total > first.total) ? second : first;
   const row = rowOf(rows, better.total);
   for (const each of rows) each.classList.toggle("lit", each === row);
-  row?.scrollIntoView({ block: "nearest" });
+  row?.scrollIntoView({ block: "center" });  // what was rolled is shown at the bottom
   const output = $("#rolled");
   output.querySelector("b").textContent = better.total;
   const other = second ? ` (${way}: ${first.total}, ${second.total})` : "";
