@@ -94,3 +94,10 @@ def test_encounters_are_proposed(run):
 def test_what_cannot_be_planned_is_said(run, asked, status, said):
     done = run("encounter", *asked)
     assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
+
+
+def test_the_party_is_told_once_and_forgotten(run):
+    assert run("party", "4x5").stdout == "4 characters: 4 of level 5\n"
+    assert json.loads(run("party", "--json").stdout)["levels"] == [5, 5, 5, 5]
+    assert run("party", "--forget").returncode == DONE
+    assert run("party").returncode == WRONG_USE

@@ -28,7 +28,7 @@ from lorekeeper.notes import read_note
 from lorekeeper.party import PartyFile
 from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
-from lorekeeper.search.party import may_ask
+from lorekeeper.search.party import asked_of, may_ask
 from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import Share
 from lorekeeper.vaults.registry import Registry
@@ -650,6 +650,7 @@ async def test_the_highest_passive_perception_comes_first(library: Library) -> N
         ("does anyone in our party know Bane", ["Mira"], "where='known:bane'"),
         ("list all wizards of the party", ["Brannoch"], "where='classes:wizard'"),
         ("who carries a Cloak of Elvenkind", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
+        ("does anyone have an elvenkind cloak", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
         ("who fails a Wisdom save most likely", ["Mira"], "order='save_wisdom asc'"),
         ("what can Mira cast with what is prepared", ["Mira"], ""),
         ("what is Brannoch's spell save DC", ["Brannoch"], ""),
@@ -755,7 +756,9 @@ async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_t
         [make("wolf", "Bites.", type="creatures", name="Wolf", challenge_rating=1)], "creatures"
     )
     asked: dict[str, Any] = {"monsters": ["2 wolf"], "rules": "2014"}
-    assert (await ask(library, "plan_encounter", **asked)).structured["party"] == [7, 4]
+    answer = await ask(library, "plan_encounter", **asked)
+    assert answer.structured["party"] == [7, 4]
+    assert "all 2 characters of the library, from 2 sources" in answer.structured["note"]
     library.party.remember([5, 5, 3])
     answer = await ask(library, "plan_encounter", **asked)
     assert answer.structured["party"] == [5, 5, 3]
@@ -929,6 +932,27 @@ def test_the_sheet_of_a_character_repeats_nothing() -> None:
     page = markdown(of_actor(rogue()))
     assert "## Details" not in page
     assert page.count("Cunning Action") == 1
+
+
+def test_an_item_is_found_whatever_else_its_name_says() -> None:
+    def carrying(name: str, *items: str) -> Entity:
+        (made,) = normalize(
+            {"collection": "characters", "kind": "character", "name": name, "inventory": [{"name": i} for i in items]}
+        )
+        return made
+
+    party = [
+        carrying("Ann", "Rope, hempen (50 feet)"),
+        carrying("Bea", "Rope, silk", "Potion of Healing"),
+        carrying("Cy", "Book"),
+    ]
+    rope = asked_of(party, "Who carries rope?", ["characters", "notes"])
+    assert rope is not None
+    assert [slug for _, slug in rope.found] == ["ann", "bea"]
+    assert rope.asks == 'lookup_character with where=\'items:"rope hempen 50 feet","rope silk"\''
+    potion = asked_of(party, "does anyone have a healing potion left", ["characters", "notes"])
+    assert potion is not None
+    assert [slug for _, slug in potion.found] == ["bea"]
 
 
 @pytest.mark.parametrize(

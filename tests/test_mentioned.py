@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.entity_mentions import FEW, OPTIONS, PART, WHOLE, with_named
+from lorekeeper.search.entity_mentions import FEW, OPTIONS, PART, WHOLE, with_named, with_progress
 from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
@@ -158,3 +158,21 @@ def test_nothing_is_raised_where_keywords_found_nothing():
     hit = Ranked(("own", "Wolf"), "Wolf", 0.5)
     by_meaning = Retrieved({("creatures", hit.identity): hit}, {}, {}, 1, None)
     assert with_named(by_meaning, ["stats of a wolf"]) == by_meaning
+
+
+@pytest.mark.parametrize(
+    ("wording", "named"),
+    [
+        ("what does a rogue get at level 7", {"Rogue"}),
+        ("barbarian level 5 features", {"Barbarian"}),
+        ("I just reached 3rd level as a rogue, what do I gain", {"Rogue"}),
+        ("what does a rogue get", set()),
+        ("how does a rogue pick a lock at level 7", set()),
+        ("rogue and barbarian at level 7", set()),
+    ],
+)
+def test_a_class_is_named_by_a_question_of_what_it_gets_at_a_level(wording: str, named: set[str]) -> None:
+    options = [make(name.casefold(), type=OPTIONS, kind="class", name=name) for name in ("Rogue", "Barbarian")]
+    ranking = {(OPTIONS, e.identity): Ranked(e.identity, e.name, 1.0) for e in options}
+    found = with_progress(Retrieved(ranking, {}, {}, len(options), None), [wording])
+    assert {hit.name for hit in found.names.values()} == named

@@ -230,6 +230,11 @@ async def party_of_library(library: Library, question: JsonObject) -> JsonObject
         await remember_party(library.party, question["levels"])
     elif question["forget"]:
         await forget_party(library.party)
+        return {
+            "levels": [],
+            "characters": [],
+            "lines": ["The levels are forgotten; the library's characters are the party."],
+        }
     return await party_content(library.view())
 
 

@@ -36,11 +36,12 @@ def is_the_table(party: object) -> bool:
 
 
 async def at_the_table(view: View) -> list[Entity]:
-    """The characters of players that the viewer sees, by name; of one that is there twice the one of the higher level.
+    """The characters of players that the viewer sees, as their files are now, by name; the newest of one that is there twice.
 
     Raises:
         FilterError: there is none whose level is known, or there are too many for one party.
     """
+    await view.refresh()
     found = current(each for each in await view.cache.get_entities(CHARACTERS, kind="character") if level_of(each))
     if not found:
         raise FilterError(NONE_KNOWN)

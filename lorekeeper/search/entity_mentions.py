@@ -40,8 +40,15 @@ _TITLE = re.compile(r"\s[-–—|]\s|[:(]")
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
 
-_PROGRESS = frozenset({"level", "featur", "get", "gain"})
+_PROGRESS = stems("level feature features get gain gains learn new ability abilities reach reached hit just")
 """The stems of words that ask what somebody gets, and when."""
+
+_NUMBER = re.compile(r"\d+(?:st|nd|rd|th)?")
+
+_AT_LEVEL = re.compile(r"\blevel \d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)[ -]level\b", re.IGNORECASE)
+
+AS_NAMED = 0.9
+"""How similar the name of a class counts of which a question asks what it gets at a level."""
 
 _TELLS = re.compile(r"\s*(?:i|we|he|she|they|it)\b", re.IGNORECASE)
 """How a wording begins that tells of somebody, and names nothing: "we are falling off a cliff" asks for no rule on falling."""
@@ -91,6 +98,23 @@ def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     return replace(raised, named=found.named | meant) if meant else raised
 
 
+def with_progress(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
+    """What the retrievers found, with a class as named by a question that asks what it gets at a level: "rogue at level 7".
+
+    Such a question has no other subject than the class. Notes say much of levels, too: without it they came first.
+    """
+    if len(wordings) != 1 or not _AT_LEVEL.search(wordings[0]):
+        return found
+    subject = without_progress(frozenset(own for word in content_words(fold(wordings[0])) for own in stems(word)))
+    named = {
+        key: hit._replace(score=AS_NAMED)
+        for key, hit in found.all_ranked.items()
+        if key[0] == OPTIONS and key not in found.names and stems(fold(hit.name)) == subject
+    }
+    ranked = sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0]))
+    return replace(found, names=dict(ranked)) if named else found
+
+
 def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:
     """The share of the subject of a short query that is the whole name of an entry; 0 if that is not in it, or is the query."""
     own = stems(fold(name))
@@ -99,7 +123,7 @@ def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:
 
 def without_progress(words: frozenset[str]) -> frozenset[str]:
     """The stems of a question without those that ask what somebody gets at a level: "rogue" of "rogue features at level 5"."""
-    return frozenset(word for word in words if word not in _PROGRESS and not word.isdigit())
+    return frozenset(word for word in words if word not in _PROGRESS and not _NUMBER.fullmatch(word))
 
 
 def _names(written: str) -> Iterator[str]:

@@ -11,13 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.typed_parts import written
 from lorekeeper.terms import ABILITIES, MAX_LEVEL, PASSIVES, SENSES
+from lorekeeper.text.keywords import content_words
+from lorekeeper.text.stems import stems
 
-CHARACTERS = "characters"
+CHARACTERS, ITEMS = "characters", "items"
 
 MAX_CHARACTERS = 100
 """Most characters of a library whose sheets are looked at: more are no party."""
@@ -176,7 +179,8 @@ def asked_of(characters: Sequence[Entity], text: str, types: Sequence[str]) -> P
             if valued
             else None
         )
-    meeting = {each.identity: _tests_of(each, question) for each in characters}
+    things = _things(characters, stems(fold(question)))
+    meeting = {each.identity: _tests_of(each, question, things) for each in characters}
     tests = list(dict.fromkeys(test for own in meeting.values() for test in own))
     chosen = [test for test in tests if not any(test != other and _within(test, other) for other in tests)]
     found = [identity for identity, own in meeting.items() if chosen and set(chosen) <= own.keys()]
@@ -197,8 +201,20 @@ def _order(question: str) -> str:
     return f"{field} {direction}" if direction and field else ""
 
 
-def _tests_of(character: Entity, question: str) -> dict[str, str]:
-    """The tests in a question that a character meets, each with its field."""
+def _things(characters: Iterable[Entity], words: frozenset[str]) -> dict[str, str]:
+    """For items that a question names in other words, the test that finds all that are called so: "rope" of "Rope, silk"."""
+    named: dict[frozenset[str], set[str]] = {}
+    for each in characters:
+        items = each.data.get(ITEMS)
+        for item in map(str, items if isinstance(items, list) else ()):
+            own = stems(" ".join(content_words(fold(re.split(r"[,(]", item, maxsplit=1)[0]))))
+            if own and own <= words:
+                named.setdefault(own, set()).add(fold(item))
+    return {item: written(ITEMS, sorted(items)) for items in named.values() for item in items}
+
+
+def _tests_of(character: Entity, question: str, things: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """The tests in a question that a character meets, each with its field; ``things`` as `_things` gives them."""
     found = {}
     for test, said in NUMBERS.items():
         field = test.partition(">")[0]
@@ -207,7 +223,9 @@ def _tests_of(character: Entity, question: str) -> dict[str, str]:
             found[test] = field
     folded = f" {fold(question)} "
     for field, value in _values(character, question):
-        if any(f" {fold(value)}{ending} " in folded for ending in ("", "s")):
+        if field == ITEMS and value in things:
+            found[things[value]] = field
+        elif any(f" {fold(value)}{ending} " in folded for ending in ("", "s")):
             found[written(field, [fold(value)])] = field
     return found
 

@@ -25,7 +25,7 @@ from lorekeeper.search.class_features import with_features
 from lorekeeper.search.corpora import CAMPAIGN, NOTES, shelf_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import editions_first, with_editions
-from lorekeeper.search.entity_mentions import with_named
+from lorekeeper.search.entity_mentions import with_named, with_progress
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.explanation import Stage, Topic
@@ -407,7 +407,7 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_named(with_features(found, search.wordings), search.wordings)
+            found = with_progress(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:
@@ -630,7 +630,7 @@ class Searcher:
             search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
         shown = search.hits[query.offset : query.offset + limit]
         results = await self._results(search, shown)
-        plain = shown and query.mode == "auto" and len(search.wordings) == 1
+        plain = shown and query.mode == "auto" and len(search.wordings) == 1 and not search.party
         if missing:
             search.note(missing.note, NEAREST if results else None)
         elif shown and search.language is None and not search.like:

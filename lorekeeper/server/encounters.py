@@ -45,6 +45,8 @@ Rules = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) i
 
 NOTHING = "Nothing found. Take fewer filters, or another difficulty."
 
+SEVERAL = "The party is all {} characters of the library, from {} sources; give levels, or 'lorekeeper party 4x5' remembers them."
+
 DAY = "day"
 """What is asked for as a difficulty by who wants to know the budget of an adventuring day."""
 
@@ -121,14 +123,17 @@ async def forget_party(file: PartyFile) -> None:
 
 async def party_content(view: View) -> JsonObject:
     """The party of calls that give none: ``{"levels", "characters", "lines"}``; FilterError if there is none."""
-    await view.refresh()
     levels, characters = await _party(view, None)
     rows = [matrix_row(each) for each in characters]
     return {"levels": list(levels), "characters": rows, "lines": [party_line(levels), *map(matrix_line, rows)]}
 
 
 def _of(characters: Sequence[Entity], found: Plan) -> Plan:
-    return replace(found, characters=characters) if characters else found
+    if not characters:
+        return found
+    found = replace(found, characters=characters)
+    sources = len({each.document for each in characters})
+    return _noted(found, SEVERAL.format(len(characters), sources)) if sources > 1 else found
 
 
 def _noted(found: Plan, note: str | None) -> Plan:
