@@ -141,12 +141,12 @@ def test_the_shelf_that_has_the_words_of_a_query_gains():
 
 
 async def test_a_word_that_one_note_has_decides_unless_it_is_of_a_plan(tmp_path):
-    birds = [note(f"birds{n}", "Herons and owls over the reeds.") for n in range(6)]
+    birds = [note(f"birds{n}", "Herons and owls over the reeds.") for n in range(20)]
     rare = note("chapel", "An ossifrage nests on the roof.")
     plan = replace(note("plan", "The caravan surrenders."), kind="prep")
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities([*birds, rare, plan], "notes")
-        found = Retrieved(ranking(*birds, rare, plan), ranking(rare), {}, 8, None)
+        found = Retrieved(ranking(*birds, rare, plan), ranking(rare), {}, 22, None)
         raised = await with_raised_notes(library.cache, found, ["ossifrage birds"])
         assert next(iter(raised.keyword)) == ("notes", rare.identity)
         assert await rare_notes(library.cache, found, ["herons and owls"]) == []

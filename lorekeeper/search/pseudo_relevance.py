@@ -42,6 +42,9 @@ this share 0.710 and 0.631, of 0.25 0.703 and 0.632, of 0.1 0.582 beside all boo
 RARE = 1.0
 """What a word that no other note has adds to the score of its note, as a share of the best score: no feedback outweighs it."""
 
+RARE_AMONG = 20
+"""Fewest notes of which a word can be rare: of five notes, each has many a common word alone."""
+
 SHORTEST = 4
 """Letters of a word that says something."""
 
@@ -73,8 +76,8 @@ async def rare_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[st
 
 
 def only_one(occurring: Mapping[str, int], notes: int) -> tuple[str, ...]:
-    """The words that a single one of several notes has."""
-    return tuple(sorted(word for word, number in occurring.items() if number == 1)) if notes > 1 else ()
+    """The words that a single one of at least `RARE_AMONG` notes has."""
+    return tuple(sorted(word for word, number in occurring.items() if number == 1)) if notes >= RARE_AMONG else ()
 
 
 async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
