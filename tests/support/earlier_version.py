@@ -19,7 +19,7 @@ COMMIT = "c387532"
 PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
-from lorekeeper.cache.milvus import failover
+from lorekeeper.cache.milvus import takeover
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
