@@ -87,7 +87,7 @@ def test_encounters_are_proposed(run):
     [
         (["0"], WRONG_USE, "a level is a whole number from 1 to 20"),
         (["4x3", "--monster", "goblinn"], FAILED, "no entry is called"),
-        (["4x3", "--monster", "mire hulk", "--cr-min", "2"], WRONG_USE, "leave out cr_min"),
+        (["4x3", "--monster", "mire hulk", "--cr-min", "2"], WRONG_USE, "combined with cr_min"),
         (["1", "--cr-min", "8"], FAILED, "Nothing here is within"),
     ],
 )
