@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from lorekeeper.cache.milvus.sharing.discovery import read_server
-from tests.support import forking
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.raw_client import RawServer
@@ -91,7 +90,7 @@ def test_servers_and_an_import_survive_the_process_that_serves_them(
 
     def importing(name: str, text: str) -> subprocess.Popen[str]:
         (tmp_path / f"{name}.jsonl").write_text(text)
-        command = forking.command("lorekeeper", "import", tmp_path / f"{name}.jsonl", "--json")
+        command = [sys.executable, "-m", "lorekeeper", "import", str(tmp_path / f"{name}.jsonl"), "--json"]
         return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     (tmp_path / "before.jsonl").write_text(lines("Before", 20))

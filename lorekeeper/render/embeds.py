@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lorekeeper.entities import Entity
-from lorekeeper.notes.links import LINK, target_of
-from lorekeeper.notes.note import WRITTEN
 from lorekeeper.records.values import mapping
 from lorekeeper.render.prose import inline
 from lorekeeper.render.source import text_of
@@ -42,6 +40,9 @@ class Embed:
 
 def embeds(entity: Entity, section: Mapping[str, object]) -> list[Embed]:
     """What is embedded in a section of a note, in reading order; not blocks, of which no text is known."""
+    from lorekeeper.notes.links import LINK, target_of
+    from lorekeeper.notes.note import WRITTEN
+
     text = str(section.get(WRITTEN) or "")
     if "![" not in text:
         return []

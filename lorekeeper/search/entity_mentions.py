@@ -40,8 +40,8 @@ _TITLE = re.compile(r"\s[-–—|]\s|[:(]")
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
 
-_PROGRESS = stems("level feature features get gain gains learn new ability abilities reach reached hit just")
-"""The stems of words that ask what somebody gets, and when."""
+_PROGRESS = "level feature features get gain gains learn new ability abilities reach reached hit just"
+"""Words that ask what somebody gets, and when."""
 
 _NUMBER = re.compile(r"\d+(?:st|nd|rd|th)?")
 
@@ -123,7 +123,8 @@ def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:
 
 def without_progress(words: frozenset[str]) -> frozenset[str]:
     """The stems of a question without those that ask what somebody gets at a level: "rogue" of "rogue features at level 5"."""
-    return frozenset(word for word in words if word not in _PROGRESS and not _NUMBER.fullmatch(word))
+    progress = stems(_PROGRESS)
+    return frozenset(word for word in words if word not in progress and not _NUMBER.fullmatch(word))
 
 
 def _names(written: str) -> Iterator[str]:
