@@ -87,8 +87,8 @@ def _aliases(properties: Properties, name: str, title: str, path: str, kind: str
     for shown in dict.fromkeys(filter(None, ("" if is_generic(title) else title, name))):
         bare = without_emoji(shown)
         yield from (bare, shown, *_in_heading(bare, kind))
-    if fold(called := file_name(path)) not in INDEXES:
-        yield called
+    own = path.rpartition("/")[2].rpartition(".")[0]
+    yield from (called for called in dict.fromkeys((file_name(path), own)) if fold(called) not in INDEXES)
 
 
 def _in_heading(heading: str, kind: str) -> Iterator[str]:
