@@ -249,9 +249,7 @@ PLAN_ENCOUNTER = Tool(
         {
             "party": (
                 Party | None,
-                Field(
-                    None, description='levels: [3,3,4], "4x3"; default: as remembered, else "the table": its characters'
-                ),
+                Field(None, description='levels: [3,3,4], "4x3"; "the table": PCs; default: remembered'),
             ),
             "difficulty": (
                 str | None,
