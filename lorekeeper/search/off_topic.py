@@ -61,6 +61,9 @@ SLANG = frozenset(
 _DEFINED = re.compile(r"\s*(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s", re.IGNORECASE)
 """How a query begins that asks what something is."""
 
+KEYWORDS = 2
+"""Most content words of a query that asks for what has them, whatever it means: "fire", "healing potion"."""
+
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be off-topic because its words do not occur."""
 
@@ -70,10 +73,14 @@ async def topic_of(
 ) -> Topic | None:
     """Whether a text is off-topic: nothing is similar, and few of its words occur.
 
-    None for a name, a note that it names, a filtered search or a small library, which never are. A question in another language
-    may have no word of the library but a name; of one that the model knows, ``text`` is "", and similarity alone decides.
+    None for a name, a note that it names, one or two words that an entry has together, a filtered search or a small library, which
+    never are. A question in another language may have no word of the library but a name; of one that the model knows, ``text``
+    is "", and similarity alone decides.
     """
     if retrieved.names or retrieved.named or filtered or retrieved.count < LARGE_LIBRARY:
+        return None
+    words = content_words(fold(text))
+    if 0 < len(words) <= KEYWORDS and retrieved.has_all_words:
         return None
     closest = max((ranked.score for ranked in retrieved.semantic.values()), default=0.0)
     best_words = max((ranked.score for ranked in retrieved.keyword.values()), default=0.0)
@@ -81,7 +88,6 @@ async def topic_of(
     evidence = None if phrase is None else phrase + closest / 2 + best_words / 50
     if closest >= OFF_TOPIC[0][0]:
         return Topic(closest, evidence=evidence)
-    words = content_words(fold(text))
     known = retrieved.occurring.intersection(words)
     if NOTES in types:
         names = {part for word in text.split() if word[:1].isupper() for part in fold(word).split()}
