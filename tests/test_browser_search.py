@@ -316,10 +316,11 @@ def test_back_and_forward_go_through_what_was_open(page):
     assert page.locator("#reading article").inner_text() == texts[0]
     assert page.locator(".hits a[aria-current] .name").all_inner_texts() == [shown[0]]
     page.go_back()
-    page.locator("#reading > article").wait_for(state="detached")
+    closed(page)
     assert names(page) == shown
     page.go_forward()
     opened(page, shown[0])
+    page.wait_for_load_state()  # a document of its own, which goes on within itself once its script is there
     page.go_forward()
     opened(page, shown[1])
 
