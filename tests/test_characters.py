@@ -14,7 +14,7 @@ from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
-from lorekeeper.errors import FilterError, LoreKeeperError
+from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
@@ -765,6 +765,11 @@ async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_t
     assert "characters" not in answer.structured
     assert (await ask(library, "plan_encounter", party="4x1", **asked)).structured["party"] == [1, 1, 1, 1]
     assert (await ask(library, "plan_encounter", party="the table", **asked)).structured["party"] == [7, 4]
+    for damaged in ("5 five", "5 21", "0", "1" * 2000):
+        assert library.party.path is not None
+        library.party.path.write_text(damaged)
+        with pytest.raises(CacheError, match="lorekeeper party 4x3"):
+            await ask(library, "plan_encounter", **asked)
     library.party.remember([])
     assert (await ask(library, "plan_encounter", **asked)).structured["party"] == [7, 4]
     with pytest.raises(FilterError, match="lorekeeper party"):
