@@ -12,14 +12,14 @@ from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Called, Lexicon, short_names
 from lorekeeper.search.dossier.packing import Draft, packed
-from lorekeeper.search.dossier.spans import Stretch, blocks, stretches
+from lorekeeper.search.dossier.spans import Span, blocks, spans
 from tests.support.marsh import HOLYA, note
 
 # --- sentences -------------------------------------------------------------------------------------------------------
 
 
 def sentences(text: str, mark: str = "") -> list[str]:
-    return list(Stretch("", text, mark).sentences)
+    return list(Span("", text, mark).sentences)
 
 
 def test_sentences_rows_and_items_are_whole_whatever_they_contain():
@@ -52,7 +52,7 @@ def test_tables_and_lists_are_quoted_as_such_also_within_a_secret():
         "He waits. She too.",
     ]
     for mark in ("", "GM"):
-        found = blocks(Stretch("", text, mark).sentences)
+        found = blocks(Span("", text, mark).sentences)
         assert [line for block in found for line in block.lines] == written
     (facts,) = blocks(["npc", "Race: elf"])
     assert facts.lines == ["npc · Race: elf"]
@@ -60,7 +60,7 @@ def test_tables_and_lists_are_quoted_as_such_also_within_a_secret():
 
 def test_a_secret_stretch_is_one_piece_and_keeps_its_mark():
     assert sentences("She did it. Nobody knows.", "> [!dm]") == ["She did it. Nobody knows."]
-    assert [part.mark for part in stretches(HOLYA)] == ["", "", "", "Secrets (GM only)"]
+    assert [part.mark for part in spans(HOLYA)] == ["", "", "", "Secrets (GM only)"]
 
 
 def test_a_secret_that_does_not_fit_is_left_out_whole():

@@ -1,4 +1,4 @@
-"""Feedback among notes: words that the nearest ones share find others, and which of a library's shelves comes first."""
+"""Feedback among notes: words that the nearest ones share find others, and which of a library's corpora comes first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.corpora import BOOKS, LEAST, NOTES, shelves
+from lorekeeper.search.corpora import BOOKS, LEAST, NOTES, corpora
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
 from lorekeeper.search.pseudo_relevance import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed
@@ -100,7 +100,7 @@ def weights(
 ):
     """Weights of notes and books for a query."""
     nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
-    found = shelves(nearest, words, said, sizes)
+    found = corpora(nearest, words, said, sizes)
     return found[NOTES].weight, found[BOOKS].weight
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lorekeeper.search.fusion import (
     FUSED_BY_SCORE,
     WEIGHTS,
+    Corpus,
     FusedHit,
-    Shelf,
     fuse,
     min_max,
     reciprocal_rank,
@@ -143,19 +143,19 @@ def test_shelves_are_ranked_by_themselves_and_weighed_against_each_other():
     keyword = [("n2", 90.0), ("n1", 60.0), ("b2", 3.0), ("b1", 2.0)]
 
     def ranked(books: float, notes: float) -> list[str]:
-        shelves = {"b": Shelf("books", WEIGHTS, books), "n": Shelf("notes", WEIGHTS, notes)}
-        hits = fuse(semantic, keyword, [], group=alone, preference=lambda key: key, shelf=lambda key: shelves[key[0]])
+        corpora = {"b": Corpus("books", WEIGHTS, books), "n": Corpus("notes", WEIGHTS, notes)}
+        hits = fuse(semantic, keyword, [], group=alone, preference=lambda key: key, corpus=lambda key: corpora[key[0]])
         return [hit.key for hit in hits]
 
     assert ranked(1.0, 0.1) == ["b2", "b1", "n1", "n2", "b3"]
     assert ranked(0.1, 1.0)[:2] == ["n1", "n2"]
 
 
-BOOK = Shelf("books", WEIGHTS, phrases=0.2)
+BOOK = Corpus("books", WEIGHTS, phrases=0.2)
 
 
 def with_phrases(semantic: Any, keyword: Any, phrases: Any) -> dict[str, FusedHit[str]]:
-    hits = fuse(semantic, keyword, [], group=alone, preference=str, shelf=lambda _: BOOK, phrases=phrases, tail=False)
+    hits = fuse(semantic, keyword, [], group=alone, preference=str, corpus=lambda _: BOOK, phrases=phrases, tail=False)
     return {hit.key: hit for hit in hits}
 
 
@@ -163,8 +163,8 @@ def with_phrases(semantic: Any, keyword: Any, phrases: Any) -> dict[str, FusedHi
 def test_phrases_as_near_as_the_passages_change_no_order(semantic, keyword):
     plain = with_phrases(semantic, [], {})
     assert list(with_phrases(semantic, [], dict(semantic))) == list(plain)
-    without = Shelf("books", BOOK.shares)
-    hits = fuse(semantic, keyword, [], group=alone, preference=str, shelf=lambda _: without, tail=False)
+    without = Corpus("books", BOOK.shares)
+    hits = fuse(semantic, keyword, [], group=alone, preference=str, corpus=lambda _: without, tail=False)
     assert with_phrases(semantic, keyword, {}) == {hit.key: hit for hit in hits}, "what has none is weighed as what has"
 
 
@@ -191,4 +191,4 @@ def test_an_entry_without_phrases_keeps_its_similarity():
 def test_what_meaning_and_keywords_weigh_with_phrases_is_the_whole():
     assert sum(BOOK.shares.values()) == pytest.approx(1.0)
     assert BOOK.shares["semantic"] == pytest.approx(0.2 + 0.8 * WEIGHTS["semantic"])
-    assert Shelf("books", WEIGHTS).shares == WEIGHTS
+    assert Corpus("books", WEIGHTS).shares == WEIGHTS

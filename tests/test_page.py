@@ -18,7 +18,7 @@ from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
-from lorekeeper.search.dossier.spans import blocks, stretches
+from lorekeeper.search.dossier.spans import blocks, spans
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.desk import open_promises
 from lorekeeper.server.page.fights import MOST, combatants
@@ -437,7 +437,7 @@ async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
         "He is away. He is old.\n\nHe left.\n"
     )
     note = note_entity(read_note("Who.md", text), "v", "V", 0, lambda _: None)
-    (kit,) = (part for part in stretches(note) if part.sentences)
+    (kit,) = (part for part in spans(note) if part.sentences)
     found = [(block.shape, block.rows) for block in blocks(kit.sentences)]
     assert found == [
         ("table", [["Name", "Role"], ["Ulder", "Commander"]]),
@@ -455,7 +455,7 @@ async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
         0,
         lambda _: None,
     )
-    (plan,) = (part for part in stretches(secret) if part.mark)
+    (plan,) = (part for part in spans(secret) if part.mark)
     assert [(block.shape, block.rows) for block in blocks(plan.sentences)] == [("list", [["-", "One."], ["-", "Two."]])]
     several = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
     assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in several

@@ -38,7 +38,7 @@ class Wanted:
     documents: Sequence[str] | None = None
 
 
-class Shelf:
+class Candidates:
     """The creatures that meet the filters, by challenge rating.
 
     Attributes:
@@ -57,7 +57,7 @@ class Shelf:
         self._idle = 0
 
     @classmethod
-    async def of(cls, view: View, wanted: Wanted, rules: str) -> Shelf:
+    async def of(cls, view: View, wanted: Wanted, rules: str) -> Candidates:
         """The creatures under the filters, those of the books of an edition if none is named."""
         text = next(iter(wanted.wordings), None)
         query = Query(
@@ -73,14 +73,14 @@ class Shelf:
             counted=False,
         )
         page = await view.search(query)
-        shelf = cls(view, query, rules)
-        shelf._said += filter(None, [page.note and one_line(page.note)])
+        candidates = cls(view, query, rules)
+        candidates._said += filter(None, [page.note and one_line(page.note)])
         if text:
-            shelf._found = shelf._able([result.entity for result in page.results])
-            shelf._count([rating_of(each) for each in shelf._found])
+            candidates._found = candidates._able([result.entity for result in page.results])
+            candidates._count([rating_of(each) for each in candidates._found])
         else:
-            await shelf._choose_documents(wanted.documents)
-        return shelf
+            await candidates._choose_documents(wanted.documents)
+        return candidates
 
     async def _choose_documents(self, documents: Sequence[str] | None) -> None:
         registry = self._view.searcher.documents

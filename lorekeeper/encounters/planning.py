@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
 from lorekeeper.encounters.asked import parse_monster, parse_monsters, singulars
-from lorekeeper.encounters.candidates import CREATURES, Shelf, Wanted
+from lorekeeper.encounters.candidates import CREATURES, Candidates, Wanted
 from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
 from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
 from lorekeeper.encounters.tables import DIFFICULTIES
@@ -185,21 +185,21 @@ async def propose(
     """
     drawn = random.SystemRandom().randrange(SEEDS) if seed is None else seed
     budget, order = Budget.of(levels, rules, difficulty), random.Random(drawn)  # noqa: S311 - a choice that can be repeated
-    shelf = await Shelf.of(view, wanted, rules)
-    found = await asyncio.to_thread(patterns, budget, shelf.counts)
-    if not all(found.values()) and await shelf.widen():
-        found = await asyncio.to_thread(patterns, budget, shelf.counts)
+    candidates = await Candidates.of(view, wanted, rules)
+    found = await asyncio.to_thread(patterns, budget, candidates.counts)
+    if not all(found.values()) and await candidates.widen():
+        found = await asyncio.to_thread(patterns, budget, candidates.counts)
     enough = any(found.values())
     if not enough:
-        found = await asyncio.to_thread(hardest, budget, shelf.counts)
+        found = await asyncio.to_thread(hardest, budget, candidates.counts)
     picked = chosen(found, budget, order)
     ratings = {rating for several in picked.values() for pattern in several for rating, _ in pattern.parts}
-    pools = await shelf.pools(sorted(ratings), order)
+    pools = await candidates.pools(sorted(ratings), order)
     made = await asyncio.to_thread(encounters, picked, pools, budget, order)
-    short = _lacking(found, len(made)) if enough else _unfit(budget, shelf, found)
+    short = _lacking(found, len(made)) if enough else _unfit(budget, candidates, found)
     taken = {monster.entity.uri: monster.entity for encounter in made for monster in encounter.monsters}
     others = await _of_others(view, taken.values(), rules)
-    return Plan(levels, rules, difficulty, made, [*shelf.notes, *filter(None, [short]), *others], drawn)
+    return Plan(levels, rules, difficulty, made, [*candidates.notes, *filter(None, [short]), *others], drawn)
 
 
 def _lacking(found: Mapping[str, Sequence[Pattern]], made: int) -> str:
@@ -210,11 +210,11 @@ def _lacking(found: Mapping[str, Sequence[Pattern]], made: int) -> str:
     return f"Only {made} different ones fit." if made < PROPOSALS else ""
 
 
-def _unfit(budget: Budget, shelf: Shelf, found: Mapping[str, Sequence[Pattern]]) -> str:
+def _unfit(budget: Budget, candidates: Candidates, found: Mapping[str, Sequence[Pattern]]) -> str:
     """Why nothing is within a budget."""
-    if not sum(shelf.counts.values()):
+    if not sum(candidates.counts.values()):
         return "No creature in the library meets these filters."
     if any(found.values()):
         return f"Nothing here reaches {amount(budget.least)} XP; these come nearest."
-    weakest = min(shelf.counts)
+    weakest = min(candidates.counts)
     return f"Nothing here is within {amount(budget.most)} XP: the weakest creature has CR {format_rating(weakest)}."

@@ -1,7 +1,7 @@
-"""Shelves: the books, and the notes of the user's own campaign.
+"""Corpora: the books, and the notes of the user's own campaign.
 
 Scores of the two say little about each other: a note has some thousand words on all that happened, an entry of a book a
-hundred on one thing. So each shelf is ranked by itself, and a query goes first to the shelf that is nearer to it in meaning and
+hundred on one thing. So each corpus is ranked by itself, and a query goes first to the corpus that is nearer to it in meaning and
 in words. Phrases tell best that a question is about the rules: people say such things at any table.
 
 Asked of all of Open5e and four vaults, three sets of questions about books have an nDCG@10 of 0.65, 0.45 and 0.30; without phrases
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from lorekeeper.search.fusion import WEIGHTS, Shelf
+from lorekeeper.search.fusion import WEIGHTS, Corpus
 
 BOOKS, NOTES = "books", "notes"
 
@@ -30,7 +30,7 @@ K = TypeVar("K", bound=tuple[str, Any])
 V = TypeVar("V")
 
 COMPARED = 5
-"""Entries of a shelf whose mean similarity counts: one alone is near to many a query by chance."""
+"""Entries of a corpus whose mean similarity counts: one alone is near to many a query by chance."""
 
 PHRASES, PHRASES_REWORDED = 0.2, 0.1
 """What the nearest shipped phrase of each entry weighs, for a query in one wording and in several, beside meaning and keywords.
@@ -45,43 +45,43 @@ weighs up for that.
 Of one vault of 107 notes beside all of Open5e, 0.06 in favour of notes does best, of four vaults with 741 notes 0."""
 
 WORDED = 0.15
-"""What it counts, in cosine similarity, that the best hit of a shelf by keywords scores 2.7 times as high: 0.1 and 0.2 do too."""
+"""What it counts, in cosine similarity, that the best hit of a corpus by keywords scores 2.7 times as high: 0.1 and 0.2 do too."""
 
 SHORTER = 1.5
 """How much higher a book's hit scores by keywords for a query that is as much about either: it is shorter than a note."""
 
 STEEPNESS = 10.0
-"""How steeply the weight of a shelf falls with its distance."""
+"""How steeply the weight of a corpus falls with its distance."""
 
 LEAST = 0.1
-"""Least weight of a shelf beside the nearer one."""
+"""Least weight of the corpus that is farther."""
 
 
-def shelf_name(entity_type: str) -> str:
-    """The shelf on which entries of a type stand."""
+def corpus_name(entity_type: str) -> str:
+    """The corpus that entries of a type belong to."""
     return NOTES if entity_type in CAMPAIGN else BOOKS
 
 
-def shelves(
+def corpora(
     nearest: Iterable[tuple[str, float]],
     worded: Iterable[tuple[str, float]],
     said: float | None = None,
     sizes: Mapping[str, int] = MappingProxyType({}),
     phrases: float = 0.0,
-) -> Mapping[str, Shelf]:
-    """The shelves by name, with what they weigh for a query.
+) -> Mapping[str, Corpus]:
+    """The corpora by name, with what they weigh for a query.
 
     Args:
         nearest: type and cosine similarity of the entries nearest to it, best first.
         worded: type and BM25 score of those that have its words, best first.
         said: cosine similarity of the nearest shipped phrase, None if no entry that was found has any.
-        sizes: number of entries under the filters, by shelf.
+        sizes: number of entries under the filters, by corpus.
         phrases: what the nearest phrase of each entry weighs among books.
     """
-    notes = math.exp(STEEPNESS * _ahead(_by_shelf(nearest), _by_shelf(worded), said, sizes))
+    notes = math.exp(STEEPNESS * _ahead(_by_corpus(nearest), _by_corpus(worded), said, sizes))
     return {
-        BOOKS: Shelf(BOOKS, WEIGHTS, max(min(1.0, 1 / notes), LEAST), phrases),
-        NOTES: Shelf(NOTES, WEIGHTS, max(min(1.0, notes), LEAST)),
+        BOOKS: Corpus(BOOKS, WEIGHTS, max(min(1.0, 1 / notes), LEAST), phrases),
+        NOTES: Corpus(NOTES, WEIGHTS, max(min(1.0, notes), LEAST)),
     }
 
 
@@ -91,7 +91,7 @@ def _ahead(
     said: float | None,
     sizes: Mapping[str, int],
 ) -> float:
-    """How much nearer notes are to a query than books, in cosine similarity; 0 if only one shelf has anything near."""
+    """How much nearer notes are to a query than books, in cosine similarity; 0 if only one corpus has anything near."""
     if len(nearest) < 2:
         return 0.0
     books_near = statistics.fmean(nearest[BOOKS])
@@ -104,24 +104,24 @@ def _ahead(
     return nearer + WORDED * math.log(SHORTER * (1 + notes) / (1 + books))
 
 
-def _by_shelf(scores: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    """The `COMPARED` first scores of each shelf."""
+def _by_corpus(scores: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
+    """The `COMPARED` first scores of each corpus."""
     found: dict[str, list[float]] = {}
     for entity_type, score in scores:
-        own = found.setdefault(shelf_name(entity_type), [])
+        own = found.setdefault(corpus_name(entity_type), [])
         if len(own) < COMPARED:
             own.append(score)
     return found
 
 
 def first(ranking: Mapping[K, V], number: int) -> dict[K, V]:
-    """The first entries of a ranking, so many of each shelf."""
+    """The first entries of a ranking, so many of each corpus."""
     if len(ranking) <= number:
         return dict(ranking)
     taken: Counter[str] = Counter()
     result: dict[K, V] = {}
     for key, value in ranking.items():
-        name = shelf_name(key[0])
+        name = corpus_name(key[0])
         taken[name] += 1
         if taken[name] <= number:
             result[key] = value

@@ -368,7 +368,7 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         words=keywords.words,
         alternatives=keywords.alternatives,
         related=keywords.related,
-        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_shelf.shares),
+        weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_corpus.shares),
         found=found,
         entries=retrieved.count,
         topic=topic,

@@ -41,13 +41,13 @@ NAME_POWER = 6
 _NONE: Mapping[Retriever, float] = MappingProxyType({})
 
 
-class Shelf(NamedTuple):
+class Corpus(NamedTuple):
     """A part of the library whose scores are compared among themselves.
 
     Attributes:
         name: tells it from the others.
         weights: what each retriever weighs there.
-        weight: what the shelf weighs, 0 to 1.
+        weight: what the corpus weighs, 0 to 1.
         phrases: what the nearest phrase of each entry weighs beside both retrievers, 0 to 1.
     """
 
@@ -63,7 +63,7 @@ class Shelf(NamedTuple):
         return {**beside, "semantic": beside["semantic"] + self.phrases}
 
 
-WHOLE = Shelf("library", WEIGHTS)
+WHOLE = Corpus("library", WEIGHTS)
 """A library that is not divided."""
 
 
@@ -106,7 +106,7 @@ def fuse(
     *,
     group: Callable[[K], Hashable],
     preference: Callable[[K], object],
-    shelf: Callable[[K], Shelf] = lambda _: WHOLE,
+    corpus: Callable[[K], Corpus] = lambda _: WHOLE,
     phrases: Mapping[K, float] = MappingProxyType({}),
     weight: Callable[[K], float] = lambda _: 1.0,
     tail: bool = True,
@@ -123,12 +123,12 @@ def fuse(
         names: by similarity of the name, 0 to 1.
         group: the same for all duplicates of an entry.
         preference: sort key within a group, smallest first.
-        shelf: where an entry stands.
+        corpus: of an entry.
         phrases: similarity of the nearest phrase of each entry in the heads that has any.
         weight: what an entry in the heads weighs, 0 to 1; the same for all duplicates.
         tail: continue beyond the heads.
     """
-    scores = _normalised(semantic, keyword, names, shelf, phrases)
+    scores = _normalised(semantic, keyword, names, corpus, phrases)
     hits = _ordered(_grouped(scores, group, weight), dict(names), preference)
     return hits + _tail(hits, semantic, keyword) if tail else hits
 
@@ -158,12 +158,12 @@ def _normalised(
     semantic: Ranking[K],
     keyword: Ranking[K],
     names: Ranking[K],
-    shelf: Callable[[K], Shelf],
+    corpus: Callable[[K], Corpus],
     phrases: Mapping[K, float],
 ) -> dict[Retriever, Ranking[K]]:
-    """Weighted scores by retriever: on each shelf those of meaning and keywords add up to its weight, and names add to that."""
+    """Weighted scores by retriever: on each corpus those of meaning and keywords add up to its weight, and names add to that."""
     weighted: dict[Retriever, list[tuple[K, float]]] = {"semantic": [], "keyword": []}
-    for place, meant, worded in _by_shelf(semantic, keyword, shelf):
+    for place, meant, worded in _by_corpus(semantic, keyword, corpus):
         heads: dict[Retriever, dict[K, float]] = {
             "semantic": min_max(meant[:FUSED_BY_SCORE]),
             "keyword": min_max(worded[:FUSED_BY_SCORE], floor=0.0),
@@ -176,9 +176,9 @@ def _normalised(
 
 
 def _with_phrases(
-    heads: Mapping[Retriever, Mapping[K, float]], phrases: Mapping[K, float], shelf: Shelf
-) -> tuple[dict[K, float], Shelf]:
-    """Scores by meaning of all heads of a shelf, each with that of its nearest phrase; and the shelf, as it is weighed then.
+    heads: Mapping[Retriever, Mapping[K, float]], phrases: Mapping[K, float], corpus: Corpus
+) -> tuple[dict[K, float], Corpus]:
+    """Scores by meaning of all heads of a corpus, each with that of its nearest phrase; and the corpus, as it is weighed then.
 
     An entry without phrases is taken for as near by a phrase as it is by its passages, so that it neither gains nor loses.
     """
@@ -186,20 +186,20 @@ def _with_phrases(
     near = min_max(sorted(((key, phrases[key]) for key in keys if key in phrases), key=itemgetter(1), reverse=True))
     meant = heads["semantic"]
     if not (near and meant):
-        return dict(meant), shelf
-    share = shelf.phrases / shelf.shares["semantic"]
+        return dict(meant), corpus
+    share = corpus.phrases / corpus.shares["semantic"]
     found = ((key, meant.get(key, 0.0)) for key in keys if key in meant or key in near)
-    return {key: (1 - share) * score + share * near.get(key, score) for key, score in found}, shelf
+    return {key: (1 - share) * score + share * near.get(key, score) for key, score in found}, corpus
 
 
-def _by_shelf(
-    semantic: Ranking[K], keyword: Ranking[K], shelf: Callable[[K], Shelf]
-) -> list[tuple[Shelf, list[tuple[K, float]], list[tuple[K, float]]]]:
-    """Each shelf with its part of both rankings."""
-    parts: dict[str, tuple[Shelf, list[tuple[K, float]], list[tuple[K, float]]]] = {}
+def _by_corpus(
+    semantic: Ranking[K], keyword: Ranking[K], corpus: Callable[[K], Corpus]
+) -> list[tuple[Corpus, list[tuple[K, float]], list[tuple[K, float]]]]:
+    """Each corpus with its part of both rankings."""
+    parts: dict[str, tuple[Corpus, list[tuple[K, float]], list[tuple[K, float]]]] = {}
     for number, ranking in enumerate((semantic, keyword), 1):
         for key, score in ranking:
-            place = shelf(key)
+            place = corpus(key)
             parts.setdefault(place.name, (place, [], []))[number].append((key, score))  # type: ignore[union-attr]
     return list(parts.values())
 

@@ -22,7 +22,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name, unfinished
 from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.class_features import with_features
-from lorekeeper.search.corpora import CAMPAIGN, NOTES, shelf_name
+from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.editions import editions_first, with_editions
 from lorekeeper.search.entity_mentions import with_named, with_progress
@@ -391,11 +391,11 @@ class Searcher:
             return await by_name.certain(self._cache, query.types, [typed] if typed else wordings, ranking, typed)
 
     async def _sizes(self, query: Query, scopes: Scopes) -> dict[str, int]:
-        """The number of entries under the filters, by shelf."""
-        of_shelf: dict[str, list[str]] = {}
+        """The number of entries under the filters, by corpus."""
+        of_corpus: dict[str, list[str]] = {}
         for name in query.types:
-            of_shelf.setdefault(shelf_name(name), []).append(name)
-        return {shelf: await self._count(replace(query, types=own), scopes) for shelf, own in of_shelf.items()}
+            of_corpus.setdefault(corpus_name(name), []).append(name)
+        return {corpus: await self._count(replace(query, types=own), scopes) for corpus, own in of_corpus.items()}
 
     async def _count(self, query: Query, scopes: Scopes) -> int:
         if not query.filters:

@@ -24,7 +24,7 @@ MAX_QUERY_CHARS = 2000
 MAX_LIMIT = 50
 
 MAX_PHRASED = 1000
-"""Most results of a shelf that have a phrase: a text that more of them have says nothing."""
+"""Most results of a corpus that have a phrase: a text that more of them have says nothing."""
 
 MAX_WORDINGS = 4
 """Most wordings of one query."""
@@ -53,7 +53,7 @@ class Query:
         also: up to `MAX_WORDINGS` - 1 further wordings of the text, which are searched for together with it.
         explain: whether the page says how its results were found.
         phrases: texts that every result has in its name or its text, word for word apart from endings; they are in the text
-            too. Keywords and names alone rank these results, of which the best `MAX_PHRASED` of each shelf are kept.
+            too. Keywords and names alone rank these results, of which the best `MAX_PHRASED` of each corpus are kept.
         unfinished: whether the last word of the text may go on, since somebody is typing it.
         counted: whether the note says how many results are of the edition asked for: not if the reader does not see the page.
     """

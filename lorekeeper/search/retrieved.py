@@ -13,8 +13,8 @@ from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.asked_type import AskedType
-from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, first, shelf_name, shelves
-from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Shelf, fuse
+from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, corpora, corpus_name, first
+from lorekeeper.search.fusion import FUSED_BY_SCORE, Corpus, FusedHit, fuse
 from lorekeeper.search.grouping import ALONE, asked_words
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
@@ -52,7 +52,7 @@ class Retrieved:
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
         occurring: the content words of the wordings that an entry of one of the types has.
-        sizes: number of entries under the filters, by shelf.
+        sizes: number of entries under the filters, by corpus.
         named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
 
@@ -74,18 +74,18 @@ class Retrieved:
         return self.names | self.keyword | self.semantic
 
     @cached_property
-    def shelves(self) -> Mapping[str, Shelf]:
-        """The shelves by name, with what they weigh for the query."""
+    def corpora(self) -> Mapping[str, Corpus]:
+        """The corpora by name, with what they weigh for the query."""
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
         worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return shelves(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
+        return corpora(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
 
     @property
-    def nearest_shelf(self) -> Shelf:
-        """The shelf that weighs most of those with hits."""
-        present = {shelf_name(key[0]) for key in (*self.semantic, *self.keyword)} or {BOOKS}
-        return max((self.shelves[name] for name in present), key=lambda shelf: shelf.weight)
+    def nearest_corpus(self) -> Corpus:
+        """The corpus that weighs most of those with hits."""
+        present = {corpus_name(key[0]) for key in (*self.semantic, *self.keyword)} or {BOOKS}
+        return max((self.corpora[name] for name in present), key=lambda corpus: corpus.weight)
 
     @cached_property
     def heads(self) -> list[Key]:
@@ -107,7 +107,7 @@ class Retrieved:
         """
         if not self.semantic:
             return self
-        names = {key: (key[0], self.all_ranked[key].name) for key in self.heads if shelf_name(key[0]) == BOOKS}
+        names = {key: (key[0], self.all_ranked[key].name) for key in self.heads if corpus_name(key[0]) == BOOKS}
         if not names:
             return self
         try:
@@ -120,9 +120,9 @@ class Retrieved:
         found = {key: near[name] for key, name in names.items() if name in near}
         return replace(self, phrases=found)
 
-    def best_by_words(self, shelf: str) -> float:
-        """The best score by keywords of a shelf's entries; 0 without any."""
-        return max((ranked.score for key, ranked in self.keyword.items() if shelf_name(key[0]) == shelf), default=0.0)
+    def best_by_words(self, corpus: str) -> float:
+        """The best score by keywords of a corpus's entries; 0 without any."""
+        return max((ranked.score for key, ranked in self.keyword.items() if corpus_name(key[0]) == corpus), default=0.0)
 
     def with_further(self, scores: Mapping[Key, float]) -> Retrieved:
         """With scores added to those by keywords of entries in the heads; what is beyond that head stays behind it."""
@@ -137,7 +137,7 @@ class Retrieved:
 
     def without_words_of_books(self) -> Retrieved:
         """By meaning and names alone, as far as books are concerned: the words of the query are of another language."""
-        return replace(self, keyword={key: hit for key, hit in self.keyword.items() if shelf_name(key[0]) != BOOKS})
+        return replace(self, keyword={key: hit for key, hit in self.keyword.items() if corpus_name(key[0]) != BOOKS})
 
     def with_phrases(self, phrases: Sequence[str]) -> Retrieved:
         """Only the entries that the keywords found, which have the phrases of the query; those whose names have them come first."""
@@ -171,7 +171,7 @@ def fused(
     from the earliest of the preferred documents.
     """
     places = {document: place for place, document in enumerate(preferred)}
-    ranked, weighed = retrieved.all_ranked, retrieved.shelves
+    ranked, weighed = retrieved.all_ranked, retrieved.corpora
 
     def preference(key: Key) -> tuple[int, int]:
         return -asked_words(ranked[key].name, wordings), places.get(key[1][0], len(places))
@@ -182,7 +182,7 @@ def fused(
         _scores(retrieved.names),
         group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
         preference=preference,
-        shelf=lambda key: weighed[shelf_name(key[0])],
+        corpus=lambda key: weighed[corpus_name(key[0])],
         phrases=retrieved.phrases,
         weight=lambda key: (
             (retrieved.asked.weight(key[0]) if retrieved.asked else 1.0)
@@ -220,7 +220,7 @@ def _scores(ranking: Ranking) -> list[tuple[Key, float]]:
 async def over_types(
     types: Sequence[str], rank: Callable[[str], Awaitable[list[Ranked]]], depth: int | None = None
 ) -> Ranking:
-    """One retriever's ranking over several types, best first; ``depth`` entries of each shelf at most."""
+    """One retriever's ranking over several types, best first; ``depth`` entries of each corpus at most."""
     if len(types) == 1:
         return {(types[0], ranked.identity): ranked for ranked in (await rank(types[0]))[:depth]}
     found = await all_of(map(rank, types))

@@ -14,7 +14,7 @@ from lorekeeper.search.by_name import MAX_NAME_WORDS
 from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, plain_names, short_names
 from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
-from lorekeeper.search.dossier.spans import Stretch, stretches
+from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.off_topic import occurring_in
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
@@ -183,7 +183,7 @@ def _is_called(note: Entity, topic: str) -> bool:
     """Whether a longer name may be that of a note: what it has beside the note's own is a title, or in the note's text."""
     own = {word for name in all_names(note) for word in name.split()}
     others = [word for word in content_words(fold(topic)) if word not in own and word not in TITLES]
-    text = " ".join([note.name, *(part.text for part in stretches(note))])
+    text = " ".join([note.name, *(part.text for part in spans(note))])
     return all(occurring(word_stems(word), text) for word in others)
 
 
@@ -234,7 +234,7 @@ async def _theme(sources: Sources, topic: str) -> Subject:
     near, stems = {result.entity.uri for result in page.results}, word_stems(topic)
 
     def is_about(note: Entity) -> bool:
-        text = " ".join([note.name, *(part.text for part in stretches(note))])
+        text = " ".join([note.name, *(part.text for part in spans(note))])
         return note.kind != SESSION and (note.uri in near or 2 * len(occurring(stems, text)) >= len(stems))
 
     notes = [result.entity for result in results if result.entity.type == NOTES and result.sure]
@@ -255,7 +255,7 @@ def all_names(entity: Entity) -> frozenset[str]:
 
 def _fullest(notes: Sequence[Entity]) -> list[Entity]:
     """Notes in the order of how much they say; sessions come last."""
-    return sorted(notes, key=lambda note: (note.kind == SESSION, -sum(len(s.text) for s in stretches(note))))
+    return sorted(notes, key=lambda note: (note.kind == SESSION, -sum(len(s.text) for s in spans(note))))
 
 
 # --- what they say ---------------------------------------------------------------------------------------------------
@@ -294,25 +294,25 @@ def quotes_about(entity: Entity, text: str, nearest: str | None) -> list[Quote]:
     """
     stems = list(word_stems(text))
     quotes: list[tuple[tuple[int, bool], Quote]] = []
-    for stretch in stretches(entity):
-        counts = [len(occurring(stems, sentence)) for sentence in stretch.sentences]
-        most, near = max(counts, default=0), stretch.section == nearest
+    for span in spans(entity):
+        counts = [len(occurring(stems, sentence)) for sentence in span.sentences]
+        most, near = max(counts, default=0), span.section == nearest
         if near or most > 1 or (most and len(stems) == 1):
-            told = [s for s, n in zip(stretch.sentences, counts, strict=True) if n and n >= most - 1]
-            quote = Quote(beginning(told or stretch.sentences, THEME_CHARS), stretch.section, stretch.mark)
+            told = [s for s, n in zip(span.sentences, counts, strict=True) if n and n >= most - 1]
+            quote = Quote(beginning(told or span.sentences, THEME_CHARS), span.section, span.mark)
             quotes.append(((most + near, near), quote))
     return [quote for _, quote in sorted(quotes, key=lambda each: each[0], reverse=True) if quote.sentences]
 
 
 def _quotes(entity: Entity, wanted: Sequence[str], chars: int) -> Iterator[Quote]:
     """The facts of an entry, then the beginnings of its sections."""
-    told, parts = facts_of(entity), stretches(entity)
+    told, parts = facts_of(entity), spans(entity)
     if len(told) > 1 or entity.type != NOTES or not any(part.sentences for part in parts):
         yield Quote(told)  # the kind alone stands beside the name
-    for stretch in _by_weight(parts, wanted):
-        sentences = beginning(stretch.sentences, chars)
+    for span in _by_weight(parts, wanted):
+        sentences = beginning(span.sentences, chars)
         if sentences:
-            yield Quote(sentences, stretch.section, stretch.mark)
+            yield Quote(sentences, span.section, span.mark)
 
 
 def beginning(sentences: Sequence[S], chars: int) -> list[S]:
@@ -325,11 +325,11 @@ def beginning(sentences: Sequence[S], chars: int) -> list[S]:
     return taken
 
 
-def _by_weight(parts: Sequence[Stretch], wanted: Sequence[str]) -> list[Stretch]:
+def _by_weight(parts: Sequence[Span], wanted: Sequence[str]) -> list[Span]:
     """Stretches in the order of what they say: what was asked for, the opening, then by their number of different words."""
     opening = next((part for part in parts if len(content_words(fold(part.text))) > 5), None)
 
-    def weight(part: Stretch) -> tuple[int, bool, int]:
+    def weight(part: Span) -> tuple[int, bool, int]:
         asked = len(occurring(wanted, f"{part.heading} {part.text}")) if wanted else 0
         return asked, part is opening, len(content_words(fold(part.text)))
 

@@ -17,7 +17,7 @@ from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of
 from lorekeeper.search.dossier.packing import Draft, fitted
 from lorekeeper.search.dossier.relations import relation_lines
 from lorekeeper.search.dossier.sources import Sources, Subject
-from lorekeeper.search.dossier.spans import stretches
+from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.nothing import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.text.keywords import content_words
@@ -87,9 +87,7 @@ def _has_word(subject: Subject, drafts: Sequence[Draft]) -> bool:
     stems = word_stems(subject.topic)
     entities = {line.entity.uri: line.entity for draft in drafts for line in draft.lines}.values()
     return not stems or any(
-        occurring(stems, f"{entity.name} {part.section} {part.text}")
-        for entity in entities
-        for part in stretches(entity)
+        occurring(stems, f"{entity.name} {part.section} {part.text}") for entity in entities for part in spans(entity)
     )
 
 

@@ -11,7 +11,7 @@ from lorekeeper.search.dossier.about import beginning, quotes_about
 from lorekeeper.search.dossier.lines import Line, Quote, session_of
 from lorekeeper.search.dossier.names import Called
 from lorekeeper.search.dossier.sources import NOTES, SESSION, Sources, Subject
-from lorekeeper.search.dossier.spans import Sentence, Stretch, stretches
+from lorekeeper.search.dossier.spans import Sentence, Span, spans
 from lorekeeper.search.query import Query
 
 MOST_SESSIONS = 200
@@ -53,7 +53,7 @@ def _meaning(main: Entity, called: Called, notes: Sequence[Entity]) -> list[Enti
 
 
 def _texts(note: Entity) -> Iterator[str]:
-    return (text for part in stretches(note) for text in (part.heading, part.text))
+    return (text for part in spans(note) for text in (part.heading, part.text))
 
 
 async def _linking(sources: Sources, main: Entity) -> list[Identity]:
@@ -123,14 +123,14 @@ async def said_of_theme(sources: Sources, subject: Subject) -> list[Line]:
 def quotes_naming(entity: Entity, called: Called) -> list[Quote]:
     """The sentences of an entry that have one of some names, by section, in reading order."""
     return [
-        Quote(beginning(sentences, SAID_CHARS), stretch.section, stretch.mark)
-        for stretch in stretches(entity)
-        if called.possible(f"{stretch.heading} {stretch.text}") and (sentences := _naming(stretch, called))
+        Quote(beginning(sentences, SAID_CHARS), span.section, span.mark)
+        for span in spans(entity)
+        if called.possible(f"{span.heading} {span.text}") and (sentences := _naming(span, called))
     ]
 
 
-def _naming(stretch: Stretch, called: Called) -> list[Sentence]:
-    """The sentences of a stretch that name something; if its heading does, also its first ones."""
-    opening = stretch.sentences[:2] if called.count(stretch.heading) else ()
-    found = [s for s in stretch.sentences if s in opening or called.count(s)]
+def _naming(span: Span, called: Called) -> list[Sentence]:
+    """The sentences of a span that name something; if its heading does, also its first ones."""
+    opening = span.sentences[:2] if called.count(span.heading) else ()
+    found = [s for s in span.sentences if s in opening or called.count(s)]
     return [s for s in found if len(s.split()) >= FEW_WORDS] or found[:1]

@@ -15,7 +15,7 @@ from lorekeeper.search.dossier.lines import Line, Quote, Relation
 from lorekeeper.search.dossier.mentions import FEW_WORDS, is_session, quotes_naming
 from lorekeeper.search.dossier.names import Called, Lexicon, is_telling
 from lorekeeper.search.dossier.sources import NOTES, Sources, Subject, notes_called
-from lorekeeper.search.dossier.spans import Stretch, stretches
+from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.text.notes import heading_path
 
@@ -35,7 +35,7 @@ MOST_FEW = 12
 """Most notes that a single note is said to name."""
 
 MOST_SECRET = 600
-"""Longest secret stretch that is quoted for a sentence in it, in characters."""
+"""Longest secret span that is quoted for a sentence in it, in characters."""
 
 _ORDER: dict[Relation, int] = {"link": 0, "backlink": 1, "mention": 2}
 
@@ -122,7 +122,7 @@ def _linking(subject: Subject, naming: Sequence[Entity]) -> Iterator[_Related]:
     for note in naming if main else ():
         links = [link for link in _links(note) if (note.document, link["to"]) == (main and main.identity)]
         if links:
-            sentences = _LinkSentences(stretches(note))
+            sentences = _LinkSentences(spans(note))
             yield _Related(note, "backlink", len(links), _first_quotes([(sentences, link) for link in links]))
 
 
@@ -137,17 +137,17 @@ class _LinkSentences:
     """The sentences of an entry that have its links, by what is shown of these. Each section is folded once.
 
     Args:
-        parts: the stretches of the entry that count.
+        parts: the spans of the entry that count.
     """
 
-    def __init__(self, parts: Sequence[Stretch]) -> None:
-        self._parts: dict[str, list[Stretch]] = {}
+    def __init__(self, parts: Sequence[Span]) -> None:
+        self._parts: dict[str, list[Span]] = {}
         for part in parts:
             self._parts.setdefault(part.section, []).append(part)
-        self._folded: dict[str, list[tuple[Stretch, list[tuple[str, str]]]]] = {}
+        self._folded: dict[str, list[tuple[Span, list[tuple[str, str]]]]] = {}
 
     def have_section(self, link: Mapping[str, object]) -> bool:
-        """Whether the section of a link is among the stretches."""
+        """Whether the section of a link is among the spans."""
         return _heading(link) in self._parts
 
     def written(self, link: Mapping[str, object]) -> tuple[str, str]:
@@ -155,7 +155,7 @@ class _LinkSentences:
         return _heading(link), fold(str(link.get("text") or link.get("target") or ""))
 
     def quotes(self, link: Mapping[str, object]) -> list[Quote]:
-        """The sentence of a link in each of the stretches of its section; one that says little only if no other has it."""
+        """The sentence of a link in each of the spans of its section; one that says little only if no other has it."""
         section, shown = self.written(link)
         found = []
         for part, sentences in self._sentences(section):
@@ -165,7 +165,7 @@ class _LinkSentences:
                 found.append(Quote([telling], section, part.mark))
         return found
 
-    def _sentences(self, section: str) -> list[tuple[Stretch, list[tuple[str, str]]]]:
+    def _sentences(self, section: str) -> list[tuple[Span, list[tuple[str, str]]]]:
         if section not in self._folded:
             parts = self._parts.get(section, ())
             self._folded[section] = [(part, [(s, f" {fold(s)} ") for s in part.sentences]) for part in parts]
@@ -226,7 +226,7 @@ async def named_notes(cache: SearchCache, note: Entity, most: int = MOST_FEW) ->
     aliases = (await known_aliases(cache, NOTES)).folded
     own = all_names(note)
     lexicon = Lexicon({*await cache.names(NOTES), *aliases} - own, own)
-    named = await asyncio.to_thread(_names_in, stretches(note), lexicon)
+    named = await asyncio.to_thread(_names_in, spans(note), lexicon)
     names = sorted(named, key=lambda name: (-named[name].number, name))[:most]
     found = await notes_called(cache, names, note.document)
     number = {each.identity: _of(each, named).number for each in found}
@@ -241,8 +241,8 @@ class _Named:
     quotes: list[Quote] = field(default_factory=list)
 
 
-def _names_in(parts: Sequence[Stretch], lexicon: Lexicon) -> dict[str, _Named]:
-    """The names in stretches."""
+def _names_in(parts: Sequence[Span], lexicon: Lexicon) -> dict[str, _Named]:
+    """The names in spans."""
     named: dict[str, _Named] = {}
     for part in parts:
         for sentence in part.sentences:

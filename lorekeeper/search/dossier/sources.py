@@ -14,7 +14,7 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.dossier.names import Called, Lexicon
-from lorekeeper.search.dossier.spans import Stretch, stretches
+from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
@@ -164,15 +164,13 @@ class Subject:
         """Of what is nearest to a theme, the section that is, by uri."""
         return {result.entity.uri: result.section for result in reversed(self.nearest)}
 
-    def parts(self, entity: Entity) -> list[Stretch]:
-        """The stretches of an entry that are about the topic: of a theme those with a word of it, and the nearest one."""
+    def parts(self, entity: Entity) -> list[Span]:
+        """The spans of an entry that are about the topic: of a theme those with a word of it, and the nearest one."""
         if self.called:
-            return stretches(entity)
+            return spans(entity)
         stems, nearest = word_stems(self.topic), self.sections.get(entity.uri)
         return [
-            part
-            for part in stretches(entity)
-            if part.section == nearest or occurring(stems, f"{part.section} {part.text}")
+            part for part in spans(entity) if part.section == nearest or occurring(stems, f"{part.section} {part.text}")
         ]
 
     @property

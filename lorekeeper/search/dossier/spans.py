@@ -1,4 +1,4 @@
-"""The text of an entry as stretches under one heading, and their sentences, which are quoted whole or not at all."""
+"""The text of an entry as spans under one heading, and their sentences, which are quoted whole or not at all."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Sentence(str):
         cells: of a row.
         is_head: whether a row is the head of its table.
         block: number of the paragraph, item or row that it is from.
-        pieces: of a secret stretch all that it has.
+        pieces: of a secret span all that it has.
     """
 
     item: str = ""
@@ -63,8 +63,8 @@ class Sentence(str):
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A stretch of an entry's text under one heading.
+class Span:
+    """A span of an entry's text under one heading.
 
     Attributes:
         section: heading path, "" for the main text.
@@ -85,7 +85,7 @@ class Stretch:
     def sentences(self) -> tuple[Sentence, ...]:
         """Its sentences and table rows, each in one line, without what a template left to be filled in.
 
-        A secret stretch is one piece, which is never cut.
+        A secret span is one piece, which is never cut.
         """
         pieces = tuple(_pieces(self.text))
         if self.mark and pieces:
@@ -158,16 +158,16 @@ def _placed(piece: str) -> tuple[Shape, list[str], bool]:
     return "text", [str(piece)], True
 
 
-def stretches(entity: Entity) -> list[Stretch]:
+def spans(entity: Entity) -> list[Span]:
     """All of an entry's text that may leave, in reading order: every sentence of a dossier comes through here."""
     parts = entity.data.get("sections") if entity.type == "notes" else None
     if isinstance(parts, list):
-        return [_stretch(part) for part in parts if isinstance(part, Mapping)]
-    return [Stretch(section.heading, section.text) for section in sections(entity)]
+        return [_span(part) for part in parts if isinstance(part, Mapping)]
+    return [Span(section.heading, section.text) for section in sections(entity)]
 
 
-def _stretch(part: Mapping[str, object]) -> Stretch:
-    return Stretch(heading_path(part), str(part.get("desc") or ""), str(part.get("mark") or ""))
+def _span(part: Mapping[str, object]) -> Span:
+    return Span(heading_path(part), str(part.get("desc") or ""), str(part.get("mark") or ""))
 
 
 def _pieces(text: str) -> Iterator[Sentence]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lorekeeper.entities import Entity
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.sources import SESSION
-from lorekeeper.search.dossier.spans import stretches
+from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.recent import Recent, recent_notes
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
 from lorekeeper.views.view import View
@@ -115,7 +115,7 @@ def open_promises(sessions: Sequence[Entity]) -> list[Promise]:
     found: list[Promise] = []
     later: set[str] = set()
     for note in sessions:
-        sentences = [sentence for part in stretches(note) if not part.mark for sentence in part.sentences]
+        sentences = [sentence for part in spans(note) if not part.mark for sentence in part.sentences]
         made = [each for each in sentences if PROMISE.search(each) and later.isdisjoint(_names(each))]
         found += [Promise(note, text) for text in made]
         later.update(name for sentence in sentences for name in _names(sentence))

@@ -21,7 +21,7 @@ from lorekeeper.search.dossier.lines import date_of, session_of
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Lexicon, is_telling
 from lorekeeper.search.dossier.sources import SESSION
-from lorekeeper.search.dossier.spans import Stretch, stretches
+from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.recent import recent_notes
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
@@ -143,7 +143,7 @@ def _shown(notes: Sequence[Entity], people: Sequence[Entity]) -> list[Session]:
 
 
 def _session(note: Entity, by_path: Mapping[str, Entity], by_name: Mapping[str, Entity], lexicon: Lexicon) -> Session:
-    parts = stretches(note)
+    parts = spans(note)
     linked = [by_path[path] for path in linked_paths(note) if path in by_path]
     people = {each.slug: each for each in (*linked, *_named(parts, by_name, lexicon))}
     facts = note_facts(note).items()
@@ -158,7 +158,7 @@ def _session(note: Entity, by_path: Mapping[str, Entity], by_name: Mapping[str, 
     )
 
 
-def _beginning(parts: Sequence[Stretch]) -> str:
+def _beginning(parts: Sequence[Span]) -> str:
     """The first sentence that tells something, and is no secret; a fact, such as a date, only if there is no other."""
     sentences = (sentence for part in parts if not part.mark for sentence in part.sentences)
     found = list(islice((each for each in sentences if len(each.split()) >= FEW_WORDS), MOST_SENTENCES))
@@ -166,7 +166,7 @@ def _beginning(parts: Sequence[Stretch]) -> str:
     return one_line(next(telling, found[0] if found else ""), FIRST_CHARS)
 
 
-def _named(parts: Sequence[Stretch], by_name: Mapping[str, Entity], lexicon: Lexicon) -> list[Entity]:
+def _named(parts: Sequence[Span], by_name: Mapping[str, Entity], lexicon: Lexicon) -> list[Entity]:
     """The people whose names are in a text, in the order in which they are met."""
     text = "\n".join(part.text for part in parts if not part.mark)[:READ_CHARS]
     found = {by_name[m.name].slug: by_name[m.name] for m in lexicon.mentions(text) if is_telling(m)}
