@@ -9,14 +9,13 @@ script builds. Needs the ``onnx`` package (extra ``dev``), and no model.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 
 from onnx import ModelProto, TensorProto
 
 from lorekeeper.embedding.multilingual import DATA, GRAPH, LAYERS, NAME, WORDS, Weight, places
-from scripts.build_minilm_graph import Graph, Place, assembled
+from scripts.build_minilm_graph import Graph, Place, assembled, written
 from scripts.build_model import packed_embeddings
 
 
@@ -51,19 +50,5 @@ def build(words: int = WORDS, layers: int = LAYERS) -> ModelProto:
     return assembled(graph, hidden, NAME, layers)
 
 
-def main() -> int:
-    """Write the graph, or compare it with the one that is there."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare only")
-    content = build().SerializeToString(deterministic=True)
-    if parser.parse_args().check:
-        same = GRAPH.exists() and GRAPH.read_bytes() == content
-        print("the graph is up to date" if same else f"{GRAPH.name} differs: run scripts/build_e5_graph.py")
-        return 0 if same else 1
-    GRAPH.write_bytes(content)
-    print(f"{GRAPH.name}: {len(content):,} bytes")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(written(build(), GRAPH, __doc__))

@@ -163,19 +163,19 @@ def assembled(graph: Graph, hidden: str, name: str = MINILM, layers: int = LAYER
     return helper.make_model(made, opset_imports=opsets, ir_version=9, producer_name="lorekeeper")
 
 
-def main() -> int:
-    """Write the graph, or compare it with the one that is there."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def written(graph: ModelProto, target: Path, usage: str | None) -> int:
+    """Write a graph, or with --check compare it with the one that is there; the exit status."""
+    parser = argparse.ArgumentParser(description=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare only")
-    content = build().SerializeToString(deterministic=True)
+    content = graph.SerializeToString(deterministic=True)
     if parser.parse_args().check:
-        same = TARGET.exists() and TARGET.read_bytes() == content
-        print("the graph is up to date" if same else f"{TARGET.name} differs: run scripts/build_minilm_graph.py")
+        same = target.exists() and target.read_bytes() == content
+        print("the graph is up to date" if same else f"{target.name} differs: run scripts/{Path(sys.argv[0]).name}")
         return 0 if same else 1
-    TARGET.write_bytes(content)
-    print(f"{TARGET.name}: {len(content):,} bytes")
+    target.write_bytes(content)
+    print(f"{target.name}: {len(content):,} bytes")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(written(build(), TARGET, __doc__))

@@ -219,7 +219,7 @@ async def entry_of(call: Call, view: View, wanted: str) -> Found:
 
 
 async def find(view: View, wanted: str, types: Sequence[str] | None, documents: Sequence[str] | None) -> Found:
-    """The entry of a uri or a name; see `search.one.find_entry`."""
+    """The entry of a uri or a name; see `search.resolve_entry.find_entry`."""
     from lorekeeper.entities import SEARCHED
     from lorekeeper.search.resolve_entry import find_entry
 

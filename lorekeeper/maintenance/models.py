@@ -20,8 +20,6 @@ from lorekeeper.settings import Settings, own_file, write_setting
 
 DEFAULT, MULTILINGUAL = "default", "multilingual"
 
-MODELS = (DEFAULT, MULTILINGUAL)
-
 Step = Callable[[str, int, int], None]
 """Called with a label, and the numbers by which its total and what is done of it grow."""
 
@@ -66,7 +64,7 @@ async def change_model(settings: Settings, wanted: str, step: Step, wheel: Path 
 
     Args:
         settings: the current ones; see `require_switchable`.
-        wanted: one of `MODELS`.
+        wanted: `DEFAULT` or `MULTILINGUAL`.
         step: is told the progress.
         wheel: of the data package, to build the multilingual model from instead of the installed package.
 

@@ -42,7 +42,7 @@ from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.relevance import FEW, relevant
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
-from lorekeeper.search.sessions import asks_what_happened, plans
+from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.stated_edition import stated_edition
 from lorekeeper.search.traits import MINILM, Traits
@@ -502,8 +502,7 @@ class Searcher:
             return "by meaning alone"
         labels = await family_labels(found.heads, self._cache.load)
         has_notes = NOTES in query.types and not search.like
-        played = has_notes and asks_what_happened(search.wordings)
-        planned = await plans(self._cache) if played else frozenset[Identity]()
+        planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
         ranking = fused(found, preferred, labels, query.wordings, tail=self._few(search), planned=planned)
         ranking = collapsed(ranking, found) if has_notes else ranking
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
@@ -517,6 +516,8 @@ class Searcher:
     async def _newest(self, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
         """The hits, with the newest of several copies of a character in the place of all."""
         copies = [hit for hit in hits if hit.key[0] == CHARACTERS and hit.duplicates]
+        if not copies:
+            return hits
         loaded = await self._entities(
             [FusedHit(key, 0.0, "name") for hit in copies for key in (hit.key, *hit.duplicates)]
         )

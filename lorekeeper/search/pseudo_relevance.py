@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from lorekeeper.cache.protocol import Identity, SearchCache
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.folding import fold
 from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.entity_mentions import WHOLE, named_notes
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.search.sessions import asks_what_happened, plans
+from lorekeeper.search.sessions import plans_behind
 from lorekeeper.text.keywords import RELATED, content_words, subject_words
 from lorekeeper.text.stems import stem
 
@@ -67,7 +67,7 @@ async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequ
 async def rare_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> list[Key]:
     """The notes in the heads that alone have a word of the wordings: it says most, and the nearest notes may lack it."""
     words = {word for wording in wordings for word in subject_words(fold(wording)) if len(word) >= SHORTEST}
-    planned = await plans(cache) if asks_what_happened(wordings) else frozenset[Identity]()
+    planned = await plans_behind(cache, wordings)
     heads = [key for key in found.heads if key[0] == NOTES and key[1] not in planned]
     if not words or not heads:
         return []

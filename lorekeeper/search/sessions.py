@@ -59,8 +59,12 @@ def asks_what_happened(wordings: Sequence[str]) -> bool:
     return any(map(_PLAYED.search, folded)) and not any(map(_FUTURE.search, folded))
 
 
-async def plans(cache: SearchCache) -> frozenset[Identity]:
-    """The notes that prepare sessions."""
+async def plans_behind(cache: SearchCache, wordings: Sequence[str]) -> frozenset[Identity]:
+    """The notes that prepare sessions, if a question asks what happened: what was played comes before them."""
+    return await _plans(cache) if asks_what_happened(wordings) else frozenset()
+
+
+async def _plans(cache: SearchCache) -> frozenset[Identity]:
     names = await cache.names(NOTES)
     known = _PLANS.get(cache)
     if known is None or known[0] is not names:

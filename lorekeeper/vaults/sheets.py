@@ -23,9 +23,6 @@ from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import OwnMarks
 
-SHEET = "a character's sheet"
-"""What a file is that gives characters, and is no note."""
-
 _SIGNS = re.compile(
     r'"baseHitPoints"|"type"\s{0,9}:\s{0,9}"(?:character|pc)"|"collection"\s{0,9}:\s{0,9}"characters"'
     r'|"player"\s{0,9}:\s{0,9}"?(?:true|yes)\b',

@@ -22,6 +22,9 @@ R = TypeVar("R")
 FORMAT = 8
 """SQLite's user_version; a file of another one is made anew."""
 
+SHEET = "a character's sheet"
+"""What a file is that gives characters, and is no note."""
+
 BUSY_SECONDS = 10.0
 
 _TABLES = """
@@ -47,7 +50,7 @@ class Row:
         counts: numbers of sections, links and the like.
         tags: of the note.
         bases: names of creatures of the library that its stat blocks change.
-        passed: why it is not in the library, "" if it is.
+        passed: why it is not a note of the library, "" if it is one; `SHEET` if it gives characters instead.
         problems: what could not be read of it, and was left out.
         failed: why entities of it are not in the library.
         shared: what was decided on sharing it when it was read (`Shares.recorded`).
@@ -71,6 +74,16 @@ class Row:
     failed: list[str] = field(default_factory=list)
     shared: str = ""
     secret: str = ""
+
+    @property
+    def is_sheet(self) -> bool:
+        """Whether the file is a character's sheet."""
+        return self.passed == SHEET
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the library has nothing of the file."""
+        return bool(self.passed) and not self.is_sheet
 
 
 @dataclass

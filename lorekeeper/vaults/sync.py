@@ -34,9 +34,9 @@ from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.renames import keep_vectors
 from lorekeeper.vaults.reports import VaultReport
 from lorekeeper.vaults.scan import SHEETS, File, Scan, scan
-from lorekeeper.vaults.sheets import SHEET, Sheets, is_cut_off, sheets_of
+from lorekeeper.vaults.sheets import Sheets, is_cut_off, sheets_of
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
-from lorekeeper.vaults.state import Row, State, Summary, all_entities
+from lorekeeper.vaults.state import SHEET, Row, State, Summary, all_entities
 
 NOTES = "notes"
 
@@ -165,7 +165,7 @@ class VaultSync:
         """Whether a file was read by what holds now of who may see it."""
         if self._is_marked_otherwise:
             return False
-        return row.passed not in ("", SHEET) or row.shared == self._own.shares.recorded(path, row.tags)
+        return row.is_left_out or row.shared == self._own.shares.recorded(path, row.tags)
 
     def _read(self, plan: Plan, path: str, row: Row | None) -> None:
         """Read a file; if it says what it said before, its row is updated and kept."""
@@ -181,7 +181,7 @@ class VaultSync:
         except FileNotFoundError:
             del plan.scan.files[path]
         except UnreadableError as error:
-            if path.lower().endswith(SHEETS) and (path not in plan.before or plan.before[path].passed != SHEET):
+            if path.lower().endswith(SHEETS) and not (path in plan.before and plan.before[path].is_sheet):
                 file = plan.scan.files[path]
                 times = file.size, file.changed, file.touched, time.time_ns()
                 plan.rows[path] = Row(*times, "", file.changed / 1e9, passed=SHEETS)
@@ -209,7 +209,7 @@ class VaultSync:
             reason = passed_over(path, text) or ""
             return reason, None if reason else read_note(path, text, self._own), None
         sheets = sheets_of(path, text, self._own)
-        if before and before.passed == SHEET and not (sheets and sheets.found) and is_cut_off(text):
+        if before and before.is_sheet and not (sheets and sheets.found) and is_cut_off(text):
             raise UnreadableError("is no whole JSON; the library has the characters that it gave before")
         if sheets is None or sheets.passed or not sheets.found:
             return (sheets.passed if sheets else "") or SHEETS, None, sheets
@@ -364,11 +364,11 @@ class VaultSync:
         stored = [row for row in rows.values() if not row.passed]
         report.vaults.append(self._vault.key)
         report.notes += len(stored)
-        for row in (row for row in rows.values() if row.passed in ("", SHEET)):
+        for row in (row for row in rows.values() if not row.is_left_out):
             report.counts.update(row.counts)
         report.tags += len({tag for row in stored for tag in row.tags})
         report.passed.update(plan.scan.passed)
-        report.passed.update(row.passed for row in rows.values() if row.passed not in ("", SHEET))
+        report.passed.update(row.passed for row in rows.values() if row.is_left_out)
         report.unchanged += len(all_entities(plan.kept.values()))
         for path, row in rows.items():
             report.warnings += [ImportFileError(self._where(path), why) for why in row.problems]

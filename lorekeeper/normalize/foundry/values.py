@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
+
+from lorekeeper.records import values
 
 Object = Mapping[str, object]
 
@@ -59,13 +60,8 @@ def first_text(value: object, *paths: str) -> str:
 
 def number(value: object) -> float | None:
     """A number, also as a text; None for anything else, and for what is no number or too large."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) and abs(found) <= LARGEST else None
+    found = values.number(value)
+    return found if found is not None and abs(found) <= LARGEST else None
 
 
 def whole(value: object) -> int | None:
