@@ -70,7 +70,7 @@ def spell(source: Source) -> Spell:
         ritual=flag(source.raw("ritual")),
         casting_time=source.line("casting_time", "cast_time"),
         trigger=source.line("reaction_condition"),
-        range=_range(source),
+        range=range_of(source),
         area=Area(source.line("shape_type", "area"), source.number("shape_size", "area_size")),
         components=_components(source, components),
         material=Material(
@@ -80,7 +80,7 @@ def spell(source: Source) -> Spell:
             source.number("material_cost"),
             flag(source.raw("material_consumed")),
         ),
-        duration=_duration(source),
+        duration=duration_of(source),
         text=text(source.value("desc", "description")),
         higher_levels=text(source.value("higher_level", "higher_levels")),
         figures=source.line("effects_desc"),
@@ -108,8 +108,8 @@ def _stated(source: Source, *keys: str) -> tuple[str, ...]:
     return tuple(name.lower() for each in listed(source.peek(*keys)) if (name := local_key(each)))
 
 
-def _range(source: Source) -> Distance:
-    """The range: for "Sight" Open5e has 2,020 feet or 0."""
+def range_of(source: Source) -> Distance:
+    """The range of a spell: for "Sight" Open5e has 2,020 feet or 0."""
     value, words = source.value("range"), source.line("range_text")
     said, stated = words or (value if isinstance(value, str) else ""), number(value)
     if said and not _LENGTH.search(said):
@@ -124,7 +124,8 @@ def _components(source: Source, value: object) -> tuple[str, ...]:
     return tuple(letter for key, letter in COMPONENTS.items() if source.flag(key) or is_true(chosen.get(key)))
 
 
-def _duration(source: Source) -> Duration:
+def duration_of(source: Source) -> Duration:
+    """How long a spell lasts."""
     said = source.line("duration")
     stated = [flag(source.raw(key)) for key in ("concentration", "requires_concentration")]
     if "concentration" in said.casefold() or True in stated:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Source, Spell, spell
+from lorekeeper.records import Source, spells
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -156,7 +156,7 @@ def _challenge_rating(entity: Entity) -> str:
 
 def range_of(entity: Entity) -> str:
     """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles."""
-    text = _record(entity).range.text
+    text = spells.range_of(Source(entity.data)).text
     said = text.casefold() if len(text) <= MAX_RANGE else ""
     is_distance = any(char.isdigit() for char in said)
     return _RANGE(entity) if is_distance else said or _RANGE(entity)
@@ -164,14 +164,10 @@ def range_of(entity: Entity) -> str:
 
 def _duration(entity: Entity) -> str:
     """How long a spell lasts, and whether that takes concentration: "concentration, 1 minute"."""
-    lasting = _record(entity).duration.text.casefold().removeprefix("up to ")[:MAX_DURATION]
+    lasting = spells.duration_of(Source(entity.data)).text.casefold().removeprefix("up to ")[:MAX_DURATION]
     if not entity.fields.get("concentration"):
         return lasting
     return lasting if "concentration" in lasting else ", ".join(part for part in ("concentration", lasting) if part)
-
-
-def _record(entity: Entity) -> Spell:
-    return spell(Source(entity.data))
 
 
 def _speeds(entity: Entity) -> str:
