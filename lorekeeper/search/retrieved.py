@@ -199,7 +199,9 @@ def collapsed(hits: Sequence[FusedHit[Key]], retrieved: Retrieved) -> list[Fused
     for hit in hits:
         passage = retrieved.semantic[hit.key].passage if hit.key[0] == NOTES and hit.key in retrieved.semantic else ""
         words = frozenset(fold(passage).split()) if len(known) < FUSED_BY_SCORE else frozenset[str]()
-        first = next((n for n, own in known if _alike(words, own)), None) if len(words) >= COPIED_WORDS else None
+        least, most = COPIED * len(words), len(words) / COPIED  # sets of other sizes share less
+        alike = (n for n, own in known if least <= len(own) <= most and _alike(words, own))
+        first = next(alike, None) if len(words) >= COPIED_WORDS else None
         if first is not None:
             result[first] = result[first]._replace(duplicates=(*result[first].duplicates, hit.key))
             continue

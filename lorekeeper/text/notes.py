@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from lorekeeper import dates
@@ -53,6 +54,7 @@ def note_prose(entity: Entity) -> Iterator[tuple[str, str]]:
             yield heading_path(section), filled_in(section["desc"])
 
 
+@lru_cache(maxsize=2_000)  # each lookup reads all sections of the notes that it shows
 def filled_in(text: str) -> str:
     """A Markdown text without lines in which nothing was filled in: "Voice: TBD", "describe the character here", "**Secret:**".
 
