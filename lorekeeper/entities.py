@@ -406,7 +406,7 @@ def declare(collection: Collection) -> Collection:
 
 @contextmanager
 def held(types: Mapping[str, Collection]) -> Iterator[None]:
-    """In the body, also in threads that asyncio starts, names of types are those of a cache that holds these."""
+    """Within the block, and in threads that asyncio starts there, the names of types mean these."""
     token = _HELD.set(types)
     try:
         yield

@@ -90,10 +90,10 @@ class Condition:
     bounds, ``above`` and ``below`` exclusive ones, ``outside`` matches what is below the first value or above the second,
     ``name`` matches a folded name that contains the value. An absent field never matches.
 
-    With ``negate``, which only ``any`` (of texts, numbers and lists) and ``name`` have, it matches what fails the test. Of a
-    single value that is one that is known: a creature of unknown type is not among those that are no dragons. Of a list it
-    is every one that has none of the values, also an empty or absent list: sources leave out the lists that are empty, and
-    a creature without a line of immunities is not immune to poison.
+    With ``negate``, which only ``any`` (of texts, numbers and lists) and ``name`` have, it matches what fails the test. A
+    single value must then be known: "not a dragon" leaves out a creature of unknown type. A list need only lack the values,
+    so an empty or absent list matches: sources leave out empty lists, and a creature without a line of immunities is not
+    immune to poison.
     """
 
     field: Field
@@ -102,7 +102,7 @@ class Condition:
     negate: bool = False
 
     def met_by(self, value: Stored | None) -> bool:
-        """Whether a field's stored value meets it, None for an absent one; not for ``name``, which is about another text."""
+        """Whether a field's stored value, or None for an absent one, meets it. Not for ``name``, which tests another text."""
         if value is None:
             return self.negate and self.field.type is FieldType.TEXTS
         item: Any = value
@@ -117,7 +117,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which entities an operation is about.
+    """The entities that an operation works on.
 
     Attributes:
         entity_type: their type.
@@ -147,7 +147,7 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
 
     Keys are field names, or ``<field>_min`` / ``<field>_max`` for numbers; a list of values means any of them; None
     means no filter. The key ``where`` has a text in the grammar of `lorekeeper.where`. In it, a field may also have
-    the name of a tool's parameter, its singular or plural, or a point for "_".
+    the name of a tool's parameter, its singular or plural, or a dot for "_".
 
     Raises:
         FilterError: unknown type or field (the message lists the known ones), or a value of the wrong type.
@@ -163,7 +163,7 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
 
 
 def named_field(collection: Collection, name: str) -> Field | None:
-    """The filter field that people call so: by its name, that of a tool's parameter, or the singular or plural of these."""
+    """The filter field that a name means: its own, that of a tool's parameter, or the singular or plural of these."""
     return _names(collection).get(fold(name).replace(" ", "_"))
 
 
@@ -332,7 +332,7 @@ def _bound(field: Field, op: Operator, value: str) -> list[Condition]:
 
 
 def negated(conditions: Sequence[Condition]) -> Condition:
-    """The condition that is met by what is known and does not meet all of the given ones: one, or both ends of a range."""
+    """The condition that known values meet if they fail one of these conditions: a single one, or both ends of a range."""
     first, *others = conditions
     if others:
         return Condition(first.field, "outside", (*first.values, *others[0].values))
@@ -392,7 +392,7 @@ def known_filters(collection: Collection) -> list[str]:
 
 
 def bounds_of(field: Field) -> tuple[str, ...]:
-    """What the key of a filter on a field ends in when it sets a bound: "_min" and "_max", of dates others too."""
+    """The endings of filter keys that set a bound on a field: "_min" and "_max"; dates have further ones."""
     if not field.type.ordered:
         return ()
     return (*_BOUNDS, *_DATE_BOUNDS) if field.type is FieldType.DATE else tuple(_BOUNDS)

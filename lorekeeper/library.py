@@ -74,9 +74,9 @@ class Library(View, AsyncClosing):
         imports: file that remembers what imported objects gave; None for none.
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
-        ready: what it is a copy of at first if it does not exist yet; None for an empty one.
-        starter: records whether the starter compendium was ever loaded; None for a library that only an empty one loads it into.
-        views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
+        ready: the library that a new one begins as a copy of; None to begin with an empty one.
+        starter: records whether the starter compendium was ever loaded; None to load it into an empty library only.
+        views: folder of what players see of it (see `cache.redacted_views`); None if it has no other viewers.
         asks: who reads if nothing else identifies the viewer, for example on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
         shares: the file with what the game master has shared of the vaults; None for none.
@@ -214,7 +214,7 @@ class Library(View, AsyncClosing):
             dry_run: read and count only.
             start: called with the bytes of the files to read; pipes count as none.
             progress: called, for each further batch, with the bytes of the files that it was read from.
-            agree: is given all that was read, and says whether it is to be stored; without it entries are stored as they are read.
+            agree: called with all that was read; returns whether to store it. Without it entries are stored as they are read.
 
         Raises:
             ImportFileError: a path does not exist, or the document is a vault.
@@ -244,7 +244,7 @@ class Library(View, AsyncClosing):
 
     @property
     def store(self) -> Store:
-        """What holds the entries, for maintenance.
+        """The store that holds the entries, for maintenance.
 
         Raises:
             ConfigError: the cache is that of another package.
@@ -257,7 +257,7 @@ class Library(View, AsyncClosing):
 
     @property
     def activity(self) -> str:
-        """What a search is probably waiting for, for people."""
+        """What a search is probably waiting for, in words for users."""
         if self._filling.locked():
             return "loading the starter compendium"
         if self.fetching or any(view.fetching for view in self._views.values()):
@@ -322,7 +322,7 @@ class Library(View, AsyncClosing):
             return default_space().fingerprint
 
     def pop_notice(self) -> str:
-        """What the next answer has to say of the library's beginning, once."""
+        """A notice on how the library was filled, for the next answer alone."""
         notice, self._notice = self._notice, ""
         return notice
 

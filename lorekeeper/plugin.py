@@ -96,7 +96,7 @@ class EntityCache(AsyncClosing):
         """Store dicts, or `Entity` objects, with their vectors; returns how many. They survive the end of the process then.
 
         Args:
-            entities: the dicts; of several with one identity the last is stored.
+            entities: the dicts; if several have one identity, the last is stored.
             entity_type: "spells", "creatures", ... or a type that the cache was given.
             progress: called with the number of further entities stored.
 
@@ -116,7 +116,7 @@ class EntityCache(AsyncClosing):
 
     @_with_types
     async def get_entity(self, entity_type: str, key: str, document: str | None = None) -> Entry | None:
-        """One entity by its slug, key or name, None if there is none; of several documents the first one's."""
+        """One entity by its slug, key or name, None if there is none; if several documents have it, the first one's."""
         identities = await self._identities(entity_type, [key], document)
         found = await self._cache.load(entity_type, identities)
         return dict(found[0].data) if found else None
@@ -133,8 +133,8 @@ class EntityCache(AsyncClosing):
         """The entities nearest in meaning under the filters, best first, each with its ``_score``.
 
         The score is the cosine similarity (-1 to 1) of the query and the entity's nearest passage. If there are no vectors to
-        compare with, because the model cannot be used, the entities named so come instead, then those with its words, then others
-        under the filters: their ``_score`` is None, `last_fallback` says why, and so does a warning in the log.
+        compare with, because the model cannot be used, the entities of that name come instead, then those with its words, then
+        others under the filters: their ``_score`` is None, `last_fallback` says why, and so does a warning in the log.
         """
         try:
             hits = await self._cache.semantic_search(entity_type, query, limit, document, **filters)

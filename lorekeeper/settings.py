@@ -248,7 +248,7 @@ class Settings(BaseModel):
 
     @property
     def library_path(self) -> Path:
-        """Path of the current library; with a Milvus server or another package's backend, of the files of this machine."""
+        """Path of the current library; with a Milvus server or another package's backend, that of the files on this machine."""
         if self.cache_backend not in BACKENDS:
             return self.milvus_db_path.with_name(f"{self.cache_backend}.db")
         path: Path = getattr(self, f"{self.cache_backend}_db_path")

@@ -893,7 +893,7 @@ async def test_sheets_in_the_folder_of_a_vault_are_kept_in_step(library: Library
     foundry.write_text(cut)
     beyond.write_text(json.dumps({**cleric(), "name": "Uli", "classes": [{**cleric()["classes"][0], "level": 5}]}))
     (failure,) = (await library.vaults.sync()).failed
-    assert "no whole JSON" in failure.reason
+    assert "not complete JSON" in failure.reason
     assert await heroes(library) == {"Tess": ("Party/fvtt-Actor-tess.json", 7), "Uli": ("Party/ddb.json", 5)}
 
     foundry.rename(vale / "Party/Tess.json")

@@ -104,7 +104,7 @@ async def test_a_word_that_only_phrases_have_is_not_said_to_be_in_what_is_shown(
     shown = [line.entity for part in dossier.parts for line in part.lines]
     assert shown
     assert not any("strahd" in json.dumps(dict(entity.data)).lower() for entity in shown)
-    assert dossier.note == "Nothing shown here has a word of 'Strahd': it is what is nearest in meaning."
+    assert dossier.note == "Nothing shown here has a word of 'Strahd'; it is only nearest in meaning."
     assert {part.title for part in dossier.parts} <= {"Nearest in meaning", "Stat blocks and rules"}
     assert not lines_of(dossier, "links to", "linked from")
 

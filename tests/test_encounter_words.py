@@ -177,7 +177,7 @@ class TestPlans:
 
     async def test_a_creature_of_another_edition_is_named_with_what_this_one_has(self, library):
         answer = await plan(library, party="4x3", monsters=["4 goblins"], rules="2024")
-        assert f"Goblin is of the 2014 edition ({OLD}); of 2024 there is Goblin Warrior." in answer.structured["note"]
+        assert f"Goblin is from the 2014 edition ({OLD}); of 2024 there is Goblin Warrior." in answer.structured["note"]
         assert "of these" not in answer.structured["note"]
         same = await plan(library, party="4x3", monsters=["4 goblins"], rules="2014")
         assert same.structured["note"] is None
@@ -192,7 +192,7 @@ class TestPlans:
     async def test_a_seed_that_proposes_nothing_is_not_offered(self, library):
         answer = await plan(library, party="4x3", difficulty="hard", environment=["nowhere at all"], seed=1)
         assert "No creature in the library meets these filters." in answer.text
-        assert "proposes these again" not in answer.text
+        assert "repeats these" not in answer.text
 
     async def test_creatures_without_actions_are_not_proposed(self, library):
         asked = {"party": "5x7", "rules": "2014", "type": "elemental", "cr_min": 7, "cr_max": 7, "difficulty": "hard"}

@@ -122,7 +122,7 @@ async def test_what_the_library_lacks_is_said(library):
     strong = await plan(library.view(), party="1", cr_min=20)
     assert (strong.structured["encounters"], "the weakest creature has CR" in strong.structured["note"]) == ([], True)
     some = await plan(library.view(), party="4x5", environment="swamp", rules="2014")
-    assert "creatures say their environments" in some.structured["note"]
+    assert "creatures state their environments" in some.structured["note"]
     lacking = await plan(library.view(), party="4x5", rules="2014", type="ooze")
     assert "challenge rating is unknown: 1" in lacking.structured["note"]
 
@@ -171,7 +171,7 @@ async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(libr
     answer = await plan(library.view(), party="4x3", rules="2014", monsters=["unmeasured thing", "2 harpies"])
     assert answer.structured["encounters"][0]["xp"] == 400
     assert "Unmeasured Thing" in answer.structured["note"]
-    with pytest.raises(LoreKeeperError, match="no challenge rating is known of Unmeasured Thing"):
+    with pytest.raises(LoreKeeperError, match="the challenge rating of Unmeasured Thing is unknown"):
         await plan(library.view(), party="4x3", monsters=["unmeasured thing"])
 
 

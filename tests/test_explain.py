@@ -49,9 +49,9 @@ async def test_a_value_like_no_other_is_answered_with_the_known_ones(library):
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
-        ({"challenge_rating": 30}, "cr is never 30: it goes from 0 to 8."),
-        ({"challenge_rating_min": 9}, "cr is never at least 9: it goes from 0 to 8."),
-        ({"where": "cr>8"}, "cr is never above 8: it goes from 0 to 8."),
+        ({"challenge_rating": 30}, "cr is never 30: it ranges from 0 to 8."),
+        ({"challenge_rating_min": 9}, "cr is never at least 9: it ranges from 0 to 8."),
+        ({"where": "cr>8"}, "cr is never above 8: it ranges from 0 to 8."),
     ],
 )
 async def test_a_number_beyond_all_is_answered_with_the_range(library, filters, said):
@@ -69,7 +69,7 @@ async def test_entries_that_do_not_say_are_counted(library):
     page = await library.search(Query(["creatures"], filters={"environments": "swamp"}))
     assert (page.total, page.note) == (
         2,
-        "Only 3 of 9 creatures say their environments; the other 6 were left out.",
+        "Only 3 of 9 creatures state their environments; the other 6 were left out.",
     )
     said = await note_of(library, environments="swamp", type="ooze")
     assert said == "", "of five, three do not say: too few to mention"

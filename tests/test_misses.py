@@ -110,7 +110,7 @@ async def test_nothing_is_fetched_for_a_library_that_was_synced(library, server)
     await library.sync()
     asked = len(server.asked)
     page = await look(library, level=9)
-    assert (page.total, page.note, len(server.asked)) == (0, "level is never 9: it goes from 0 to 3.", asked)
+    assert (page.total, page.note, len(server.asked)) == (0, "level is never 9: it ranges from 0 to 3.", asked)
 
 
 async def test_a_stale_library_is_asked_anew(library, server):
@@ -137,7 +137,7 @@ async def test_homebrew_documents_are_no_reason_to_ask(library, server, tmp_path
         [write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own", "level": 1}])]
     )
     page = await look(library, documents=["homebrew"], level=5)
-    assert (page.total, page.note) == (0, "level is never 5: it goes from 1 to 1.")
+    assert (page.total, page.note) == (0, "level is never 5: it ranges from 1 to 1.")
     assert {a.split("/?")[0] for a in server.asked} == {"v2/documents"}
 
 

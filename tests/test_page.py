@@ -284,7 +284,7 @@ async def test_only_what_was_shown_is_stored(tmp_path):
 async def test_pasting_again_renews_an_entry_and_keeps_it_secret(tmp_path):
     async with adding(tmp_path) as (client, library):
         await confirmed(client, SIREN, secret="1")
-        assert "in homebrew already, just so" in (await paste(client, SIREN)).text
+        assert "in homebrew already, unchanged" in (await paste(client, SIREN)).text
         again = SIREN.replace("38 (7d8 + 7)", "45 (7d8 + 14)")
         assert "takes the place of the entry of this name" in (await paste(client, again)).text
         assert "renewed" in (await confirmed(client, again)).text

@@ -121,7 +121,7 @@ UNFINISHED = [
     ("level:x fire", "fire", ("level takes a whole number",)),
     ("cr:many fire", "fire", ("cr takes a number",)),
     ("school>=3 fire", "fire", ("school takes a text",)),
-    ("book:nowhere fire", "fire", ("no book is called so", "my-book")),
+    ("book:nowhere fire", "fire", ("no book has that name", "my-book")),
     ("in:nowhere fire", "fire", ("unknown type", "spells")),
     ("-undead fire", "fire", ("only conditions are negated",)),
     ("foo:bar", "foo:bar", ("unknown field: 'foo'", "known:", "level", "book")),

@@ -188,7 +188,11 @@ async def test_a_library_of_homebrew_alone_stays_that(tmp_path):
 
 async def test_a_full_library_that_finds_nothing_says_which_values_there_are(library):
     page = await library.searcher.search(Query(["spells"], filters={"level": 9}))
-    assert (page.results, page.total, page.note) == ([], 0, "level is never 9 where it is stated: it goes from 0 to 3.")
+    assert (page.results, page.total, page.note) == (
+        [],
+        0,
+        "level is never 9 where it is stated: it ranges from 0 to 3.",
+    )
 
 
 def absent_model() -> EmbeddingProvider:

@@ -327,7 +327,9 @@ async def test_the_edition_that_is_asked_for_comes_first_among_the_sure_hits(swi
         assert own == sorted(own, reverse=True), (edition, sure)
     wordings = await ask(swimmers, ["rules"], "river swimming cost", also=["how to swim in rivers"], edition=("2024",))
     assert next(r.edition for r in wordings.results if r.sure) == "2024"
-    assert "of the 2024 edition, and come" in (wordings.note or "") or "is of the 2024 edition" in (wordings.note or "")
+    assert "from the 2024 edition and rank" in (wordings.note or "") or "is from the 2024 edition" in (
+        wordings.note or ""
+    )
 
 
 async def test_pages_in_the_order_of_an_edition_neither_overlap_nor_miss_any(swimmers):
@@ -339,7 +341,7 @@ async def test_pages_in_the_order_of_an_edition_neither_overlap_nor_miss_any(swi
 
 async def test_that_nothing_is_of_the_edition_is_said(swimmers):
     page = await ask(swimmers, ["rules"], filters={"name": "diving"}, edition=("2024",))
-    assert "None of these is of the 2024 edition." in (page.note or "")
+    assert "None of these is from the 2024 edition." in (page.note or "")
 
 
 # --- the SRD of 2014 is one book -----------------------------------------------------------------------------------------

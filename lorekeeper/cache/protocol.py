@@ -61,13 +61,13 @@ class Ranked(NamedTuple):
 
     Attributes:
         identity: (document, slug).
-        name: the entry's name; in keyword searches of embedded and SQLite libraries with its aliases, `ALIASES_BETWEEN` them.
+        name: the entry's name; keyword searches of embedded and SQLite libraries add its aliases after `ALIASES_BETWEEN`.
         score: that of `Hit`.
         passage: the text that matched best, "" if it is not known.
         section: heading that passage stands under, "" for the main text.
-        complete: whether the entry has all words of the query, or of one of its wordings; of keyword searches only.
-        second: similarity of its second best passage, of semantic searches only; None if it has no other, or none that is as
-            near as the last entry of the ranking.
+        complete: whether the entry has all words of the query, or of one of its wordings; in keyword searches only.
+        second: similarity of its second best passage, in semantic searches only; None if it has no other that is as near as the
+            last entry of the ranking.
         near: headings and scores of the sections that have some of the `LOOKED` nearest passages, best first; of types that
             are `SECTIONED`.
     """
@@ -158,7 +158,7 @@ class CacheProtocol(Protocol):
     ) -> int:
         """Store entities of one type with their vectors; entities of equal identity are replaced.
 
-        When it returns, all of them survive the end of the process. Of several with one identity the last is stored.
+        When it returns, all of them survive the end of the process. If several have one identity, the last is stored.
         Returns how many were stored. ``progress`` is called with the number of further entities stored.
         """
         ...
@@ -457,7 +457,7 @@ class SearchCache(AsyncClosing):
     ) -> ValueCounts:
         """The values that a filter field other than ``name`` has under the filters, and how often.
 
-        Of a Milvus server they may be half a minute old if another machine has written meanwhile.
+        On a Milvus server they may be half a minute old if another machine has written meanwhile.
         """
         return (await self.count_fields(entity_type, [field], document, **filters))[field]
 
@@ -571,7 +571,7 @@ class SearchCache(AsyncClosing):
     async def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        """What those of some words that are chosen add to the scores of some entities by BM25.
+        """The BM25 scores that the chosen ones of some words add to some entities.
 
         The scores are those of `rank_keyword`, except on a server that ranks by itself: they are of about the same size there.
         Entities that have none of the words are left out.
@@ -605,7 +605,7 @@ class SearchCache(AsyncClosing):
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def versions(self, types: Iterable[str]) -> object | None:
-        """A value that is another one whenever an entry of these types may be; None if no value can say so."""
+        """A value that changes whenever an entry of these types may have changed; None if there is no such value."""
         return await self.call(VERSIONS, None, list(types))
 
     async def open(self, types: Iterable[str] | None = None) -> None:
@@ -614,10 +614,10 @@ class SearchCache(AsyncClosing):
 
 
 class LibraryCache(SearchCache):
-    """What a `Library` needs of its cache besides.
+    """What a `Library` needs of its cache in addition.
 
     Attributes:
-        given: the vectors that came along with entries which are to be stored.
+        given: the vectors that came with the entries to store.
     """
 
     given: GivenVectors

@@ -62,7 +62,7 @@ class GivenVectors:
         model, values, number = given.get("model"), given["passages"], len(embedded_texts(entity))
         if model != provider.fingerprint:
             named = shown(str(model), 80)
-            return f"its vectors are of the model {named}, not of {provider.fingerprint}; they are not used"
+            return f"its vectors were made with the model {named}, not of {provider.fingerprint}; they are not used"
         if len(values) != number:
             return f"it has {len(values)} vectors for {number} passages; they are not used"
         vectors = [vector for value in values if (vector := _vector(value, provider.dimension)) is not None]

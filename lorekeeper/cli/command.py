@@ -185,7 +185,7 @@ async def _reading(steps: ProgressCounter) -> AsyncIterator[None]:
     """Say that notes are read before the answer, and show how far that is."""
     from lorekeeper.cli.render import Bar
 
-    say("Reading the notes of your vaults first. Ctrl-C stops it; what was read by then stays.")
+    say("Reading the notes of your vaults first. Ctrl-C stops it; what was read so far stays.")
     with Bar("Reading notes") as bar:
         showing = asyncio.create_task(_shown(steps, bar))
         try:

@@ -62,7 +62,7 @@ def _notes() -> str:
     argument(
         "--role", choices=list(ROLES), help="dm: sees everything; player: sees what is public or shared with them"
     ),
-    argument("--expires", metavar="WHEN", help="for how long, or until when: 90d, 12w, 2027-01-31 (default: for good)"),
+    argument("--expires", metavar="WHEN", help="for how long, or until when: 90d, 12w, 2027-01-31 (default: no limit)"),
     argument(
         "--character",
         action="append",

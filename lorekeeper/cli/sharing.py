@@ -219,7 +219,7 @@ def _show_preview(preview: Preview, target: Target, people: Sequence[str], *, fi
 def _show_done(target: Target, *, dry_run: bool) -> None:
     if not dry_run:
         what = target.written if target.kind == "tag" else target.name or "."
-        show(f'Shared. To take it back: lorekeeper unshare "{one_line(what)}"')
+        show(f'Shared. To undo it: lorekeeper unshare "{one_line(what)}"')
 
 
 async def _warn_of_strangers(call: Call, people: Sequence[str]) -> None:

@@ -106,7 +106,7 @@ def _of_application(path: str) -> Mapping[str, str]:
 
 _STDIO = MappingProxyType({"type": "stdio"})
 
-_RELOADS = "It notices the change by itself; if not, restart it."
+_RELOADS = "The app notices the change. If the tools are missing, restart it."
 
 CLIENTS = {
     client.name: client

@@ -26,7 +26,7 @@ class Prefixes:
     passage: str = ""
 
     def replaced(self, query: str | None, passage: str | None) -> Prefixes:
-        """These, or others where they are given; "" is one that is given."""
+        """These prefixes, each replaced by the given one unless that is None."""
         return Prefixes(self.query if query is None else query, self.passage if passage is None else passage)
 
     def of_queries(self, texts: Sequence[str]) -> list[str]:

@@ -203,7 +203,7 @@ class EmbeddingService:
         return np.stack([vectors[t] for t in texts]) if texts else np.empty((0, provider.dimension), dtype=np.float32)
 
     async def file_under(self, texts: Mapping[str, str]) -> None:
-        """Cache vectors of texts that mean what others mean: by new text, the one whose cached vector it gets.
+        """Give new texts the cached vectors of texts of the same meaning: the keys are the new ones, the values the cached ones.
 
         A text that has a vector already is unchanged; a text whose source is not cached gets none.
 
@@ -232,7 +232,7 @@ class EmbeddingService:
 
         Args:
             queries: the texts.
-            again: whether one search needs them a second time, and they are not counted among the cached ones.
+            again: whether the same search has asked for them before; they then do not count as cached queries.
         """
         missing = [query for query in dict.fromkeys(queries) if query not in self._queries]
         counted("query_embedded", len(missing))

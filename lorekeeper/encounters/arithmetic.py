@@ -223,7 +223,7 @@ def _advice_2024(levels: Sequence[int], foes: Sequence[Foes]) -> list[str]:
     found = []
     if count > MANY_PER_CHARACTER * len(levels):
         found.append(
-            f"{amount(count)} monsters are more than {MANY_PER_CHARACTER} for each character: take ones that fall quickly"
+            f"{amount(count)} monsters are more than {MANY_PER_CHARACTER} for each character: use ones that fall quickly"
         )
     if highest.rating > min(levels):
         found.append(

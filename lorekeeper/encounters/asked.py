@@ -131,7 +131,7 @@ def parse_difficulty(difficulty: str | None, rules: str | None, usual: str) -> D
         )
         raise FilterError(f"unknown difficulty {shown(difficulty)}; known: {known}")
     if rules is None:
-        note = f"{word!r} is a word of the {own} rules, so the encounter is measured by them; rules={usual} takes the others."
+        note = f"{word!r} is a word of the {own} rules, so the encounter is measured by them; rules={usual} selects the others."
         return Difficulty(own, word, note if own != usual else None)
     if own == rules:
         return Difficulty(rules, word)

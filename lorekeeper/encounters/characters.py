@@ -30,9 +30,7 @@ NONE_KNOWN = (
 )
 
 
-CHOOSE = (
-    "name one of them as the party, give levels, for example 4x3, or have them remembered with 'lorekeeper party 4x3'"
-)
+CHOOSE = "name one of them as the party, give levels, for example 4x3, or save them with 'lorekeeper party 4x3'"
 
 
 def is_the_table(party: object) -> bool:

@@ -97,7 +97,7 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str) -> lis
             f"; of {rules} there is {', '.join(map(one_line, list(dict.fromkeys(named))[:NAMED]))}" if named else ""
         )
         label = edition_label(edition)
-        notes.append(f"{one_line(creature.name)} is of the {label} edition ({creature.document}){called}.")
+        notes.append(f"{one_line(creature.name)} is from the {label} edition ({creature.document}){called}.")
     return notes
 
 
@@ -127,7 +127,7 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
     ]
     unknown = [one_line(monster.entity.name) for monster in given if monster not in counted]
     if not counted:
-        raise NotFoundError(f"no challenge rating is known of {', '.join(unknown)}; name other monsters")
+        raise NotFoundError(f"the challenge rating of {', '.join(unknown)} is unknown; name other monsters")
     if unknown:
         notes.append(f"Without a known challenge rating, and not counted: {', '.join(unknown)}.")
     notes += [f"{NO_ACTIONS.rstrip('.')}: {one_line(m.entity.name)}." for m in given if lacks_actions(m.entity)]

@@ -120,7 +120,7 @@ class Freshness:
         if self.reading:
             return f"{self.reading} are being read now, {self.read:,} so far"
         if self.obstacle:
-            return f"{self.obstacle}, so only 'lorekeeper sync open5e' brings them up to date"
+            return f"{self.obstacle}, so only 'lorekeeper sync open5e' updates them"
         if self.next_attempt is not None:
             times = "once" if self.failures == 1 else f"{self.failures} times in a row"
             return f"reading them failed {times}: {self.problem}. 'lorekeeper serve' tries again {moment(self.next_attempt)}"

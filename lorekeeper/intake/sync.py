@@ -289,7 +289,7 @@ async def store_from_source(
     Args:
         cache: the library's.
         entity_type: type of all the entities.
-        entities: from the source; of several with one identity the last is stored.
+        entities: from the source; if several have one identity, the last is stored.
         hashes: content hashes of the library's entities, as far as they are known; they save loading entities.
     """
     outcome = Outcome()

@@ -36,8 +36,8 @@ Key = tuple[str, Identity]
 """(type, identity) of an entity."""
 
 _NONE_FOREIGN = (
-    "it has no collections of another program; if it is a library of LoreKeeper's, open it once, as with 'lorekeeper stats', which "
-    "makes its keyword index again"
+    "it has no collections of another program; if it is a library of LoreKeeper's, open it once, "
+    "for example with 'lorekeeper stats', which rebuilds its keyword index"
 )
 
 COUNTS = ("read", "stored", "unchanged", "merged", "skipped")

@@ -50,7 +50,7 @@ def require_switchable(settings: Settings, origins: Mapping[str, str]) -> None:
     """ConfigError if other settings decide which model runs."""
     if origins["embedding_model"] == "environment":
         raise ConfigError(
-            "LOREKEEPER_EMBEDDING_MODEL is set in the environment, which comes before your own settings; unset it first"
+            "LOREKEEPER_EMBEDDING_MODEL is set in the environment, which overrides your own settings; unset it first"
         )
     if settings.embedding_provider not in ("auto", "onnx"):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What in a note looks like a secret to a reader, although no mark keeps it: the words of `languages` wherever they stand."""
+"""What in a note looks like a secret to a reader, although no mark hides it: the words of `languages` wherever they stand."""
 
 from __future__ import annotations
 

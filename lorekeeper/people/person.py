@@ -146,7 +146,7 @@ def expiry(text: str) -> int:
     except ValueError as error:
         raise ConfigError(f"--expires is {shown(text)}, which is not a time; give {EXPIRY_EXAMPLE}") from error
     if moment <= time.time():
-        raise ConfigError(f"--expires is {shown(text)}, which is over already; give {EXPIRY_EXAMPLE}")
+        raise ConfigError(f"--expires is {shown(text)}, which is in the past; give {EXPIRY_EXAMPLE}")
     return moment
 
 

@@ -108,7 +108,7 @@ class Rolled:
         if not self.missed:
             return ""
         numbers = ", ".join(map(str, self.missed))
-        return f"the table has no row for {numbers}, so the dice were thrown again"
+        return f"the table has no row for {numbers}, so the dice were rolled again"
 
     @property
     def text(self) -> str:

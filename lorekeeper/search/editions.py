@@ -72,14 +72,10 @@ def _of_editions(wanted: Sequence[str], results: Sequence[Result], total: int, *
         return None
     if not own:
         if total > len(results):
-            return (
-                f"None of these {len(results)} of {total} is of the {labels} edition; documents takes its books alone."
-            )
-        return f"None of these is of the {labels} edition."
-    verb, come = ("is", "comes") if len(own) == 1 else ("are", "come")
-    return (
-        f"{len(own)} of these {len(books)} {verb} of the {labels} edition, and {come} before others that are as sure."
-    )
+            return f"None of these {len(results)} of {total} is from the {labels} edition; documents searches its books alone."
+        return f"None of these is from the {labels} edition."
+    verb, rank = ("is", "ranks") if len(own) == 1 else ("are", "rank")
+    return f"{len(own)} of these {len(books)} {verb} from the {labels} edition and {rank} before equally sure ones."
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:

@@ -290,7 +290,7 @@ def _impossible(collection: Collection, condition: Condition, known: ValueCounts
     if not known.total:
         return None
     if not known.counts:
-        return f"No {collection.label} in the library says its {called}."
+        return f"No {collection.label} in the library states its {called}."
     if field.type.ordered:
         return _beyond(called, condition, [v for v in wanted if not isinstance(v, str)], known)
     if condition.op != "any" or field.type is FieldType.FLAG or any(value in known.counts for value in wanted):
@@ -324,7 +324,7 @@ def _beyond(called: str, condition: Condition, wanted: Sequence[float], known: V
         return None
     asked, lowest, highest = (_as_read(condition.field, values) for values in (wanted, [low], [high]))
     stated = "" if known.known == known.total else " where it is stated"
-    return f"{called} is never {_SIGNS.get(condition.op, '')}{asked}{stated}: it goes from {lowest} to {highest}."
+    return f"{called} is never {_SIGNS.get(condition.op, '')}{asked}{stated}: it ranges from {lowest} to {highest}."
 
 
 def _as_read(field: Field, numbers: Sequence[float]) -> str:
@@ -340,7 +340,7 @@ def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -
     """How many entries say a field, and how many were left out."""
     counted = quantity(total, COLLECTIONS[entity_type].label)
     which = "" if alone else " that meet the other filters"
-    return f"Only {met:,} of {counted}{which} say their {field.name.replace('_', ' ')}; the other {total - met:,} were left out."
+    return f"Only {met:,} of {counted}{which} state their {field.name.replace('_', ' ')}; the other {total - met:,} were left out."
 
 
 # --- how a page came about -----------------------------------------------------------------------------------------

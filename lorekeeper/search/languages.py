@@ -56,9 +56,9 @@ FOREIGN_MEANT = "The books are in English; they were searched by meaning, and En
 
 FOREIGN_NOTES = "No note is close to this query; ask in the language of the notes, or by a note's name."
 
-FOREIGN_UNSURE = "None of these notes is surely meant; ask in the language of the notes, or by a note's name."
+FOREIGN_UNSURE = "None of these notes is a sure match; ask in the language of the notes, or by a note's name."
 
-FOREIGN_NAMED = "It is only sure that {} is meant; for the rest, ask in the language of the notes."
+FOREIGN_NAMED = "Only {} is a sure match; for the rest, ask in the language of the notes."
 
 
 _ELIDED = re.compile(r"\b(l|d|qu|dell|all|nell|sull|un)['’](?=\w)", re.IGNORECASE)

@@ -119,7 +119,7 @@ async def _no_entry(
     """Why a name has no entry: several have a part of it, or none has; with the names of what a search finds."""
     if entities:
         return (
-            f"several entries have {shown(wanted)} in their names, or are called so in another language: {_listed(entities)}; "
+            f"several entries have {shown(wanted)} in their names or translated names: {_listed(entities)}; "
             "give the whole name or a uri"
         )
     page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))

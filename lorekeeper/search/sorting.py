@@ -19,7 +19,7 @@ SORTED = FUSED_BY_SCORE
 SEEDS = 10_000
 """Number of seeds that are drawn from."""
 
-REPEAT = "In random order: pass seed={} for this order again, and for its next pages."
+REPEAT = "Random order. Pass seed={} to repeat it and to get its next pages."
 """Note of a page whose seed was drawn."""
 
 

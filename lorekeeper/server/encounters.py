@@ -211,7 +211,7 @@ def plan_text(content: JsonObject) -> str:
     for number, encounter in enumerate(content["encounters"], 1):
         parts += _lines(encounter, number)
     if "seed" in content and content["encounters"]:
-        parts.append(f"seed={content['seed']} proposes these again, another number others.")
+        parts.append(f"seed={content['seed']} repeats these; another number proposes others.")
     return "\n".join(parts)
 
 

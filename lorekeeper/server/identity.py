@@ -53,7 +53,7 @@ RETRY_SECONDS = 10
 DETAILS = {
     401: "a valid bearer token is needed",
     403: "you are logged in, but not on this library's list of people: ask the game master to add you",
-    429: "too many wrong tokens were sent from your address: this one was not looked at; try again later",
+    429: "too many wrong tokens were sent from your address: this one was not checked; try again later",
     503: "your identity cannot be verified right now",
 }
 

@@ -144,7 +144,7 @@ plot.
 - Opponents: name, number, CR, tactics in a sentence, uri.
 - Rules to have ready: a sentence each, with the book.
 - Rewards, and two threads to end on.
-Name the book of all that comes from the library; mark with * what you made up.
+Name the book for everything that comes from the library; mark with * what you made up.
 """,
         ),
         Prompt(
@@ -185,7 +185,7 @@ If editions differ, give each its own line. If my library does not settle it, sa
             ),
             """
 Show me the stat block of: {creature}
-Take the one of this book: documents=["{document}"].
+Use the one from this book: documents=["{document}"].
 Rules: edition="{edition}".
 
 1. lookup_creature with that name. If several books have it, take the preferred edition and list the others in a \
@@ -201,7 +201,7 @@ the book.
         Prompt(
             "describe_place",
             "Describe this place",
-            "A place to read aloud, with what is hidden in it and who may be met there.",
+            "A place to read aloud, with what is hidden in it and who may be there.",
             "place",
             (
                 Argument("place", "which place, or what kind", required=True),
@@ -307,7 +307,7 @@ My notes are the document "{document}": put documents=["{document}"] into every 
 
 1. lookup_note with where="session>=0" and order="newest" (if none has a number, with kind="session" instead): take the \
 latest one or two, and get_entity to read them whole. \
-Only notes tell what happened, not published books. If there are none, search_lore for "last session", "the party went".
+Only notes say what happened; published books do not. If there are none, search_lore for "last session", "the party went".
 2. gather_topic for each person, place or thread of that session that matters: what earlier sessions tell of it, and what \
 it is linked with.
    Above all gather_topic with topic="{topic}".

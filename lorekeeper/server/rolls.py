@@ -64,7 +64,7 @@ async def _roll(view: View, arguments: Arguments) -> Answer:
         "rolls": [each.content() for each in rolled],
         "note": note,
     }
-    gaps = [f"{one_line(table.title)}: such a number is thrown again." for table in tables if table.gaps]
+    gaps = [f"{one_line(table.title)}: numbers without a row are rolled again." for table in tables if table.gaps]
     notes = [f"Note: {one_line(note)}"] if note else []
     source = f"{one_line(entity.name)} from {one_line(entity.document)} | {entity.uri}"
     return Answer(content, "\n".join([*notes, *map(_line, rolled), *gaps, source]))

@@ -48,6 +48,6 @@ class MarksFile:
                 "is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
             )
             raise ConfigError(
-                f"LOREKEEPER_MARKS is {shown(str(self.path))}, which cannot be used: {reason}; until that is right, players "
+                f"LOREKEEPER_MARKS is {shown(str(self.path))}, which cannot be used: {reason}; until it is fixed, players "
                 "see nothing of the vaults"
             ) from error

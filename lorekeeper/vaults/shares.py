@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lorekeeper.audience import Audience
     from lorekeeper.notes.marks import OwnMarks
 
-REMEDY = "put back a copy of it, or delete it and share again; until then players see nothing of the vaults"
+REMEDY = "restore a copy of it, or delete it and share again; until then players see nothing of the vaults"
 
 
 class SharesFile:

@@ -210,7 +210,7 @@ class VaultSync:
             return reason, None if reason else read_note(path, text, self._own), None
         sheets = sheets_of(path, text, self._own)
         if before and before.is_sheet and not (sheets and sheets.found) and is_cut_off(text):
-            raise UnreadableError("is no whole JSON; the library has the characters that it gave before")
+            raise UnreadableError("is not complete JSON; the library keeps the characters that it had before")
         if sheets is None or sheets.passed or not sheets.found:
             return (sheets.passed if sheets else "") or SHEETS, None, sheets
         return "", sheets.note, sheets

@@ -216,7 +216,7 @@ class Vaults(AsyncClosing):
         if key not in statuses or statuses[key].state != FOREIGN:
             vault = await asyncio.to_thread(self.registry.vault, key)
             if vault.path in self.registry.listed:
-                raise ImportFileError(str(vault.path), "LOREKEEPER_VAULTS names it; take it out of there first")
+                raise ImportFileError(str(vault.path), "LOREKEEPER_VAULTS names it; remove it there first")
         async with self._turn():
             number = await self._cache.delete_document(key)
             await asyncio.to_thread(self._state.forget, key)

@@ -192,7 +192,7 @@ def _obstacle(folders: Sequence[Path]) -> str:
         real = Path(os.path.realpath(folder))
         above = [mount for mount in mounts if real.is_relative_to(mount)]
         if above and mounts[max(above, key=lambda mount: len(mount.parts))] in REMOTE:
-            return f"{folder} is on a network drive, which tells no changes"
+            return f"{folder} is on a network drive, which reports no changes"
     return ""
 
 

@@ -128,7 +128,7 @@ def target_of(vaults: Vaults, what: str, key: str | None = None) -> Target:
         names = ", ".join(shown(f"{each.vault.key}/{each.written}") for each in found[:MOST_CANDIDATES])
         raise NotFoundError(f"{shown(what)} may be {names}; give a path from there, and --vault for one vault")
     raise NotFoundError(
-        f"no vault has a note, a folder or a tag {shown(what)}; give a path as in 'People/Mira.md', a name, or '#tag'"
+        f"no vault has a note, a folder or a tag {shown(what)}; give a path such as 'People/Mira.md', a name, or '#tag'"
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
 
 STARTED = (
-    "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' bring "
+    "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' add "
     "more books."
 )
 
@@ -74,7 +74,7 @@ class MaintainedLibrary(Protocol):
         ...
 
     def pop_notice(self) -> str:
-        """What the next answer has to say of the library's beginning, once."""
+        """A notice on how the library was filled, for the next answer alone."""
         ...
 
 

@@ -341,7 +341,7 @@ def _open(path: Path) -> MilvusLite:
 def _unusable(error: Exception) -> MilvusConnectionError:
     """The error if Milvus Lite is missing, or another version than this code was written for."""
     return MilvusConnectionError(
-        f"the installed Milvus Lite cannot be used ({error}); install LoreKeeper again, which brings the version that it "
+        f"the installed Milvus Lite cannot be used ({error}); install LoreKeeper again, which installs the version that it "
         "needs, or set LOREKEEPER_CACHE_BACKEND=sqlite"
     )
 

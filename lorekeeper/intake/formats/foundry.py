@@ -47,7 +47,7 @@ UNPACKED = frozenset(
 HEAD_CHARS = 10_000
 
 UNSAID = (
-    "was exported without who may read it, so everyone may read it except its secret sections; "
+    "was exported without its permissions, so everyone may read it except its secret sections; "
     "'--audience dm' hides all of it from players"
 )
 
@@ -231,7 +231,7 @@ def is_database(folder: Path) -> bool:
 
 
 HOW_TO_UNPACK = (
-    "it is a compendium as Foundry VTT keeps it, a LevelDB database, which LoreKeeper does not read; unpack it with the official "
+    "it is a compendium in Foundry VTT's own database (LevelDB), which LoreKeeper does not read; unpack it with the official "
     "tool (npm install -g @foundryvtt/foundryvtt-cli), and import the folder that it writes: "
     'fvtt package unpack -n "{name}" --inputDirectory "{parent}" --outputDirectory "{name}-unpacked"'
 )

@@ -56,7 +56,7 @@ async def gather(sources: Sources, topic: str, limit: int = 10) -> Dossier:
     if filled - {BELONGING} and is_theme and not await asyncio.to_thread(_has_word, subject, drafts[:-1]):
         held = await asyncio.to_thread(_has_word, subject, drafts[-1:])
         where = f"under {NEAREST!r}" if held else "shown here"
-        note = f"Nothing {where} has a word of {shown(subject.topic)}: it is what is nearest in meaning."
+        note = f"Nothing {where} has a word of {shown(subject.topic)}; it is only nearest in meaning."
         drafts = _nearest(drafts)
     if filled == {BELONGING} and not note:
         note = f"No note is about {shown(subject.topic)}; these entries are the nearest in meaning."

@@ -220,7 +220,7 @@ class _Reading:
     def _choose_books(self, part: Part, test: FieldTest) -> None:
         keys = [key for value in test.values for key in books_named(value, self._titles)]
         if not keys:
-            self._leave_out(part, f"no book is called so; known: {', '.join(self._titles)}")
+            self._leave_out(part, f"no book has that name; known: {', '.join(self._titles)}")
         elif test.negated:
             self._tests.append(written("document", keys, negated=True))
         else:

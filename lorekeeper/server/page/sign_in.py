@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 WRONG = "This token is wrong or has expired. Paste the whole token; it usually begins with lk_."
 
-USED = "This link has been used already, or its time is over. Ask for a new one, or sign in with your token."
+USED = "This link has been used already, or has expired. Ask for a new one, or sign in with your token."
 
 MAX_CHALLENGE = 100
 """Longest challenge, in characters."""

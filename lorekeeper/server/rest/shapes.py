@@ -183,7 +183,7 @@ SHAPES: Mapping[str, JsonObject] = {
     "Comparison": _object(
         {
             "entries": (_list("Compared"), "in the order of all values and texts"),
-            "facts": (_list("Fact"), "those that differ; changed words are between two pairs of asterisks"),
+            "facts": (_list("Fact"), "those that differ; changed words are between double asterisks"),
             "texts": (_list("Passage"), "those that differ"),
             "same": (
                 _object({"facts": ("integer", ""), "sentences": ("integer", "")}),
