@@ -83,7 +83,7 @@ def _require_utf8(value: str) -> None:
         value.encode()
     except UnicodeEncodeError as error:
         raise ConfigError(
-            f"{shown(value)} is not in UTF-8, as clients' files are; give that folder another name"
+            f"{shown(value)} is not UTF-8, which clients' files require; give that folder another name"
         ) from error
 
 

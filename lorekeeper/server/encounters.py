@@ -265,7 +265,7 @@ PLAN_ENCOUNTER = Tool(
             ),
             "rules": (
                 Rules | None,
-                Field(None, description="2014, 2024; default: as difficulty or your edition says"),
+                Field(None, description="2014, 2024; default: from difficulty or your edition"),
             ),
             "monsters": (
                 Texts | None,

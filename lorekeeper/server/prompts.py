@@ -308,8 +308,8 @@ My notes are the document "{document}": put documents=["{document}"] into every 
 1. lookup_note with where="session>=0" and order="newest" (if none has a number, with kind="session" instead): take the \
 latest one or two, and get_entity to read them whole. \
 Only notes say what happened; published books do not. If there are none, search_lore for "last session", "the party went".
-2. gather_topic for each person, place or thread of that session that matters: what earlier sessions tell of it, and what \
-it is linked with.
+2. gather_topic for each person, place or thread of that session that matters: what earlier sessions say about it, and what \
+it is linked to.
    Above all gather_topic with topic="{topic}".
 3. get_entity for what you want to quote.
 
