@@ -68,6 +68,7 @@ def test_every_help_has_examples_that_can_be_parsed(command, run):
     assert status == 0
     examples = out.partition("examples:\n")[2].split("\n")
     assert examples[0].strip().startswith(f"lorekeeper {command}")
+    assert max(map(len, examples)) < 80, "an example that is broken over two lines cannot be copied"
     assert "None" not in out
 
 

@@ -141,7 +141,7 @@ async def listed_spells(library: Library, question: JsonObject) -> JsonObject:
     ),
     JSON,
     examples=(
-        "lorekeeper compare lore://spells/srd-2014/fireball lore://spells/srd-2024/fireball",
+        "lorekeeper compare lore://spells/srd-2014/jump lore://spells/srd-2024/jump",
         "lorekeeper compare healing word",
         "lorekeeper compare goblin hobgoblin",
     ),
@@ -277,9 +277,9 @@ async def party_of_library(library: Library, question: JsonObject) -> JsonObject
     argument("--seed", type=int, metavar="N", help="repeat the proposals with this seed"),
     JSON,
     examples=(
-        "lorekeeper encounter 4x3 --monster '3 goblins' --monster 'bugbear' --rules 2014",
+        "lorekeeper encounter 4x3 --monster '3 goblins' --monster bugbear --rules 2014",
         "lorekeeper encounter 3 3 4 5 --difficulty high --environment swamp",
-        "lorekeeper encounter 5x7 --creature-type undead --like 'drains life' --seed 7",
+        "lorekeeper encounter 5x7 --creature-type undead --like 'drains life'",
     ),
 )
 async def encounter(call: Call) -> int:

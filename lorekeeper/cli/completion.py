@@ -31,7 +31,7 @@ FOLLOWING: Mapping[str, Callable[[], list[str]]] = {
     "print a script with which your shell completes commands, options and filters",
     argument("shell", choices=SHELLS, help=", ".join(SHELLS)),
     examples=(
-        "lorekeeper completion bash > ~/.local/share/bash-completion/completions/lorekeeper",
+        "lorekeeper completion bash > ~/.bash_completion",
         "lorekeeper completion fish > ~/.config/fish/completions/lorekeeper.fish",
     ),
 )

@@ -88,7 +88,7 @@ def known_filters_by_type() -> str:
     JSON,
     examples=(
         "lorekeeper search undead that drain life --type creatures --filter cr_max=4",
-        "lorekeeper search dragon --where 'immune:poison speed.fly>=60' --order 'cr asc'",
+        "lorekeeper search dragon --where 'immune:poison speed.fly>0' --order 'cr asc'",
         "lorekeeper search survive a long fall --also 'land unharmed'",
         "lorekeeper search fireball --edition 2014 --json",
         "lorekeeper search undead that drain life --explain",

@@ -50,7 +50,7 @@ def _notes() -> str:
     listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
     return (
         f"actions:\n{listed}\n\nA person who logs in at LOREKEEPER_OAUTH_ISSUER or at a proxy needs the name of that login, "
-        "usually\nan e-mail address. --expires limits tokens and logins; 'rotate' renews both."
+        "usually an e-mail address. --expires limits tokens and logins; 'rotate' renews both."
     )
 
 
