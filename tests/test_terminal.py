@@ -72,6 +72,10 @@ def test_every_help_has_examples_that_can_be_parsed(command, run):
     assert "None" not in out
 
 
+def test_a_comment_that_a_shell_passes_on_is_no_part_of_a_command(run):
+    assert run("roll", "1d1", "#", "one", "die")[:2] == run("roll", "1d1")[:2]
+
+
 def test_the_help_of_search_lists_the_filters_of_each_type(run):
     _, out, _ = run("help", "search")
     assert "challenge_rating" in out

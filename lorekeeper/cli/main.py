@@ -91,9 +91,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _attached(words: Sequence[str]) -> list[str]:
-    """The words of a command line; a test such as ``-language:common`` is no option, but what ``--where`` takes."""
+    """The words of a command line; a test such as ``-language:common`` is no option, but what ``--where`` takes.
+
+    A ``#`` alone begins a comment, which zsh, the shell of macOS, passes on when a line is pasted.
+    """
     attached: list[str] = []
     for word in words:
+        if word == "#":
+            break
         if attached[-1:] == ["--where"] and _NEGATED.match(word):
             attached[-1] += f"={word}"
         else:
