@@ -226,15 +226,6 @@ class Companion(PassageCatalogue):
         unfinished = c.execute("SELECT 1 FROM unfinished WHERE type = ?", (entity_type,)).fetchone()
         return row[0] if row else None, unfinished is None
 
-    def rows(self, entity_type: str) -> int | None:
-        """Rows that the store's collection had after the last complete write; None if that is not known."""
-        rows = self._rows("SELECT rows FROM built WHERE type = ?", [entity_type])
-        return rows[0][0] if rows else None
-
-    def note_rows(self, entity_type: str, number: int) -> None:
-        """Record how many rows the store's collection has."""
-        self._write(lambda c: c.execute("UPDATE built SET rows = ? WHERE type = ?", (number, entity_type)))
-
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         return self._usable(lambda: self.file.read(function))
 

@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, TypedDict, cast
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked
@@ -89,7 +89,7 @@ PASSAGES = ""
 """Expression for the rows that are passages: all of them."""
 
 PROPERTY = "lorekeeper"
-"""Property of a collection that holds its `Description` as JSON."""
+"""Property of a collection that holds its description as JSON."""
 
 REBUILT, UPGRADED = "__reindex", "__upgrade"
 """Suffixes of a collection that is being filled to replace another: with new vectors, or in the current format."""
@@ -138,32 +138,6 @@ class Layout(Protocol):
     ) -> list[Row]:
         """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
         ...
-
-
-class _Required(TypedDict):
-    format: int
-    store: str
-    embedding: str
-    dimension: int
-
-
-class Description(_Required, total=False):
-    """What LoreKeeper records about a collection when it creates it. See `description.CollectionInfo`."""
-
-    words: int
-    fields: str
-    version: str
-
-
-def described(text: str | None) -> Description | None:
-    """The description of a collection; None if another program created it."""
-    try:
-        description = json.loads(text or "")
-    except ValueError:
-        return None
-    if not isinstance(description, dict) or not Description.__required_keys__ <= description.keys():
-        return None
-    return cast(Description, description)
 
 
 def primary_key(document: str, slug: str, part: int = 0) -> str:
