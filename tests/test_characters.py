@@ -750,6 +750,27 @@ async def test_an_encounter_is_planned_for_the_characters_of_the_library(library
         await ask(library, "plan_encounter", Viewer.player(), party="the table", monsters=["2 wolf"])
 
 
+async def test_the_characters_of_two_campaigns_are_no_party(vale: Path, tmp_path: Path) -> None:
+    north = tmp_path / "north"
+    north.mkdir()
+    (north / "Osk.md").write_text(SHEET.replace("Brannoch", "Osk").replace("level: 7", "level: 2"))
+    embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(tmp_path / "vectors.db"))
+    registry = Registry(tmp_path / "library.vaults", [vale, north], tmp_path / "library")
+    cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=tmp_path / "cache.db"), embedding)
+    async with Library(cache, embedding, offline=True, vaults=registry) as library:
+        wolf = make("wolf", "Bites.", type="creatures", name="Wolf", challenge_rating=1)
+        await library.cache.store_entities([wolf], "creatures")
+        await library.vaults.sync()
+        asked: dict[str, Any] = {"monsters": ["2 wolf"], "rules": "2014"}
+        with pytest.raises(FilterError, match=r"characters of 2 campaigns: north \(1\), vale \(1\)"):
+            await ask(library, "plan_encounter", **asked)
+        for campaign, name in (("North", "Osk"), ("vale", "Brannoch")):
+            answer = await ask(library, "plan_encounter", party=campaign, **asked)
+            assert [each["name"] for each in answer.structured["characters"]] == [name]
+        with pytest.raises(FilterError, match="4x"):
+            await ask(library, "plan_encounter", party="south", **asked)
+
+
 @pytestmark_module
 async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_the_characters(library: Library) -> None:
     await library.cache.store_entities(
