@@ -158,7 +158,7 @@ def _row_bytes(batch: Batch) -> float:
     """Mean bytes of a row on its way to the server, by a sample."""
     vector = batch.vectors[0]
     sample = batch.chunked[::SAMPLED]
-    rows = [row for entity, found in sample for row in plain.rows(entity, found, [vector] * len(found))]
+    rows = [row for entity, found in sample for row in plain.PlainLayout().rows(entity, found, [vector] * len(found))]
     return sum(map(schema.row_bytes, rows)) / len(rows)
 
 

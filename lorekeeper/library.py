@@ -76,7 +76,7 @@ class Library(View, AsyncClosing):
         vaults: which folders of notes it has; None for a library without any.
         ready: what it is a copy of at first if it does not exist yet; None for an empty one.
         starter: records whether the starter compendium was ever loaded; None for a library that only an empty one loads it into.
-        views: folder of what players see of it (see `cache.projections`); None if it has no other viewers.
+        views: folder of what players see of it (see `views.projections`); None if it has no other viewers.
         asks: who reads if nothing else identifies the viewer, for example on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
         shares: the file with what the game master has shared of the vaults; None for none.

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from lorekeeper.audience import Viewer
-from lorekeeper.cache.projections import Visible
 from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.text.notes import aliases
 from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.vaults import EVERY_VAULT
 from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.projections import Visible
 
 
 class EntryCutter:

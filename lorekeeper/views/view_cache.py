@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from lorekeeper.audience import DM, PLAYERS, Viewer
-from lorekeeper.cache.projections import Projection, file_of
 from lorekeeper.cache.protocol import (
     FIND,
     Identity,
@@ -27,6 +26,7 @@ from lorekeeper.filters import collection_of
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.system import AsyncClosing
 from lorekeeper.views.cutters import DocumentCutter, EntryCutter
+from lorekeeper.views.projections import Projection, file_of
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
 
-LAYOUTS: dict[int, Layout] = {plain.FORMAT: plain, schema.FORMAT: schema}
+LAYOUTS: dict[int, Layout] = {plain.FORMAT: plain.PlainLayout(), schema.FORMAT: Layout()}
 """The layouts by format: that of servers, and that of embedded libraries."""
 
 _BASE = {field.name for field in (*BASE_FIELDS, WHOLE_NAME)}

@@ -19,16 +19,14 @@ from lorekeeper.cache.milvus.schema import (
     Column,
     ColumnType,
     Get,
-    Names,
+    Layout,
     Row,
-    condition_expression,
-    joined_expression,
     negated_expression,
 )
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Collection, Entity, Field, FieldType
-from lorekeeper.filters import Condition, Selection
+from lorekeeper.filters import Condition
 from lorekeeper.text.passages import Passage
 
 FORMAT = 2
@@ -39,9 +37,6 @@ NO_FLAG = -1
 
 PIECE_BYTES = 32_768
 """Longest piece of a packed entity, in ASCII characters."""
-
-PASSAGES = "pieces >= 0"
-"""Expression for the rows that are passages."""
 
 REPEATED = -1
 """``pieces`` of a row that exists for its piece alone. In an entity record it is their number, in other passages 0."""
@@ -67,9 +62,66 @@ _KNOWN = dict.fromkeys(FieldType, f"{{}} >= {ABSENT + 1}") | {
 """Expressions for columns of single values whose value is known."""
 
 
-def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-    """The columns of a collection's passages, as `schema.columns` lists them, in types that every server has."""
-    return [*map(_column, ms.columns(collection, dimension, words=words)), Column("pieces", ColumnType.INTEGER)]
+class PlainLayout(Layout):
+    """Format 2."""
+
+    PASSAGES = "pieces >= 0"
+
+    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+        return [
+            *map(_column, super().columns(collection, dimension, words=words)),
+            Column("pieces", ColumnType.INTEGER),
+        ]
+
+    def rows(
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
+    ) -> list[Row]:
+        own = super().rows(entity, passages, vectors, words)
+        packed = own[0]["record"]
+        pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
+        numbers = dict.fromkeys(range(len(own)), 0) | {0: len(pieces)}
+        repeated = [
+            own[0]
+            | {"pk": ms.primary_key(*entity.identity, part), "part": part}
+            | ({} if words is None else {WORDS: ""})
+            for part in range(len(own), len(pieces))
+        ]
+        return [
+            row
+            | {field.name: _value(field, row[field.name]) for field in entity.collection.fields}
+            | {
+                "section": _clipped(row["section"]),
+                "passage": _clipped(row["passage"]),
+                "pieces": numbers.get(part, REPEATED),
+                "record": pieces[part] if part < len(pieces) else "",
+            }
+            for part, row in enumerate([*own, *repeated])
+        ]
+
+    def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+        # one whose pieces are of different versions is read again: another machine may have been writing it
+        complete: dict[Identity, Entity] = {}
+        remaining = list(identities)
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(PAUSE_SECONDS)
+            remaining = _read(entity_type, remaining, get, complete)
+            if not remaining:
+                return complete
+        raise ValueError(f"parts of {'/'.join(remaining[0])} are missing; import it again")
+
+    def condition(self, condition: Condition) -> str:
+        name = condition.field.name
+        if condition.negate and condition.field.type is FieldType.TEXTS:
+            return negated_expression(condition)
+        known = _KNOWN[condition.field.type].format(name)
+        if condition.negate and condition.op == "any":
+            return f"({known} and {negated_expression(condition)})"
+        if condition.op in ("max", "below", "outside"):
+            return f"({known} and {super().condition(condition)})"
+        if condition.field.type is FieldType.FLAG:
+            return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else NOTHING
+        return super().condition(condition)
 
 
 def _column(column: Column) -> Column:
@@ -79,52 +131,11 @@ def _column(column: Column) -> Column:
     return column._replace(size=size, nullable=False)
 
 
-def rows(
-    entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
-) -> list[Row]:
-    """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
-    own = ms.rows(entity, passages, vectors, words)
-    packed = own[0]["record"]
-    pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
-    numbers = dict.fromkeys(range(len(own)), 0) | {0: len(pieces)}
-    repeated = [
-        own[0] | {"pk": ms.primary_key(*entity.identity, part), "part": part} | ({} if words is None else {WORDS: ""})
-        for part in range(len(own), len(pieces))
-    ]
-    return [
-        row
-        | {field.name: _value(field, row[field.name]) for field in entity.collection.fields}
-        | {
-            "section": _clipped(row["section"]),
-            "passage": _clipped(row["passage"]),
-            "pieces": numbers.get(part, REPEATED),
-            "record": pieces[part] if part < len(pieces) else "",
-        }
-        for part, row in enumerate([*own, *repeated])
-    ]
-
-
 def _value(field: Field, value: object) -> object:
     """The value of a filter field as its column holds it."""
     if value is None:
         return _ABSENT[field.type]
     return int(value) if isinstance(value, bool) else value
-
-
-def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """The entities that exist; ValueError or CacheError if one is damaged.
-
-    An entity whose pieces are of different versions is read again: another machine may have been writing it.
-    """
-    complete: dict[Identity, Entity] = {}
-    remaining = list(identities)
-    for attempt in range(TRIES):
-        if attempt:
-            time.sleep(PAUSE_SECONDS)
-        remaining = _read(entity_type, remaining, get, complete)
-        if not remaining:
-            return complete
-    raise ValueError(f"parts of {'/'.join(remaining[0])} are missing; import it again")
 
 
 def _read(
@@ -144,25 +155,6 @@ def _read(
         else:
             mixed.append(identity)
     return mixed
-
-
-def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
-    """A Milvus filter expression; "" if everything matches. See `schema.Layout.expression`."""
-    return joined_expression(selection, _condition_expression, records=records, names=names)
-
-
-def _condition_expression(condition: Condition) -> str:
-    name = condition.field.name
-    if condition.negate and condition.field.type is FieldType.TEXTS:
-        return negated_expression(condition)
-    known = _KNOWN[condition.field.type].format(name)
-    if condition.negate and condition.op == "any":
-        return f"({known} and {negated_expression(condition)})"
-    if condition.op in ("max", "below", "outside"):
-        return f"({known} and {condition_expression(condition)})"
-    if condition.field.type is FieldType.FLAG:
-        return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else NOTHING
-    return condition_expression(condition)
 
 
 def _key(record: Row, part: int) -> str:
