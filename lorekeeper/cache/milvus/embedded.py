@@ -250,7 +250,7 @@ class EmbeddedStore(MilvusStore):
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
         try:
-            seal = self.companion.sealed(entity_type)
+            seal = self.companion.marks(entity_type).sealed
         except OlderLibraryError:  # it is examined before it is used
             return None
         if seal is None or seal[1] != files_state(self.path, entity_type):
@@ -271,7 +271,7 @@ class EmbeddedStore(MilvusStore):
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
             sealed = {t: info.as_text() for t, info in self.collections.opened().items() if self._agrees(t, info)}
             for entity_type in self.types:  # of which nothing was ever stored, as both copies say
-                if self.companion.state(entity_type)[0] is None and not self.backend.has_collection(entity_type):
+                if self.companion.marks(entity_type).store is None and not self.backend.has_collection(entity_type):
                     sealed[entity_type] = ""
             self.backend.close()
             if self._settling:
@@ -290,7 +290,8 @@ class EmbeddedStore(MilvusStore):
 
     def _agrees(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the companion has all that a collection has, and the next opening finishes and removes nothing."""
-        finished = self.companion.state(entity_type) == (info.store, True)
+        marks = self.companion.marks(entity_type)
+        finished = (marks.store, marks.finished) == (info.store, True)
         leftover = any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
         return finished and not leftover and self._difference(entity_type, info) is None
 
@@ -311,19 +312,18 @@ class EmbeddedStore(MilvusStore):
 
     def _difference(self, entity_type: str, info: CollectionInfo | None) -> str | None:
         """How a collection differs from what its companion has, in words; None if it does not."""
-        before = self.companion.version_mark(entity_type)
-        store, finished = self.companion.state(entity_type)
-        if store is None or not finished or (info and info.store != store):
+        before = self.companion.marks(entity_type)
+        if before.store is None or not before.finished or (info and info.store != before.store):
             return None
         expected = self.companion.count(Selection(entity_type))
         created = self.backend.has_collection(entity_type)  # perhaps since its description was read
         entities = self.backend.count(entity_type, RECORDS) if created else 0
-        if entities == expected or self.companion.version_mark(entity_type) != before:
+        if entities == expected or self.companion.marks(entity_type)[:3] != before[:3]:
             return None
         return f"it has {entities:,} of the {expected:,} entries that were stored"
 
     def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
-        _, finished = self.companion.state(entity_type)
+        finished = self.companion.marks(entity_type).finished
         super().sync_companion(entity_type, stale)
         if not finished:
             self.verify(entity_type, self.collections.info(entity_type))

@@ -101,7 +101,7 @@ class RemoteStore(MilvusStore):
     def _stale(self, entity_type: str) -> set[Identity]:
         """Entities that other machines have added, changed or removed, if it is time to ask for them."""
         info, began = self._info(entity_type), time.monotonic()
-        if info is None or self.companion.state(entity_type)[0] != info.store:
+        if info is None or self.companion.marks(entity_type).store != info.store:
             return set()
         if began < self._next_comparison.get(entity_type, -math.inf):
             return set()

@@ -73,12 +73,10 @@ class MilvusServer(LazyBackend):
 
     @property
     def location(self) -> str:
-        """The address without its password."""
         return shown_address(self._uri)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this server can do."""
         return self._open()[1]
 
     def open(self) -> int:

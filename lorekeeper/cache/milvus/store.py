@@ -164,7 +164,7 @@ class MilvusStore(Store):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def mark(self, entity_type: str) -> object:
-        return self.companion.version_mark(entity_type) if self._companion_ready(entity_type) else None
+        return self.companion.marks(entity_type)[:3] if self._companion_ready(entity_type) else None
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         self._info(entity_type)
@@ -211,9 +211,9 @@ class MilvusStore(Store):
         info = self._info(entity_type)
         if info is None:
             return False
-        store, finished = self.companion.state(entity_type)
-        usable = store == info.store
-        if usable and finished and not stale:
+        marks = self.companion.marks(entity_type)
+        usable = marks.store == info.store
+        if usable and marks.finished and not stale:
             return True
         try:
             with self.write_lock(wait=0 if usable else WRITE_WAIT_SECONDS):
@@ -231,12 +231,12 @@ class MilvusStore(Store):
         info = self.collections.info(entity_type)
         if info is None:
             return
-        store, finished = self.companion.state(entity_type)
-        if store != info.store or not finished:
+        marks = self.companion.marks(entity_type)
+        if marks.store != info.store or not marks.finished:
             self.collections.delete(entity_type, self.collections.leftovers(entity_type))
-        if store != info.store:
+        if marks.store != info.store:
             self._rebuild_companion(entity_type, info.store)
-        elif stale or not finished:
+        elif stale or not marks.finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
             self.companion.replace(entity_type, changed, list(self._stored_copies(entity_type, changed)))
 
