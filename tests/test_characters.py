@@ -18,8 +18,8 @@ from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.characters import completed, slots
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.foundry.documents import documents
 from lorekeeper.normalize.foundry.entries import Importer
 from lorekeeper.normalize.note_characters import characters_of
@@ -33,7 +33,7 @@ from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import Share
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
-from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.redact import is_visible, redact
 from tests.support.entities import make
 from tests.support.libraries import settings
 
@@ -340,7 +340,7 @@ def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
     assert made.data["hit_points_now"] == 30
     assert made.data["scales"] == {"Channel Divinity": "1"}
     assert made.data["skill_bonuses"]["religion"] == -1 + 2 * 2
-    assert fields_again(made) == made.fields
+    assert derive_fields(made) == made.fields
 
 
 # --- notes, stat blocks, homebrew ---------------------------------------------------------------------------------------
@@ -556,7 +556,7 @@ def test_homebrew_states_a_character_in_the_words_of_the_fields() -> None:
         "characters", {"player": "Bo", "level": 2, "speed_fly": 60, "audience": ["Ash", "Bo"]}
     )
     assert "audience" not in shared.fields
-    assert fields_again(private) == private.fields
+    assert derive_fields(private) == private.fields
 
 
 # --- in a library -----------------------------------------------------------------------------------------------------
@@ -932,8 +932,10 @@ async def test_a_sheet_in_a_vault_is_its_players_unless_something_says_otherwise
     viewers = {name: Viewer.player(name) for name in ("cleo", "bo")}
     assert {name for name, viewer in viewers.items() if is_visible(made, viewer)} == seen_by
     folder = path.rpartition("/")[0]
-    assert any(folder in str(cut(made, viewers[name], lambda _: None).data) for name in seen_by) is (folder == "Shared")
-    assert clean_fields("characters", fields_again(made)) == made.fields
+    assert any(folder in str(redact(made, viewers[name], lambda _: None).data) for name in seen_by) is (
+        folder == "Shared"
+    )
+    assert clean_fields("characters", derive_fields(made)) == made.fields
     (vale / path).unlink()
     await library.vaults.sync()
 

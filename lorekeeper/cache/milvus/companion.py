@@ -71,7 +71,7 @@ class Copy(NamedTuple):
     vectors: Sequence[Vectors] = ()
 
 
-class Marks(NamedTuple):
+class TypeState(NamedTuple):
     """What the companion records of a type.
 
     Attributes:
@@ -99,7 +99,7 @@ class Companion(PassageCatalogue):
         )
         super().__init__(file)
         self.path = path
-        self._known: dict[str, tuple[object, Marks]] = {}
+        self._known: dict[str, tuple[object, TypeState]] = {}
 
     def outdated(self) -> bool:
         """Whether the file has an earlier format, which `upgrade` changes; UnknownFormatError if it has one that cannot be read."""
@@ -116,25 +116,25 @@ class Companion(PassageCatalogue):
         upgrade = FileUpgrade(self.file, normalized, parts=[PASSAGES], tables=tables)
         self._usable(lambda: upgrade.run() if self.file.outdated() else None)
 
-    def marks(self, entity_type: str) -> Marks:
+    def state(self, entity_type: str) -> TypeState:
         """What the file records of a type; read again after the next commit only, since searches ask for it dozens of times."""
         stamp, known = self._usable(self.file.stamp), self._known.get(entity_type)
         if known is None or known[0] != stamp:
-            self._known[entity_type] = known = stamp, self._read(lambda c: self._marks(c, entity_type))
+            self._known[entity_type] = known = stamp, self._read(lambda c: self._state(c, entity_type))
         return known[1]
 
-    def _marks(self, c: sqlite3.Connection, entity_type: str) -> Marks:
+    def _state(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
         sql = "SELECT (SELECT store FROM built WHERE type = ?1), NOT EXISTS (SELECT 1 FROM unfinished WHERE type = ?1)"
         store, finished = c.execute(sql, (entity_type,)).fetchone()
         vectors, sealed = (_recorded(c, table, entity_type) for table in ("vectors", "sealed"))
-        return Marks(self.version(c, entity_type), store, bool(finished), vectors, sealed)
+        return TypeState(self.version_in(c, entity_type), store, bool(finished), vectors, sealed)
 
     def copies(self, entity_type: str, store: str, identities: Sequence[Identity]) -> list[Entity] | None:
         """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
 
         def read(c: sqlite3.Connection) -> list[Entity] | None:
-            marks = self._marks(c, entity_type)
-            return load(c, entity_type, identities) if (marks.store, marks.finished) == (store, True) else None
+            state = self._state(c, entity_type)
+            return load(c, entity_type, identities) if (state.store, state.finished) == (store, True) else None
 
         return self._read(read)
 
@@ -179,7 +179,7 @@ class Companion(PassageCatalogue):
 
     def has_vectors(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the file has the vectors of a collection of that description."""
-        return self.marks(entity_type).vectors == _mark(info)
+        return self.state(entity_type).vectors == _vectors_of(info)
 
     def rank_semantic(
         self, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
@@ -187,7 +187,7 @@ class Companion(PassageCatalogue):
         """The entities whose best passage is nearest to a vector, exactly; None if these are another collection's vectors."""
 
         def rank(c: sqlite3.Connection) -> list[Ranked] | None:
-            current = _recorded(c, "vectors", selection.entity_type) == _mark(info)
+            current = _recorded(c, "vectors", selection.entity_type) == _vectors_of(info)
             return self.nearest(c, selection, vector, limit) if current else None
 
         return self._read(rank)
@@ -218,7 +218,7 @@ class Companion(PassageCatalogue):
                 _insert(c, entity_type, [row for row, _ in own], [texts for _, (texts, _) in own], vectors)
             if missing:
                 raise CacheError(f"{len(missing):,} {entity_type} have no vectors")
-            c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, *_mark(info)))
+            c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, *_vectors_of(info)))
             passages.replaced(c, entity_type)
 
         self._write(write)
@@ -250,13 +250,13 @@ def _finish(c: sqlite3.Connection, entity_type: str) -> None:
     c.execute("DELETE FROM unfinished WHERE type = ?", (entity_type,))
 
 
-def _mark(info: CollectionInfo) -> tuple[str, str]:
+def _vectors_of(info: CollectionInfo) -> tuple[str, str]:
     """What tells the vectors of a collection from others."""
     return info.store, info.embedding
 
 
 def _recorded(c: sqlite3.Connection, table: str, entity_type: str) -> tuple[str, str] | None:
-    """What a table of `_MARKS` has for a type: the `_mark` of its vectors, if all are there, or its seal."""
+    """What a table of `_MARKS` has for a type: the `_vectors_of` of its vectors, if all are there, or its seal."""
     row: tuple[str, str, str] | None = c.execute(f"SELECT * FROM {table} WHERE type = ?", (entity_type,)).fetchone()
     return row and row[1:]
 

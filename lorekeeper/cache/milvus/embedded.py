@@ -32,7 +32,7 @@ from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, RECORDS, UPGRADED
+from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Progress, Ranked
@@ -250,7 +250,7 @@ class EmbeddedStore(MilvusStore):
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
         try:
-            seal = self.companion.marks(entity_type).sealed
+            seal = self.companion.state(entity_type).sealed
         except OlderLibraryError:  # it is examined before it is used
             return None
         if seal is None or seal[1] != files_state(self.path, entity_type):
@@ -271,7 +271,7 @@ class EmbeddedStore(MilvusStore):
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
             sealed = {t: info.as_text() for t, info in self.collections.opened().items() if self._agrees(t, info)}
             for entity_type in self.types:  # of which nothing was ever stored, as both copies say
-                if self.companion.marks(entity_type).store is None and not self.backend.has_collection(entity_type):
+                if self.companion.state(entity_type).store is None and not self.backend.has_collection(entity_type):
                     sealed[entity_type] = ""
             self.backend.close()
             if self._settling:
@@ -290,8 +290,8 @@ class EmbeddedStore(MilvusStore):
 
     def _agrees(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the companion has all that a collection has, and the next opening finishes and removes nothing."""
-        marks = self.companion.marks(entity_type)
-        finished = (marks.store, marks.finished) == (info.store, True)
+        state = self.companion.state(entity_type)
+        finished = (state.store, state.finished) == (info.store, True)
         leftover = any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
         return finished and not leftover and self._difference(entity_type, info) is None
 
@@ -312,18 +312,18 @@ class EmbeddedStore(MilvusStore):
 
     def _difference(self, entity_type: str, info: CollectionInfo | None) -> str | None:
         """How a collection differs from what its companion has, in words; None if it does not."""
-        before = self.companion.marks(entity_type)
+        before = self.companion.state(entity_type)
         if before.store is None or not before.finished or (info and info.store != before.store):
             return None
         expected = self.companion.count(Selection(entity_type))
         created = self.backend.has_collection(entity_type)  # perhaps since its description was read
         entities = self.backend.count(entity_type, RECORDS) if created else 0
-        if entities == expected or self.companion.marks(entity_type)[:3] != before[:3]:
+        if entities == expected or self.companion.state(entity_type)[:3] != before[:3]:
             return None
         return f"it has {entities:,} of the {expected:,} entries that were stored"
 
     def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
-        finished = self.companion.marks(entity_type).finished
+        finished = self.companion.state(entity_type).finished
         super().sync_companion(entity_type, stale)
         if not finished:
             self.verify(entity_type, self.collections.info(entity_type))

@@ -15,7 +15,7 @@ from lorekeeper.addresses import shown_address
 from lorekeeper.cache.milvus import driver
 from lorekeeper.cache.milvus.backend import Capabilities, LazyBackend
 from lorekeeper.cache.milvus.description import described
-from lorekeeper.cache.milvus.schema import (
+from lorekeeper.cache.milvus.layout_v3 import (
     PROPERTY,
     WORDS,
     WORDS_INDEX,

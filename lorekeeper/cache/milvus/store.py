@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.schema import REBUILT
+from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
@@ -163,8 +163,8 @@ class MilvusStore(Store):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def mark(self, entity_type: str) -> object:
-        return self.companion.marks(entity_type)[:3] if self._companion_ready(entity_type) else None
+    def version(self, entity_type: str) -> object:
+        return self.companion.state(entity_type)[:3] if self._companion_ready(entity_type) else None
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         self._info(entity_type)
@@ -211,9 +211,9 @@ class MilvusStore(Store):
         info = self._info(entity_type)
         if info is None:
             return False
-        marks = self.companion.marks(entity_type)
-        usable = marks.store == info.store
-        if usable and marks.finished and not stale:
+        state = self.companion.state(entity_type)
+        usable = state.store == info.store
+        if usable and state.finished and not stale:
             return True
         try:
             with self.write_lock(wait=0 if usable else WRITE_WAIT_SECONDS):
@@ -231,12 +231,12 @@ class MilvusStore(Store):
         info = self.collections.info(entity_type)
         if info is None:
             return
-        marks = self.companion.marks(entity_type)
-        if marks.store != info.store or not marks.finished:
+        state = self.companion.state(entity_type)
+        if state.store != info.store or not state.finished:
             self.collections.delete(entity_type, self.collections.leftovers(entity_type))
-        if marks.store != info.store:
+        if state.store != info.store:
             self._rebuild_companion(entity_type, info.store)
-        elif stale or not marks.finished:
+        elif stale or not state.finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
             self.companion.replace(entity_type, changed, list(self._stored_copies(entity_type, changed)))
 

@@ -4,7 +4,7 @@ One row is one passage with its vector. Row 0 of an entity is its entity record,
 its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
 
 This is format 3, with nullable columns, for embedded libraries. The entity is one packed record, so that it can be read
-whichever filter columns a collection has. Format 2, in `plain`, is that of collections on servers.
+whichever filter columns a collection has. Format 2, in `layout_v2`, is that of collections on servers.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _bytes(value: object) -> int:
 
 
 class Layout:
-    """How entities are read from and written to collections: this is format 3; `plain.PlainLayout` is format 2.
+    """How entities are read from and written to collections: this is format 3; `layout_v2.LayoutV2` is format 2.
 
     Attributes:
         PASSAGES: expression for the rows that are passages.

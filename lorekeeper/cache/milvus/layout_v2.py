@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from lorekeeper.cache.milvus import schema as ms
-from lorekeeper.cache.milvus.schema import (
+from lorekeeper.cache.milvus import layout_v3 as ms
+from lorekeeper.cache.milvus.layout_v3 import (
     ABSENT,
     NOTHING,
     WORDS,
@@ -62,7 +62,7 @@ _KNOWN = dict.fromkeys(FieldType, f"{{}} >= {ABSENT + 1}") | {
 """Expressions for columns of single values whose value is known."""
 
 
-class PlainLayout(Layout):
+class LayoutV2(Layout):
     """Format 2."""
 
     PASSAGES = "pieces >= 0"
