@@ -158,7 +158,8 @@ def _row_bytes(batch: Batch) -> float:
     """Mean bytes of a row on its way to the server, by a sample."""
     vector = batch.vectors[0]
     sample = batch.chunked[::SAMPLED]
-    rows = [row for entity, found in sample for row in layout_v2.rows(entity, found, [vector] * len(found))]
+    layout = layout_v2.LayoutV2()
+    rows = [row for entity, found in sample for row in layout.rows(entity, found, [vector] * len(found))]
     return sum(map(layout_v3.row_bytes, rows)) / len(rows)
 
 

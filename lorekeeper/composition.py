@@ -79,7 +79,7 @@ def open_cache(
         ConfigError: it is of another package, which cannot be used.
     """
     if settings.cache_backend not in BACKENDS:
-        from lorekeeper.cache.installed import open_installed
+        from lorekeeper.cache.completed import open_installed
 
         return open_installed(settings, embedding, types or tuple(COLLECTIONS))
     return ThreadedCache(open_store(settings, types), embedding)
@@ -211,5 +211,5 @@ def marks_of(settings: Settings) -> MarksFile:
 
 
 def _package(backend: str) -> BackendPackage:
-    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.installed"))
+    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.completed"))
     return package

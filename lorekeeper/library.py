@@ -76,7 +76,7 @@ class Library(View, AsyncClosing):
         vaults: which folders of notes it has; None for a library without any.
         ready: the library that a new one begins as a copy of; None to begin with an empty one.
         starter: records whether the starter compendium was ever loaded; None to load it into an empty library only.
-        views: folder of what players see of it (see `cache.redacted_views`); None if it has no other viewers.
+        views: folder of what players see of it (see `views.redacted_views`); None if it has no other viewers.
         asks: who reads if nothing else identifies the viewer, for example on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
         shares: the file with what the game master has shared of the vaults; None for none.

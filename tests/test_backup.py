@@ -14,11 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from lorekeeper.cache.vectors import read_packed, write_packed
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library
-from lorekeeper.maintenance.archive import Archive
+from lorekeeper.maintenance.archive import Archive, read_packed, write_packed
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper

@@ -23,13 +23,13 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.formats import declarations
-from lorekeeper.cache.vectors import VectorCache, pack_vector, passage_keys, vector_key, write_packed
+from lorekeeper.cache.vectors import VectorCache, pack_vector, passage_keys, vector_key
 from lorekeeper.composition import VECTORS, open_file
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library
-from lorekeeper.maintenance.archive import Archive
+from lorekeeper.maintenance.archive import Archive, write_packed
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.settings import Settings

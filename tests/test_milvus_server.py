@@ -221,7 +221,7 @@ async def test_calls_that_are_refused_for_being_too_many_are_made_again(
 
 def test_no_collection_has_more_than_servers_allow() -> None:
     for collection in COLLECTIONS.values():
-        columns = layout_v2.columns(collection, 384, words=True)
+        columns = layout_v2.LayoutV2().columns(collection, 384, words=True)
         assert len(columns) <= 64
         assert not any(column.nullable for column in columns)
         assert all(column.size <= 65_535 and column.many <= 4_096 for column in columns)
@@ -239,7 +239,8 @@ async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_
         await cache.store_entities(entities[:1], "spells")
         backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
         pairs = zip(entities, vectors, strict=True)
-        rows = [row for entity, vector in pairs for row in layout_v2.rows(entity, passages(entity), [vector])]
+        layout = layout_v2.LayoutV2()
+        rows = [row for entity, vector in pairs for row in layout.rows(entity, passages(entity), [vector])]
         backend.upsert("spells", rows)
         found = backend.search("spells", vectors[7], "level == 7", 1000, ["slug"])
         assert {row["slug"] for row in found} == {e.slug for e in entities[7::60]}

@@ -30,7 +30,7 @@ SECRET = Entity("notes", "Vault.md", "Vault", "note", "saga", "vault", {"path": 
 def test_a_layer_declares_no_operation_again() -> None:
     own = {"call", "close", "store"}
     assert set(vars(ThreadedCache)) & METHODS <= own
-    assert set(vars(ViewCache)) & METHODS <= own | {"marks", "statistics"}, "these are of several types at once"
+    assert set(vars(ViewCache)) & METHODS <= own | {"versions", "statistics"}, "these are of several types at once"
     native = {name for name in vars(CacheProtocol) if not name.startswith("_")}
     assert set(vars(CompletedCache)) & METHODS <= own | native, "what a backend of another package does itself"
 

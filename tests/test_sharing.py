@@ -20,7 +20,7 @@ import pytest
 from lorekeeper.cache.milvus import failover
 from lorekeeper.cache.milvus.backend import OPERATIONS, DamagedError, refusal
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.layout_v3 import columns
+from lorekeeper.cache.milvus.layout_v3 import Layout
 from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.sharing import messages
@@ -81,7 +81,7 @@ def connected(address: object) -> Connection:
 
 def fill(backend: EmbeddedBackend) -> Vectors:
     """Store one row with the key "k"; returns its vector."""
-    backend.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
+    backend.create_collection("rules", Layout().columns(COLLECTIONS["rules"], 4), "said")
     vector = np.array([0.6, 0.8, 0, 0], dtype=np.float32)
     texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "hash")
     row = dict.fromkeys((*texts, "section", "passage"), 'a "quoted"\nline é') | {"pk": "k", "part": 0, "vector": vector}
@@ -423,7 +423,7 @@ def test_b18_a_message_that_is_too_long_is_refused_with_a_reason(
     monkeypatch.setattr(messages, "MESSAGE_BYTES", 1000)
     with pytest.raises(CacheError, match="is too large; request less"):
         client.get("rules", ["k" * 2000], ["name"])
-    client.create_collection("rules", columns(COLLECTIONS["rules"], 4), "said")
+    client.create_collection("rules", Layout().columns(COLLECTIONS["rules"], 4), "said")
     assert client.description("rules") == "said"
     assert client.role == "client"
 

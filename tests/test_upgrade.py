@@ -23,8 +23,8 @@ from mcp import Client
 import lorekeeper
 from lorekeeper.cache import formats
 from lorekeeper.cache.milvus import embedded, failover
+from lorekeeper.cache.milvus.description import described
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.layout_v3 import described
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector

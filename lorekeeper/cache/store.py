@@ -36,6 +36,9 @@ class Store(Protocol):
     ``embedding`` is the fingerprint of model and chunker that vectors were made with.
     """
 
+    backend_name: str
+    """As in the setting."""
+
     types: Sequence[str]
     """The types of entity that it holds."""
 
@@ -108,31 +111,42 @@ class Store(Protocol):
         """Replace the old vectors by the new ones."""
         ...
 
+    # --- reading: by the catalogue, where a store does not do it itself ---------------------------------------------
+
+    def catalogue(self, entity_type: str) -> Catalogue | None:
+        """What is asked for the names, the words and the values of a type, brought up to date; None if nothing of it is stored."""
+        ...
+
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order.
 
         By name that is whole matches first, then by name, preferred document, document and slug.
         """
-        ...
+        own = self.catalogue(selection.entity_type)
+        return own.find(selection, limit, offset, order) if own else []
 
     def count(self, selection: Selection) -> int:
         """Number of entities under the filters."""
-        ...
+        own = self.catalogue(selection.entity_type)
+        return own.count(selection) if own else 0
 
     def count_by(self, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
-        ...
-
-    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that are gone are left out."""
-        ...
+        own = self.catalogue(entity_type)
+        return own.count_by(entity_type, column) if own else {}
 
     def identities(self, entity_type: str) -> list[Identity]:
         """Identities of all entities of a type, in order."""
-        ...
+        own = self.catalogue(entity_type)
+        return own.identities(entity_type) if own else []
 
     def content_hashes(self, entity_type: str) -> dict[Identity, str]:
         """Content hashes of all entities of a type."""
+        own = self.catalogue(entity_type)
+        return own.content_hashes(entity_type) if own else {}
+
+    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order; those that are gone are left out."""
         ...
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
@@ -141,15 +155,29 @@ class Store(Protocol):
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first."""
+        own = self.catalogue(selection.entity_type)
+        return own.rank_keyword(selection, query, limit) if own else []
+
+    def count_passages(self, entity_type: str) -> int:
+        """Number of passages of a type."""
         ...
 
-    def catalogue(self, entity_type: str) -> Catalogue | None:
-        """What is asked for the names, the words and the values of a type, brought up to date; None if nothing of it is stored."""
+    def details(self) -> dict[str, str]:
+        """Further facts for people, by label."""
         ...
 
     def statistics(self) -> Statistics:
         """Counts, sizes, model."""
-        ...
+        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
+        return Statistics(
+            backend=self.backend_name,
+            location=self._lock.location,
+            counts={entity_type: sum(kinds[entity_type].values()) for entity_type in self.types},
+            kinds=kinds,
+            passages={entity_type: self.count_passages(entity_type) for entity_type in self.types},
+            embedding=", ".join(sorted(set(filter(None, map(self.embedding_of, self.types))))) or None,
+            details=self.details(),
+        )
 
     def undeclared(self) -> dict[str, int]:
         """How many entities there are of types that only another program declares, by type; nothing else here touches them."""
@@ -177,7 +205,7 @@ class WriteLock:
     """
 
     def __init__(self, path: Path, location: str) -> None:
-        self._path, self._location = path, location
+        self._path, self.location = path, location
         self._threads = threading.Lock()
         self._file = FileLock(path, mode=PRIVATE_FILE, thread_local=False)
 
@@ -185,7 +213,7 @@ class WriteLock:
     def hold(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
         """Wait for the others; CacheError after ``wait`` seconds, or if nothing can be written there."""
         busy = CacheError(
-            f"timed out after {wait:.0f} s: another process is writing to {self._location}; wait for it to finish, or end it"
+            f"timed out after {wait:.0f} s: another process is writing to {self.location}; wait for it to finish, or end it"
         )
         if not self._threads.acquire(timeout=wait):
             raise busy
@@ -198,7 +226,7 @@ class WriteLock:
                 raise busy from error
             except OSError as error:
                 raise CacheError(
-                    f"{self._location} cannot be written: {error.strerror or error}; free space, or make its folder writable"
+                    f"{self.location} cannot be written: {error.strerror or error}; free space, or make its folder writable"
                 ) from error
             try:
                 yield

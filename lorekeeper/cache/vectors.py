@@ -9,18 +9,16 @@ and never replaces a cached one.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import random
 import sqlite3
 import threading
 import time
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -54,9 +52,6 @@ CHECK_BYTES = 4
 
 KEY_BYTES = 16
 
-_LINE_BYTES = 64
-_MAX_VECTOR_BYTES = 1 << 16
-_BATCH_BYTES = 1 << 20
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -257,38 +252,6 @@ def load_vectors(path: Path) -> dict[bytes, Vectors]:
 def passage_keys(model: str, entities: Iterable[Entity]) -> Iterator[bytes]:
     """`vector_key` of every embedded text of entities."""
     return (vector_key(model, p.embedded) for entity in entities for p in passages(entity, hint=hint_text(entity)))
-
-
-def of_one_size(packed: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """The vectors of `pack_vector` that have the most frequent dimension."""
-    sizes = Counter(map(len, packed.values())).most_common(1)
-    return {key: blob for key, blob in packed.items() if len(blob) == sizes[0][0]}
-
-
-def write_packed(packed: Mapping[bytes, bytes]) -> bytes:
-    """Vectors of `pack_vector`, all of one size, and their keys as one portable block.
-
-    A first line gives both lengths; keys and vectors follow in turn.
-    """
-    rows = sorted(packed.items())
-    sizes = [len(part) for part in rows[0]] if rows else [0, 0]
-    return json.dumps(sizes).encode() + b"\n" + b"".join(key + vector for key, vector in rows)
-
-
-def read_packed(block: IO[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
-    """The vectors of `write_packed` in batches of about a megabyte; ValueError if the block is invalid or truncated."""
-    sizes = json.loads(block.readline(_LINE_BYTES))
-    if sizes == [0, 0] and not block.read(1):
-        return
-    if not (isinstance(sizes, list) and len(sizes) == 2 and sizes[0] == KEY_BYTES and isinstance(sizes[1], int)):
-        raise ValueError("it does not hold vectors")
-    if not 0 < sizes[1] <= _MAX_VECTOR_BYTES:
-        raise ValueError(f"it holds vectors of {sizes[1]} bytes")
-    size = KEY_BYTES + sizes[1]
-    while rows := block.read(size * max(1, _BATCH_BYTES // size)):
-        if len(rows) % size:
-            raise ValueError("its vectors are truncated")
-        yield [(rows[i : i + KEY_BYTES], rows[i + KEY_BYTES : i + size]) for i in range(0, len(rows), size)]
 
 
 def _select(c: sqlite3.Connection, keys: Sequence[bytes], dimension: int | None) -> Iterator[tuple[bytes, Vectors]]:

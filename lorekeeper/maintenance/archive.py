@@ -16,13 +16,14 @@ import struct
 import time
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from lorekeeper.cache.formats import TOO_OLD, declarations, is_later, parse_declarations
 from lorekeeper.cache.protocol import Identity
-from lorekeeper.cache.vectors import read_packed
+from lorekeeper.cache.vectors import KEY_BYTES
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.changes import IMPORT_BATCH
@@ -44,6 +45,7 @@ _CHUNK = 1 << 20
 _BATCH_BYTES = 8 << 20
 _MAX_LINE_BYTES = 2 * MAX_RECORD_BYTES
 _MAX_MANIFEST_BYTES = 1 << 20
+_MAX_VECTOR_BYTES, _SIZES_BYTES = 1 << 16, 64
 
 _FREE_BYTES = 64 << 20
 _MAX_GROWTH = 50
@@ -348,6 +350,38 @@ def _checksum(file: IO[bytes]) -> bytes:
         digest.update(part)
         remaining -= len(part)
     return digest.hexdigest().encode()
+
+
+def of_one_size(packed: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """The vectors of `pack_vector` that have the most frequent dimension."""
+    sizes = Counter(map(len, packed.values())).most_common(1)
+    return {key: blob for key, blob in packed.items() if len(blob) == sizes[0][0]}
+
+
+def write_packed(packed: Mapping[bytes, bytes]) -> bytes:
+    """Vectors of `pack_vector`, all of one size, and their keys as one portable block.
+
+    A first line gives both lengths; keys and vectors follow in turn.
+    """
+    rows = sorted(packed.items())
+    sizes = [len(part) for part in rows[0]] if rows else [0, 0]
+    return json.dumps(sizes).encode() + b"\n" + b"".join(key + vector for key, vector in rows)
+
+
+def read_packed(block: IO[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The vectors of `write_packed` in batches of about a megabyte; ValueError if the block is invalid or truncated."""
+    sizes = json.loads(block.readline(_SIZES_BYTES))
+    if sizes == [0, 0] and not block.read(1):
+        return
+    if not (isinstance(sizes, list) and len(sizes) == 2 and sizes[0] == KEY_BYTES and isinstance(sizes[1], int)):
+        raise ValueError("it does not hold vectors")
+    if not 0 < sizes[1] <= _MAX_VECTOR_BYTES:
+        raise ValueError(f"it holds vectors of {sizes[1]} bytes")
+    size = KEY_BYTES + sizes[1]
+    while rows := block.read(size * max(1, _CHUNK // size)):
+        if len(rows) % size:
+            raise ValueError("its vectors are truncated")
+        yield [(rows[i : i + KEY_BYTES], rows[i + KEY_BYTES : i + size]) for i in range(0, len(rows), size)]
 
 
 def model_of(embedding: object) -> str:

@@ -12,13 +12,21 @@ from pathlib import Path
 
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.store import Store
-from lorekeeper.cache.vectors import VectorCache, of_one_size, write_packed
+from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import vector_cache
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.intake.changes import IMPORT_BATCH, Changes
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
-from lorekeeper.maintenance.archive import VECTORS, Archive, ArchiveWriter, entity_line, model_of
+from lorekeeper.maintenance.archive import (
+    VECTORS,
+    Archive,
+    ArchiveWriter,
+    entity_line,
+    model_of,
+    of_one_size,
+    write_packed,
+)
 from lorekeeper.settings import Settings
 from lorekeeper.system import in_thread
 from lorekeeper.text.passages import passages

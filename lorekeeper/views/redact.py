@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, within
-from lorekeeper.cache.redacted_views import Visible
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
@@ -25,6 +24,7 @@ from lorekeeper.notes.properties import Properties
 from lorekeeper.text.notes import aliases
 from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.vaults import EVERY_VAULT
+from lorekeeper.views.redacted_views import Visible
 
 V = TypeVar("V")
 

@@ -19,7 +19,6 @@ from lorekeeper.cache.protocol import (
     Subject,
     type_of,
 )
-from lorekeeper.cache.redacted_views import Projection, file_of
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, Field, uri_of
 from lorekeeper.errors import CacheError
@@ -27,6 +26,7 @@ from lorekeeper.filters import collection_of
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.system import AsyncClosing
 from lorekeeper.views.redact import DocumentRedactor, EntryRedactor
+from lorekeeper.views.redacted_views import Projection, file_of
 
 T = TypeVar("T")
 

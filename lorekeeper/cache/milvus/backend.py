@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lorekeeper.cache.milvus.layout_v3 import FORMAT, Column, Row
 from lorekeeper.cache.repair import ADVICE
@@ -54,12 +54,10 @@ class Known:
 
     Attributes:
         unchanged: whether a type's collection is as a process left it that closed it.
-        rows: how many rows it had after the last complete write; None if that is not known.
         opened: called when this process opens the library.
     """
 
     unchanged: Callable[[str], bool] = lambda _: False
-    rows: Callable[[str], int | None] = lambda _: None
     opened: Callable[[], None] = lambda: None
 
 
@@ -207,14 +205,6 @@ class LazyBackend(Backend):
     def open(self) -> int:
         """Open now, unless it is open; returns the number of this opening. What was read under an earlier one may be stale."""
         raise NotImplementedError
-
-
-class WordSearch(Protocol):
-    """A backend that ranks words by BM25."""
-
-    def search_words(self, name: str, words: str, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        """The rows that hold any of the words under an expression, best first, with "pk" and BM25 "distance"."""
-        ...
 
 
 def refusal(error: Exception) -> RefusedError:

@@ -79,7 +79,7 @@ Sealed = Callable[[str], Seal | None]
 
 
 class Collections:
-    """The collections behind one backend.
+    """The collections behind one backend; what `Store` has too is documented there.
 
     Args:
         backend: stores them.
@@ -275,7 +275,6 @@ class Collections:
         return 0 if info is None else self._backend.count(entity_type, info.layout.PASSAGES)
 
     def count(self, selection: Selection) -> int:
-        """Number of entities under the filters."""
         if self.info(selection.entity_type) is None:
             return 0
         return self._backend.count(selection.entity_type, self.expression(selection, records=True))
@@ -308,11 +307,9 @@ class Collections:
         return [ms.identity(row) for row in arranged_rows]
 
     def identities(self, entity_type: str) -> list[Identity]:
-        """Identities of all entities of a type, in order."""
         return sorted(ms.identity(row) for row in self.scan(entity_type, RECORDS, ["document", "slug"]))
 
     def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        """Content hashes of all entities of a type."""
         rows = self.scan(entity_type, RECORDS, ["document", "slug", "hash"])
         return {ms.identity(row): row["hash"] for row in rows}
 
@@ -322,7 +319,6 @@ class Collections:
         return sorted(ms.identity(row) for row in self._get(entity_type, keys, ["document", "slug"]))
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that no longer exist are left out."""
         info = self.info(entity_type)
         if not identities or info is None:
             return []

@@ -14,7 +14,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.description import CollectionInfo
@@ -71,6 +71,24 @@ class Copy(NamedTuple):
     vectors: Sequence[Vectors] = ()
 
 
+class TypeState(NamedTuple):
+    """What the companion records of a type.
+
+    Attributes:
+        version: changes whenever something of it is written.
+        store: id of the store that it was built from; None if it never was.
+        finished: whether no write is pending.
+        vectors: store and model of its vectors; None if they are not all there.
+        sealed: the description of the collection, and the state of its files, when both were compared with this file.
+    """
+
+    version: object
+    store: str | None
+    finished: bool
+    vectors: tuple[str, str] | None
+    sealed: tuple[str, str] | None
+
+
 class Companion(PassageCatalogue):
     """The companion of one Milvus library. Blocking, and safe to use from several threads and processes."""
 
@@ -81,7 +99,7 @@ class Companion(PassageCatalogue):
         )
         super().__init__(file)
         self.path = path
-        self._known: dict[tuple[str, str], tuple[object, Any]] = {}
+        self._known: dict[str, tuple[object, TypeState]] = {}
 
     def outdated(self) -> bool:
         """Whether the file has an earlier format, which `upgrade` changes; UnknownFormatError if it has one that cannot be read."""
@@ -98,35 +116,31 @@ class Companion(PassageCatalogue):
         upgrade = FileUpgrade(self.file, normalized, parts=[PASSAGES], tables=tables)
         self._usable(lambda: upgrade.run() if self.file.outdated() else None)
 
-    def state(self, entity_type: str) -> tuple[str | None, bool]:
-        """(id of the store that the type's table was built from, None if it never was; whether no write is pending)."""
-        return self._remembered("state", entity_type, lambda c: self._state(c, entity_type))
+    def state(self, entity_type: str) -> TypeState:
+        """What the file records of a type; read again after the next commit only, since searches ask for it dozens of times."""
+        stamp, known = self._usable(self.file.stamp), self._known.get(entity_type)
+        if known is None or known[0] != stamp:
+            self._known[entity_type] = known = stamp, self._read(lambda c: self._state(c, entity_type))
+        return known[1]
+
+    def _state(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
+        sql = "SELECT (SELECT store FROM built WHERE type = ?1), NOT EXISTS (SELECT 1 FROM unfinished WHERE type = ?1)"
+        store, finished = c.execute(sql, (entity_type,)).fetchone()
+        vectors, sealed = (_recorded(c, table, entity_type) for table in ("vectors", "sealed"))
+        return TypeState(self.version_in(c, entity_type), store, bool(finished), vectors, sealed)
 
     def copies(self, entity_type: str, store: str, identities: Sequence[Identity]) -> list[Entity] | None:
         """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
 
         def read(c: sqlite3.Connection) -> list[Entity] | None:
-            return load(c, entity_type, identities) if self._state(c, entity_type) == (store, True) else None
+            state = self._state(c, entity_type)
+            return load(c, entity_type, identities) if (state.store, state.finished) == (store, True) else None
 
         return self._read(read)
 
     def unfinished(self, entity_type: str) -> list[Identity]:
         """The entities of pending writes: those that began and have not ended."""
         return self._rows("SELECT DISTINCT document, slug FROM unfinished WHERE type = ?", [entity_type])
-
-    def version_of(self, entity_type: str) -> tuple[object, ...]:
-        """A value that changes whenever a write begins or ends."""
-        return self._remembered(
-            "version", entity_type, lambda c: (*self.version_in(c, entity_type), *self._state(c, entity_type))
-        )
-
-    def _remembered(self, what: str, entity_type: str, read: Callable[[sqlite3.Connection], R]) -> R:
-        """What is read of a type, read again after the next commit only: searches ask for it dozens of times."""
-        stamp, known = self._usable(self.file.stamp), self._known.get((what, entity_type))
-        if known is None or known[0] != stamp:
-            self._known[what, entity_type] = known = stamp, self._read(read)
-        value: R = known[1]
-        return value
 
     def begin(self, entity_type: str, identities: Iterable[Identity]) -> None:
         """Record that a write of these entities begins; until it ends they may differ from the store's."""
@@ -165,9 +179,7 @@ class Companion(PassageCatalogue):
 
     def has_vectors(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the file has the vectors of a collection of that description."""
-        return self._remembered("vectors", entity_type, lambda c: _recorded(c, "vectors", entity_type)) == _vectors_of(
-            info
-        )
+        return self.state(entity_type).vectors == _vectors_of(info)
 
     def rank_semantic(
         self, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
@@ -213,29 +225,10 @@ class Companion(PassageCatalogue):
 
     # --- the state of Milvus Lite's files --------------------------------------------------------------------------
 
-    def sealed(self, entity_type: str) -> tuple[str, str] | None:
-        """The description of a type's collection, and the state of its files, when both were compared with this file."""
-        return self._remembered("sealed", entity_type, lambda c: _recorded(c, "sealed", entity_type))
-
     def seal(self, states: Mapping[str, tuple[str, str]]) -> None:
         """Record the description and the state of the files of some types, by type."""
         rows = [(entity_type, *state) for entity_type, state in states.items()]
         self._write(lambda c: c.executemany("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)", rows))
-
-    @staticmethod
-    def _state(c: sqlite3.Connection, entity_type: str) -> tuple[str | None, bool]:
-        row = c.execute("SELECT store FROM built WHERE type = ?", (entity_type,)).fetchone()
-        unfinished = c.execute("SELECT 1 FROM unfinished WHERE type = ?", (entity_type,)).fetchone()
-        return row[0] if row else None, unfinished is None
-
-    def rows(self, entity_type: str) -> int | None:
-        """Rows that the store's collection had after the last complete write; None if that is not known."""
-        rows = self._rows("SELECT rows FROM built WHERE type = ?", [entity_type])
-        return rows[0][0] if rows else None
-
-    def note_rows(self, entity_type: str, number: int) -> None:
-        """Record how many rows the store's collection has."""
-        self._write(lambda c: c.execute("UPDATE built SET rows = ? WHERE type = ?", (number, entity_type)))
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         return self._usable(lambda: self.file.read(function))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Self
+from typing import Any, Self
 
 from lorekeeper.cache.formats import NewerLibraryError, OlderLibraryError, declared, is_later, names, newer, older
 from lorekeeper.cache.milvus import layout_v2, layout_v3
 from lorekeeper.cache.milvus.backend import Capabilities
-from lorekeeper.cache.milvus.layout_v3 import Layout, described
+from lorekeeper.cache.milvus.layout_v3 import Layout
 from lorekeeper.entities import BASE_FIELDS, WHOLE_NAME, declared_type
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
 
-LAYOUTS: dict[int, Layout] = {layout_v2.FORMAT: layout_v2, layout_v3.FORMAT: layout_v3}
+LAYOUTS: dict[int, Layout] = {layout_v2.FORMAT: layout_v2.LayoutV2(), layout_v3.FORMAT: Layout()}
 """The layouts by format: that of servers, and that of embedded libraries."""
 
 _BASE = {field.name for field in (*BASE_FIELDS, WHOLE_NAME)}
@@ -27,6 +27,16 @@ class NewerCollectionError(NewerLibraryError, MilvusSchemaError):
 
 class OlderCollectionError(OlderLibraryError, MilvusSchemaError):
     """A collection has a format from before those that are upgraded."""
+
+
+def described(text: str | None) -> dict[str, Any]:
+    """What the description of a collection says; nothing if another program created it."""
+    try:
+        description = json.loads(text or "")
+    except ValueError:
+        return {}
+    ours = isinstance(description, dict) and {"format", "store", "embedding", "dimension"} <= description.keys()
+    return description if ours else {}
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class CollectionInfo:
     def parse(cls, entity_type: str, description: str | None, where: str) -> Self:
         """The description of an existing collection, called ``where`` in errors; MilvusSchemaError if it is not readable."""
         values = described(description)
-        if values is None:
+        if not values:
             raise MilvusSchemaError(f"{where} was not made by LoreKeeper; use another database")
         if values["format"] < min(LAYOUTS) or "fields" not in values:
             raise OlderCollectionError(str(older(where, values["format"])))

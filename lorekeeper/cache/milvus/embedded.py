@@ -19,11 +19,10 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, OlderLibraryError, reported
@@ -36,14 +35,12 @@ from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
-from lorekeeper.cache.protocol import Identity, Progress, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Progress, Ranked
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
-from lorekeeper.order import BY_NAME, Order
-from lorekeeper.text.keywords import KeywordQuery
 
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
 """Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts an
@@ -65,8 +62,6 @@ _OPEN = {
     "closed": "not needed to read, and closed",
 }
 """What Milvus Lite does, by the role of this process."""
-
-R = TypeVar("R")
 
 COLLECTIONS = "collections"
 """Folder that has one of each collection. Where another version of Milvus Lite has another one, no state is known."""
@@ -96,7 +91,7 @@ class EmbeddedStore(MilvusStore):
     ) -> None:
         self.path = path
         companion = Companion(companion_path, types)
-        known = Known(lambda name: self._sealed(name) is not None, partial(_noted, companion.rows), self._settle_later)
+        known = Known(lambda name: self._sealed(name) is not None, self._settle_later)
         self.embedded = EmbeddedBackend(path, known)
         collections = Collections(self.embedded, self.verify, self._sealed)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
@@ -115,20 +110,12 @@ class EmbeddedStore(MilvusStore):
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
-        self._require_space()
-        super().write(entity_type, chunked, vectors, embedding)
-
     def flush(self, entity_type: str) -> None:
-        self._require_space()
-        with self.write_lock():
-            self.collections.flush(entity_type)
-            self._note_rows(entity_type)
+        super().flush(entity_type)
         self._settle_later()
 
     def end_rebuild(self, entity_type: str) -> None:
         super().end_rebuild(entity_type)
-        self._note_rows(entity_type)
         info = self.collections.info(entity_type)
         if info is not None:
             self._copy_vectors(entity_type, info)
@@ -140,12 +127,6 @@ class EmbeddedStore(MilvusStore):
             self.companion.copy_vectors(entity_type, info, list)
         return info
 
-    def _remove(self, entity_type: str, identities: Sequence[Identity]) -> int:
-        removed = super()._remove(entity_type, identities)
-        if removed:
-            self._note_rows(entity_type)
-        return removed
-
     def _upgrade_collection(self, entity_type: str) -> None:
         try:
             super()._upgrade_collection(entity_type)
@@ -153,11 +134,6 @@ class EmbeddedStore(MilvusStore):
             if self.backend.has_collection(entity_type + UPGRADED):
                 self.backend.drop_collection(entity_type + UPGRADED)  # which gives back the space that it took
             raise
-        self._note_rows(entity_type)
-
-    def _note_rows(self, entity_type: str) -> None:
-        """Note how many rows there are: to compare that on opening takes a hundredth of the time of counting entities."""
-        self.companion.note_rows(entity_type, self.backend.count(entity_type))
 
     def _require_space(self) -> None:
         """CacheError if the disk is nearly full."""
@@ -171,32 +147,12 @@ class EmbeddedStore(MilvusStore):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
-        ready = self._companion_ready(selection.entity_type)
-        return self.companion.find(selection, limit, offset, order) if ready else []
-
-    def count(self, selection: Selection) -> int:
-        return self.companion.count(selection) if self._companion_ready(selection.entity_type) else 0
-
-    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
-        return self.companion.count_by(entity_type, column) if self._companion_ready(entity_type) else {}
-
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         info = self._info(entity_type)
         copies = self.companion.copies(entity_type, info.store, identities) if info else []
         if copies is None or len(copies) < len(identities):
             return self.collections.load(entity_type, identities)
         return copies
-
-    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
-        ready = self._companion_ready(selection.entity_type)
-        return self.companion.rank_keyword(selection, query, limit) if ready else []
-
-    def identities(self, entity_type: str) -> list[Identity]:
-        return self.companion.identities(entity_type) if self._companion_ready(entity_type) else []
-
-    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        return self.companion.content_hashes(entity_type) if self._companion_ready(entity_type) else {}
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         entity_type = selection.entity_type
@@ -224,8 +180,7 @@ class EmbeddedStore(MilvusStore):
             self._settling.cancel()
         super().close()
 
-    def statistics(self) -> Statistics:
-        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
+    def details(self) -> dict[str, str]:
         infos = {entity_type: self._info(entity_type) for entity_type in self.types}
         missing = [t for t, info in infos.items() if info is not None and not self.companion.has_vectors(t, info)]
         details = {
@@ -237,11 +192,11 @@ class EmbeddedStore(MilvusStore):
         server = read_server(self.path)
         if server:
             details["served by"] = f"process {server.pid}, LoreKeeper {server.version}"
-        return self._statistics(kinds, details)
+        return details
 
-    def _count_passages(self, entity_type: str) -> int:
-        rows = self.companion.rows(entity_type) if self._companion_ready(entity_type) else 0
-        return super()._count_passages(entity_type) if rows is None else rows
+    def count_passages(self, entity_type: str) -> int:
+        copied = self.companion.count_passages(entity_type) if self._companion_ready(entity_type) else 0
+        return copied or super().count_passages(entity_type)
 
     # --- vectors ---------------------------------------------------------------------------------------------------
 
@@ -294,7 +249,10 @@ class EmbeddedStore(MilvusStore):
     def _sealed(self, entity_type: str) -> Seal | None:
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
-        seal = _noted(self.companion.sealed, entity_type)
+        try:
+            seal = self.companion.state(entity_type).sealed
+        except OlderLibraryError:  # it is examined before it is used
+            return None
         if seal is None or seal[1] != files_state(self.path, entity_type):
             return None
         where = f"the collection {entity_type} at {self.path}"
@@ -313,7 +271,7 @@ class EmbeddedStore(MilvusStore):
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
             sealed = {t: info.as_text() for t, info in self.collections.opened().items() if self._agrees(t, info)}
             for entity_type in self.types:  # of which nothing was ever stored, as both copies say
-                if self.companion.state(entity_type)[0] is None and not self.backend.has_collection(entity_type):
+                if self.companion.state(entity_type).store is None and not self.backend.has_collection(entity_type):
                     sealed[entity_type] = ""
             self.backend.close()
             if self._settling:
@@ -332,7 +290,8 @@ class EmbeddedStore(MilvusStore):
 
     def _agrees(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the companion has all that a collection has, and the next opening finishes and removes nothing."""
-        finished = self.companion.state(entity_type) == (info.store, True)
+        state = self.companion.state(entity_type)
+        finished = (state.store, state.finished) == (info.store, True)
         leftover = any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
         return finished and not leftover and self._difference(entity_type, info) is None
 
@@ -353,32 +312,21 @@ class EmbeddedStore(MilvusStore):
 
     def _difference(self, entity_type: str, info: CollectionInfo | None) -> str | None:
         """How a collection differs from what its companion has, in words; None if it does not."""
-        before = self.companion.version_of(entity_type)
-        store, finished = self.companion.state(entity_type)
-        if store is None or not finished or (info and info.store != store):
-            return None
-        if info and self.companion.rows(entity_type) == self.backend.count(entity_type):
+        before = self.companion.state(entity_type)
+        if before.store is None or not before.finished or (info and info.store != before.store):
             return None
         expected = self.companion.count(Selection(entity_type))
         created = self.backend.has_collection(entity_type)  # perhaps since its description was read
         entities = self.backend.count(entity_type, RECORDS) if created else 0
-        if entities == expected or self.companion.version_of(entity_type) != before:
+        if entities == expected or self.companion.state(entity_type)[:3] != before[:3]:
             return None
         return f"it has {entities:,} of the {expected:,} entries that were stored"
 
     def sync_companion(self, entity_type: str, stale: Collection[Identity] = ()) -> None:
-        _, finished = self.companion.state(entity_type)
+        finished = self.companion.state(entity_type).finished
         super().sync_companion(entity_type, stale)
         if not finished:
             self.verify(entity_type, self.collections.info(entity_type))
-
-
-def _noted(read: Callable[[str], R | None], entity_type: str) -> R | None:
-    """What a companion has noted of a type; None if its format is too old: it is examined before it is used."""
-    try:
-        return read(entity_type)
-    except OlderLibraryError:
-        return None
 
 
 def files_state(library: Path, name: str) -> str | None:

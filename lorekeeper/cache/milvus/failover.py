@@ -67,12 +67,10 @@ class EmbeddedBackend(LazyBackend):
 
     @property
     def location(self) -> str:
-        """The path."""
         return str(self.path)
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities of Milvus Lite."""
         return Capabilities()
 
     @property
@@ -83,7 +81,6 @@ class EmbeddedBackend(LazyBackend):
         return "client" if isinstance(self._backend, Client) else "server"
 
     def open(self) -> int:
-        """Open now, unless it is open; returns the number of this opening."""
         return self._opened()[1]
 
     def create(self, make: Callable[[], None]) -> bool:

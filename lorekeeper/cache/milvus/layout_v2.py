@@ -16,21 +16,17 @@ from lorekeeper.cache.milvus.layout_v3 import (
     ABSENT,
     NOTHING,
     WORDS,
-    WORDS_BYTES,
-    WORDS_RANKED,
     Column,
     ColumnType,
     Get,
-    Names,
+    Layout,
     Row,
-    condition_expression,
-    joined_expression,
     negated_expression,
 )
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Collection, Entity, Field, FieldType
-from lorekeeper.filters import Condition, Selection, stored
+from lorekeeper.filters import Condition
 from lorekeeper.text.passages import Passage
 
 FORMAT = 2
@@ -42,20 +38,16 @@ NO_FLAG = -1
 PIECE_BYTES = 32_768
 """Longest piece of a packed entity, in ASCII characters."""
 
-PASSAGES = "pieces >= 0"
-"""Expression for the rows that are passages."""
-
 REPEATED = -1
 """``pieces`` of a row that exists for its piece alone. In an entity record it is their number, in other passages 0."""
 
 TRIES, PAUSE_SECONDS = 5, 0.2
 """How often to read an entity that another machine is writing, and how long to wait between attempts."""
 
-_KEY_BYTES = 8192
 _TEXT_BYTES = 65_535
-_ITEM_BYTES = 2_048
+_SIZES = {"pk": 8192, "hash": 64, "record": PIECE_BYTES}
+_DEFAULT_SIZES = {ColumnType.TEXT: _TEXT_BYTES, ColumnType.TEXTS: 2_048}
 _FIELDS = ["document", "slug", "hash", "pieces", "record"]
-_TYPES = ms.FIELD_TYPES | {FieldType.FLAG: ColumnType.INTEGER}
 _ABSENT: dict[FieldType, str | int | list[str]] = {
     **dict.fromkeys(FieldType, ABSENT),
     FieldType.TEXT: "",
@@ -70,75 +62,80 @@ _KNOWN = dict.fromkeys(FieldType, f"{{}} >= {ABSENT + 1}") | {
 """Expressions for columns of single values whose value is known."""
 
 
-def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-    """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
-    words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
-    texts = ("name", "name_folded", "kind", "kind_name", "document", "slug", "source_api", "section", "passage")
-    return [
-        Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
-        *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in texts),
-        Column("part", ColumnType.INTEGER),
-        Column("hash", ColumnType.TEXT, 64),
-        Column("pieces", ColumnType.INTEGER),
-        Column("record", ColumnType.TEXT, PIECE_BYTES),
-        *(_column(field) for field in collection.fields),
-        Column("vector", ColumnType.VECTOR, dimension),
-        *(words_columns if words else []),
-    ]
+class LayoutV2(Layout):
+    """Format 2."""
+
+    PASSAGES = "pieces >= 0"
+
+    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+        return [
+            *map(_column, super().columns(collection, dimension, words=words)),
+            Column("pieces", ColumnType.INTEGER),
+        ]
+
+    def rows(
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
+    ) -> list[Row]:
+        own = super().rows(entity, passages, vectors, words)
+        packed = own[0]["record"]
+        pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
+        numbers = dict.fromkeys(range(len(own)), 0) | {0: len(pieces)}
+        repeated = [
+            own[0]
+            | {"pk": ms.primary_key(*entity.identity, part), "part": part}
+            | ({} if words is None else {WORDS: ""})
+            for part in range(len(own), len(pieces))
+        ]
+        return [
+            row
+            | {field.name: _value(field, row[field.name]) for field in entity.collection.fields}
+            | {
+                "section": _clipped(row["section"]),
+                "passage": _clipped(row["passage"]),
+                "pieces": numbers.get(part, REPEATED),
+                "record": pieces[part] if part < len(pieces) else "",
+            }
+            for part, row in enumerate([*own, *repeated])
+        ]
+
+    def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+        # one whose pieces are of different versions is read again: another machine may have been writing it
+        complete: dict[Identity, Entity] = {}
+        remaining = list(identities)
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(PAUSE_SECONDS)
+            remaining = _read(entity_type, remaining, get, complete)
+            if not remaining:
+                return complete
+        raise ValueError(f"parts of {'/'.join(remaining[0])} are missing; import it again")
+
+    def condition(self, condition: Condition) -> str:
+        name = condition.field.name
+        if condition.negate and condition.field.type is FieldType.TEXTS:
+            return negated_expression(condition)
+        known = _KNOWN[condition.field.type].format(name)
+        if condition.negate and condition.op == "any":
+            return f"({known} and {negated_expression(condition)})"
+        if condition.op in ("max", "below", "outside"):
+            return f"({known} and {super().condition(condition)})"
+        if condition.field.type is FieldType.FLAG:
+            return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else NOTHING
+        return super().condition(condition)
 
 
-def rows(
-    entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
-) -> list[Row]:
-    """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
-    common = ms.base_values(entity) | {field.name: _value(entity, field) for field in entity.collection.fields}
-    packed = ms.packed_record(entity)
-    pieces = [packed[start : start + PIECE_BYTES] for start in range(0, len(packed), PIECE_BYTES)]
-    result: list[Row] = []
-    for part in range(max(len(passages), len(pieces))):
-        number = part if part < len(passages) else 0
-        row = {
-            **common,
-            "pk": ms.primary_key(*entity.identity, part),
-            "part": part,
-            "section": _clipped(passages[number].section),
-            "passage": _clipped(passages[number].text),
-            "pieces": 0 if part < len(passages) else REPEATED,
-            "record": pieces[part] if part < len(pieces) else "",
-            "vector": vectors[number],
-        }
-        result.append(row if words is None else row | {WORDS: ""})
-    result[0]["pieces"] = len(pieces)
-    if words is not None:
-        result[0][WORDS] = words
-    return result
+def _column(column: Column) -> Column:
+    if column.type is ColumnType.FLAG:
+        return column._replace(type=ColumnType.INTEGER, size=0, nullable=False)
+    size = _SIZES.get(column.name, _DEFAULT_SIZES.get(column.type, column.size))
+    return column._replace(size=size, nullable=False)
 
 
-def _value(entity: Entity, field: Field) -> str | int | list[str]:
+def _value(field: Field, value: object) -> object:
     """The value of a filter field as its column holds it."""
-    value = entity.fields.get(field.name)
     if value is None:
         return _ABSENT[field.type]
-    item = stored(field, value)
-    if isinstance(item, tuple):
-        return list(item)
-    return int(item) if isinstance(item, bool) else item
-
-
-def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """The entities that exist; ValueError or CacheError if one is damaged.
-
-    An entity whose pieces are of different versions is read again: another machine may have been writing it.
-    """
-    complete: dict[Identity, Entity] = {}
-    remaining = list(identities)
-    for attempt in range(TRIES):
-        if attempt:
-            time.sleep(PAUSE_SECONDS)
-        remaining = _read(entity_type, remaining, get, complete)
-        if not remaining:
-            return complete
-    raise ValueError(f"parts of {'/'.join(remaining[0])} are missing; import it again")
+    return int(value) if isinstance(value, bool) else value
 
 
 def _read(
@@ -158,31 +155,6 @@ def _read(
         else:
             mixed.append(identity)
     return mixed
-
-
-def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
-    """A Milvus filter expression; "" if everything matches. See `layout_v3.Layout.expression`."""
-    return joined_expression(selection, _condition_expression, records=records, names=names)
-
-
-def _condition_expression(condition: Condition) -> str:
-    name = condition.field.name
-    if condition.negate and condition.field.type is FieldType.TEXTS:
-        return negated_expression(condition)
-    known = _KNOWN[condition.field.type].format(name)
-    if condition.negate and condition.op == "any":
-        return f"({known} and {negated_expression(condition)})"
-    if condition.op in ("max", "below", "outside"):
-        return f"({known} and {condition_expression(condition)})"
-    if condition.field.type is FieldType.FLAG:
-        return f"{name} in {sorted({int(value) for value in condition.values})}" if condition.values else NOTHING
-    return condition_expression(condition)
-
-
-def _column(field: Field) -> Column:
-    kind = _TYPES[field.type]
-    many = kind is ColumnType.TEXTS
-    return Column(field.name, kind, _ITEM_BYTES if many else _TEXT_BYTES, many=field.most if many else 0)
 
 
 def _key(record: Row, part: int) -> str:

@@ -4,7 +4,7 @@ One row is one passage with its vector. Row 0 of an entity is its entity record,
 its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
 
 This is format 3, with nullable columns, for embedded libraries. The entity is one packed record, so that it can be read
-whichever filter columns a collection has. Format 2, in `layout_v2`, is that of collections on servers; both are a `Layout`.
+whichever filter columns a collection has. Format 2, in `layout_v2`, is that of collections on servers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, TypedDict, cast
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked
@@ -85,11 +85,8 @@ WORDS_INDEX: tuple[str, dict[str, Any]] = (
 
 WORDS_BYTES = 65_535
 
-PASSAGES = ""
-"""Expression for the rows that are passages: all of them."""
-
 PROPERTY = "lorekeeper"
-"""Property of a collection that holds its `Description` as JSON."""
+"""Property of a collection that holds its description as JSON."""
 
 REBUILT, UPGRADED = "__reindex", "__upgrade"
 """Suffixes of a collection that is being filled to replace another: with new vectors, or in the current format."""
@@ -108,62 +105,6 @@ _SLUG_BYTES = 12 * MAX_KEY_LENGTH
 _TEXT_BYTES = 4 * MAX_TEXT_LENGTH
 _PASSAGE_BYTES = 16384
 _RECORD_BYTES = 2**30
-
-
-class Layout(Protocol):
-    """How entities are read from and written to collections of one format; the modules `schema` and `plain` are one each."""
-
-    PASSAGES: str
-
-    def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-        """The entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
-        ...
-
-    def expression(self, selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
-        """A Milvus filter expression; "" if everything matches.
-
-        Args:
-            selection: what is to match.
-            records: restricts it to entity records, one row per entity.
-            names: if the server cannot find them itself, the folded names that contain each name asked for.
-        """
-        ...
-
-    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-        """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
-        ...
-
-    def rows(
-        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
-    ) -> list[Row]:
-        """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
-        ...
-
-
-class _Required(TypedDict):
-    format: int
-    store: str
-    embedding: str
-    dimension: int
-
-
-class Description(_Required, total=False):
-    """What LoreKeeper records about a collection when it creates it. See `description.CollectionInfo`."""
-
-    words: int
-    fields: str
-    version: str
-
-
-def described(text: str | None) -> Description | None:
-    """The description of a collection; None if another program created it."""
-    try:
-        description = json.loads(text or "")
-    except ValueError:
-        return None
-    if not isinstance(description, dict) or not Description.__required_keys__ <= description.keys():
-        return None
-    return cast(Description, description)
 
 
 def primary_key(document: str, slug: str, part: int = 0) -> str:
@@ -211,70 +152,6 @@ FIELD_TYPES = {
     FieldType.TEXTS: ColumnType.TEXTS,
     FieldType.DATE: ColumnType.INTEGER,
 }
-
-
-def columns(collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
-    """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
-    words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
-    names = ("name", "name_folded", "kind", "kind_name", "document")
-    return [
-        Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
-        *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in names),
-        Column("slug", ColumnType.TEXT, max(_TEXT_BYTES, 4 * collection.max_slug)),
-        Column("source_api", ColumnType.TEXT, _TEXT_BYTES),
-        Column("part", ColumnType.INTEGER),
-        Column("hash", ColumnType.TEXT, 64),
-        Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
-        Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
-        Column("record", ColumnType.TEXT, _RECORD_BYTES, nullable=True),
-        *(Column(f.name, FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=f.most) for f in collection.fields),
-        Column("vector", ColumnType.VECTOR, dimension),
-        *(words_columns if words else []),
-    ]
-
-
-def base_values(entity: Entity) -> Row:
-    """The columns of every row of an entity, apart from its filter fields."""
-    return {
-        "name": entity.name,
-        "name_folded": fold(entity.name),
-        "kind": fold_kind(entity.kind),
-        "kind_name": entity.kind,
-        "document": entity.document,
-        "slug": entity.slug,
-        "source_api": fold(entity.source_api),
-        "hash": entity.content_hash,
-    }
-
-
-def rows(
-    entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
-) -> list[Row]:
-    """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
-    common = base_values(entity)
-    for field in entity.collection.fields:
-        value = entity.fields.get(field.name)
-        item = None if value is None else stored(field, value)
-        common[field.name] = list(item) if isinstance(item, tuple) else item
-    return [
-        {
-            **common,
-            "pk": primary_key(*entity.identity, part),
-            "part": part,
-            "section": passage.section,
-            "passage": passage.text,
-            "record": packed_record(entity) if part == 0 else None,
-            "vector": vector,
-            **({} if words is None else {WORDS: words if part == 0 else ""}),
-        }
-        for part, (passage, vector) in enumerate(zip(passages, vectors, strict=True))
-    ]
-
-
-def entities(entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
-    """The entities that exist; ValueError, TypeError or CacheError if one is damaged."""
-    records = get([primary_key(*i) for i in identities], ["document", "slug", "record"])
-    return {identity(record): unpacked_record(entity_type, record["record"]) for record in records}
 
 
 def packed_record(entity: Entity) -> str:
@@ -354,27 +231,110 @@ def _bytes(value: object) -> int:
     return int(getattr(value, "nbytes", 8))
 
 
-# --- filters ---------------------------------------------------------------------------------------------------------
+class Layout:
+    """How entities are read from and written to collections: this is format 3; `layout_v2.LayoutV2` is format 2.
 
+    Attributes:
+        PASSAGES: expression for the rows that are passages.
+    """
 
-def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
-    """A Milvus filter expression; "" if everything matches. See `Layout.expression`."""
-    return joined_expression(selection, condition_expression, records=records, names=names)
+    PASSAGES = ""
 
+    def columns(self, collection: Collection, dimension: int, *, words: bool = False) -> list[Column]:
+        """The columns of a collection's passages, for vectors of ``dimension`` values; with or without those for words."""
+        words_columns = [Column(WORDS, ColumnType.WORDS, WORDS_BYTES), Column(WORDS_RANKED, ColumnType.RANKED)]
+        names = ("name", "name_folded", "kind", "kind_name", "document")
+        return [
+            Column("pk", ColumnType.TEXT, _KEY_BYTES, primary=True),
+            *(Column(name, ColumnType.TEXT, _TEXT_BYTES) for name in names),
+            Column("slug", ColumnType.TEXT, max(_TEXT_BYTES, 4 * collection.max_slug)),
+            Column("source_api", ColumnType.TEXT, _TEXT_BYTES),
+            Column("part", ColumnType.INTEGER),
+            Column("hash", ColumnType.TEXT, 64),
+            Column("section", ColumnType.TEXT, _PASSAGE_BYTES),
+            Column("passage", ColumnType.TEXT, _PASSAGE_BYTES),
+            Column("record", ColumnType.TEXT, _RECORD_BYTES, nullable=True),
+            *(Column(f.name, FIELD_TYPES[f.type], _TEXT_BYTES, nullable=True, many=f.most) for f in collection.fields),
+            Column("vector", ColumnType.VECTOR, dimension),
+            *(words_columns if words else []),
+        ]
 
-def joined_expression(
-    selection: Selection, render: Callable[[Condition], str], *, records: bool, names: Names | None
-) -> str:
-    """The expression of a selection whose conditions are rendered one by one."""
-    parts = [RECORDS] if records else []
-    for condition in selection.conditions:
-        if condition.op == "name" and names is not None:
-            parts.append(_among(names[str(condition.values[0])], condition.negate))
-        else:
-            parts.append(render(condition))
-    if selection.documents is not None:
-        parts.append(f"document in {quoted(list(selection.documents))}")
-    return " and ".join(parts)
+    def rows(
+        self, entity: Entity, passages: Sequence[Passage], vectors: Sequence[Vectors], words: str | None = None
+    ) -> list[Row]:
+        """The rows of one entity, its record first; ``words`` if the collection has a column for them."""
+        common: Row = {
+            "name": entity.name,
+            "name_folded": fold(entity.name),
+            "kind": fold_kind(entity.kind),
+            "kind_name": entity.kind,
+            "document": entity.document,
+            "slug": entity.slug,
+            "source_api": fold(entity.source_api),
+            "hash": entity.content_hash,
+        }
+        for field in entity.collection.fields:
+            value = entity.fields.get(field.name)
+            item = None if value is None else stored(field, value)
+            common[field.name] = list(item) if isinstance(item, tuple) else item
+        return [
+            {
+                **common,
+                "pk": primary_key(*entity.identity, part),
+                "part": part,
+                "section": passage.section,
+                "passage": passage.text,
+                "record": packed_record(entity) if part == 0 else None,
+                "vector": vector,
+                **({} if words is None else {WORDS: words if part == 0 else ""}),
+            }
+            for part, (passage, vector) in enumerate(zip(passages, vectors, strict=True))
+        ]
+
+    def entities(self, entity_type: str, identities: Sequence[Identity], get: Get) -> dict[Identity, Entity]:
+        """The entities that exist; ValueError, KeyError, TypeError or CacheError if one is damaged."""
+        records = get([primary_key(*i) for i in identities], ["document", "slug", "record"])
+        return {identity(record): unpacked_record(entity_type, record["record"]) for record in records}
+
+    def expression(self, selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
+        """A Milvus filter expression; "" if everything matches.
+
+        Args:
+            selection: what is to match.
+            records: restricts it to entity records, one row per entity.
+            names: if the server cannot find them itself, the folded names that contain each name asked for.
+        """
+        parts = [RECORDS] if records else []
+        for condition in selection.conditions:
+            if condition.op == "name" and names is not None:
+                parts.append(_among(names[str(condition.values[0])], condition.negate))
+            else:
+                parts.append(self.condition(condition))
+        if selection.documents is not None:
+            parts.append(f"document in {quoted(list(selection.documents))}")
+        return " and ".join(parts)
+
+    def condition(self, condition: Condition) -> str:
+        """One condition as an expression."""
+        name, values = condition.field.name, list(condition.values)
+        if condition.negate and condition.field.type is FieldType.TEXTS:
+            return f"({name} is null or {negated_expression(condition)})"
+        if condition.negate and condition.op == "any":
+            return f"({name} is not null and {negated_expression(condition)})"
+        if condition.op in COMPARISONS:
+            return f"{name} {COMPARISONS[condition.op]} {quoted(values[0])}"
+        if condition.op == "outside":
+            return f"({name} < {quoted(values[0])} or {name} > {quoted(values[1])})"
+        if condition.op == "name":
+            like = f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
+            return f"not ({like})" if condition.negate else like
+        if not values:
+            return NOTHING
+        if condition.field.type is FieldType.TEXTS:
+            return f"array_contains_any({name}, {quoted(values)})"
+        if condition.field.type is FieldType.FLAG:
+            return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
+        return f"{name} in {quoted(values)}"
 
 
 def _among(names: Sequence[str], negate: bool) -> str:
@@ -389,29 +349,6 @@ def quoted(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(quoted, value))}]"
     return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else json.dumps(value)
-
-
-def condition_expression(condition: Condition) -> str:
-    """One condition as an expression."""
-    name, values = condition.field.name, list(condition.values)
-    if condition.negate and condition.field.type is FieldType.TEXTS:
-        return f"({name} is null or {negated_expression(condition)})"
-    if condition.negate and condition.op == "any":
-        return f"({name} is not null and {negated_expression(condition)})"
-    if condition.op in COMPARISONS:
-        return f"{name} {COMPARISONS[condition.op]} {quoted(values[0])}"
-    if condition.op == "outside":
-        return f"({name} < {quoted(values[0])} or {name} > {quoted(values[1])})"
-    if condition.op == "name":
-        like = f"name_folded like {quoted(f'%{_like(str(values[0]))}%')}"
-        return f"not ({like})" if condition.negate else like
-    if not values:
-        return NOTHING
-    if condition.field.type is FieldType.TEXTS:
-        return f"array_contains_any({name}, {quoted(values)})"
-    if condition.field.type is FieldType.FLAG:
-        return "(" + " or ".join(f"{name} == {quoted(v)}" for v in dict.fromkeys(values)) + ")"
-    return f"{name} in {quoted(values)}"
 
 
 def negated_expression(condition: Condition) -> str:

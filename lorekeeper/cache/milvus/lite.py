@@ -272,12 +272,11 @@ class RecoveredEngine(Backend):
 
     def _open(self, entity_type: str) -> None:
         """Load a collection; if the last process did not close it, flush what that has left."""
-        unchanged, rows = self._known.unchanged(entity_type), self._known.rows(entity_type)
+        unchanged = self._known.unchanged(entity_type)
         self._engine.load_collection(entity_type)
         if not unchanged:
             self._engine.flush(entity_type)
-            if rows != self._engine.count(entity_type):
-                self._remove_duplicates(entity_type)
+            self._remove_duplicates(entity_type)
 
     def _remove_duplicates(self, entity_type: str) -> None:
         """Rewrite rows that are stored twice, which replaces both.

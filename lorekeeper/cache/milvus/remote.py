@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.store import MilvusStore
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.filters import Selection
 from lorekeeper.order import BY_NAME, Order
 from lorekeeper.text.keywords import KeywordQuery
@@ -69,12 +69,19 @@ class RemoteStore(MilvusStore):
         self._info(entity_type)
         return self.collections.count_by(entity_type, column)
 
+    def identities(self, entity_type: str) -> list[Identity]:
+        self._info(entity_type)
+        return self.collections.identities(entity_type)
+
+    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
+        self._info(entity_type)
+        return self.collections.content_hashes(entity_type)
+
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that share words with a query, best first; ranked by the server if it has BM25, which has no phrases."""
         info = self._info(selection.entity_type)
         if query.phrases or info is None or info.words is None or info.words != self.server.capabilities.words:
-            ready = self._companion_ready(selection.entity_type)
-            return self.companion.rank_keyword(selection, query, limit) if ready else []
+            return super().rank_keyword(selection, query, limit)
         from lorekeeper.cache.milvus.words import rank_words
 
         expression = self.collections.expression(selection, records=True)
@@ -84,11 +91,9 @@ class RemoteStore(MilvusStore):
         """That of the companion, and a new one every `VERSION_SECONDS`: other machines' writes are seen in the server only."""
         return super().version(entity_type), time.monotonic() // VERSION_SECONDS
 
-    def statistics(self) -> Statistics:
-        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
-        capabilities = self.server.capabilities
-        details = {"role": "remote", "keyword index": str(self.companion.path), "server": capabilities.remarks}
-        return self._statistics(kinds, details)
+    def details(self) -> dict[str, str]:
+        remarks = self.server.capabilities.remarks
+        return {"role": "remote", "keyword index": str(self.companion.path), "server": remarks}
 
     def _companion_ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
         return super()._companion_ready(entity_type, {*stale, *self._stale(entity_type)})
@@ -96,7 +101,7 @@ class RemoteStore(MilvusStore):
     def _stale(self, entity_type: str) -> set[Identity]:
         """Entities that other machines have added, changed or removed, if it is time to ask for them."""
         info, began = self._info(entity_type), time.monotonic()
-        if info is None or self.companion.state(entity_type)[0] != info.store:
+        if info is None or self.companion.state(entity_type).store != info.store:
             return set()
         if began < self._next_comparison.get(entity_type, -math.inf):
             return set()

@@ -149,7 +149,6 @@ class EmbeddedRepair(RepairBackend):
         return salvage
 
     def new_store(self) -> EmbeddedStore:
-        """An empty library beside the damaged one."""
         path = self._named(REPAIRED)
         shutil.rmtree(path, ignore_errors=True)
         remove_database(companion_path(path))

@@ -14,8 +14,8 @@ import stamina
 from lorekeeper.addresses import shown_address
 from lorekeeper.cache.milvus import driver
 from lorekeeper.cache.milvus.backend import Capabilities, LazyBackend
+from lorekeeper.cache.milvus.description import described
 from lorekeeper.cache.milvus.layout_v3 import (
-    MESSAGE_BYTES,
     PROPERTY,
     WORDS,
     WORDS_INDEX,
@@ -23,8 +23,6 @@ from lorekeeper.cache.milvus.layout_v3 import (
     Column,
     ColumnType,
     Row,
-    described,
-    row_bytes,
 )
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusConnectionError
@@ -60,7 +58,7 @@ HALF_MADE_SECONDS, HALF_MADE_POLL_SECONDS = 2.0, 0.1
 
 
 class MilvusServer(LazyBackend):
-    """A Milvus server at an address, and a `WordSearch`.
+    """A Milvus server at an address.
 
     Args:
         uri: the address; a proxy of the environment is not used for one on this machine.
@@ -75,12 +73,10 @@ class MilvusServer(LazyBackend):
 
     @property
     def location(self) -> str:
-        """The address without its password."""
         return shown_address(self._uri)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this server can do."""
         return self._open()[1]
 
     def open(self) -> int:
@@ -153,6 +149,7 @@ class MilvusServer(LazyBackend):
         return self._search(name, _Search(vector, INDEX[0], SEARCH_PARAMS, expression, limit), fields)
 
     def search_words(self, name: str, words: str, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
+        """The rows that hold any of the words under an expression, best first, with "pk" and BM25 "distance"."""
         return self._search(name, _Search(words, WORDS_RANKED, WORDS_PARAMS, expression, min(limit, MAX_ROWS)), fields)
 
     def _search(self, name: str, search: _Search, fields: Sequence[str]) -> list[Row]:
@@ -215,8 +212,7 @@ class MilvusServer(LazyBackend):
         return int(row["count(*)"])
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        for message in _messages(rows):
-            _in_parts(lambda part: self._call(self._client.upsert, name, list(part)), message)
+        _in_parts(lambda part: self._call(self._client.upsert, name, list(part)), rows)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
         """Delete rows; when it returns, the reads of this process see it. Servers do not return the time of a deletion, so
@@ -282,20 +278,6 @@ class _Search:
     params: Mapping[str, object]
     expression: str
     limit: int
-
-
-def _messages(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows in messages of at most `MESSAGE_BYTES`, or of one row."""
-    messages: list[list[Row]] = [[]]
-    size = 0
-    for row in rows:
-        length = row_bytes(row)
-        if messages[-1] and size + length > MESSAGE_BYTES:
-            messages.append([])
-            size = 0
-        messages[-1].append(row)
-        size += length
-    return messages if rows else []
 
 
 def _in_parts(call: Callable[[Sequence[Item]], T], items: Sequence[Item]) -> list[T]:

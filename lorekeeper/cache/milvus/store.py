@@ -18,7 +18,7 @@ from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity, Value
@@ -53,6 +53,8 @@ class MilvusStore(Store):
         companion: on this machine.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
+
+    backend_name = "milvus"
 
     ONLY_WRITER = False
     """Whether the write lock of this machine keeps all writers out; a server has others."""
@@ -92,6 +94,7 @@ class MilvusStore(Store):
     # --- writing ---------------------------------------------------------------------------------------------------
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
+        self._require_space()
         self._before_writing(entity_type)
         with self.write_lock():
             info = self._collection(entity_type, vectors, embedding)
@@ -103,6 +106,7 @@ class MilvusStore(Store):
             self.companion.replace(entity_type, [copy.entity.identity for copy in copies], copies)
 
     def flush(self, entity_type: str) -> None:
+        self._require_space()
         with self.write_lock():
             self.collections.flush(entity_type)
 
@@ -160,19 +164,11 @@ class MilvusStore(Store):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def version(self, entity_type: str) -> object:
-        return self.companion.version_of(entity_type) if self._companion_ready(entity_type) else None
+        return self.companion.state(entity_type)[:3] if self._companion_ready(entity_type) else None
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         self._info(entity_type)
         return self.collections.load(entity_type, identities)
-
-    def identities(self, entity_type: str) -> list[Identity]:
-        self._info(entity_type)
-        return self.collections.identities(entity_type)
-
-    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        self._info(entity_type)
-        return self.collections.content_hashes(entity_type)
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         info = self._info(selection.entity_type)
@@ -200,19 +196,7 @@ class MilvusStore(Store):
         for upgrade in (self._companion_upgrade, *self._upgrades.values()):
             upgrade.forget()
 
-    def _statistics(self, kinds: dict[str, dict[str, int]], details: dict[str, str]) -> Statistics:
-        infos = {entity_type: self.collections.info(entity_type) for entity_type in self.types}
-        return Statistics(
-            backend="milvus",
-            location=self.backend.location,
-            counts={entity_type: sum(kinds[entity_type].values()) for entity_type in self.types},
-            kinds=kinds,
-            passages={entity_type: self._count_passages(entity_type) for entity_type in self.types},
-            embedding=", ".join(sorted({info.embedding for info in infos.values() if info})) or None,
-            details=details,
-        )
-
-    def _count_passages(self, entity_type: str) -> int:
+    def count_passages(self, entity_type: str) -> int:
         return self.collections.count_passages(entity_type)
 
     # --- the companion ---------------------------------------------------------------------------------------------
@@ -227,9 +211,9 @@ class MilvusStore(Store):
         info = self._info(entity_type)
         if info is None:
             return False
-        store, finished = self.companion.state(entity_type)
-        usable = store == info.store
-        if usable and finished and not stale:
+        state = self.companion.state(entity_type)
+        usable = state.store == info.store
+        if usable and state.finished and not stale:
             return True
         try:
             with self.write_lock(wait=0 if usable else WRITE_WAIT_SECONDS):
@@ -247,12 +231,12 @@ class MilvusStore(Store):
         info = self.collections.info(entity_type)
         if info is None:
             return
-        store, finished = self.companion.state(entity_type)
-        if store != info.store or not finished:
+        state = self.companion.state(entity_type)
+        if state.store != info.store or not state.finished:
             self.collections.delete(entity_type, self.collections.leftovers(entity_type))
-        if store != info.store:
+        if state.store != info.store:
             self._rebuild_companion(entity_type, info.store)
-        elif stale or not finished:
+        elif stale or not state.finished:
             changed = sorted({*stale, *self.companion.unfinished(entity_type)})
             self.companion.replace(entity_type, changed, list(self._stored_copies(entity_type, changed)))
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from lorekeeper.cache.milvus.backend import WordSearch
 from lorekeeper.cache.milvus.layout_v3 import WORDS, WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.keywords import words_of
@@ -23,6 +23,9 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.text.keywords import RELATED, KeywordQuery
 from lorekeeper.text.porter import porter_stem
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.milvus.server import MilvusServer
 
 REPEATS = (4, 1, 1, 1)
 """How often a word is stored for each time it occurs in the name, the text, the phrases, the description of the hint."""
@@ -52,7 +55,9 @@ def query_stems(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(_stem(word) for word in words if word.isalnum()))
 
 
-def rank_words(server: WordSearch, entity_type: str, expression: str, query: KeywordQuery, limit: int) -> list[Ranked]:
+def rank_words(
+    server: MilvusServer, entity_type: str, expression: str, query: KeywordQuery, limit: int
+) -> list[Ranked]:
     """The entities that have any word of a query, or a related one, best first; the server's BM25 scores, above 0.
 
     ``expression`` is one for the entity records that are searched.

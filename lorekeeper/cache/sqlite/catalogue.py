@@ -157,7 +157,7 @@ def _text(value: object) -> str:
 
 
 class Catalogue:
-    """Looks up entities by columns, words and names. Blocking, safe in several threads."""
+    """Looks up entities by columns, words and names, as `Store` and `SearchCache` say. Blocking, safe in several threads."""
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
@@ -168,8 +168,6 @@ class Catalogue:
         return self
 
     def count(self, selection: Selection) -> int:
-        """Number of entities under the filters."""
-
         def count(c: sqlite3.Connection) -> int:
             rows = self._rows_meeting(c, selection)
             return len(self._columns_of(c, selection.entity_type).ids) if rows is None else int(np.count_nonzero(rows))
@@ -177,8 +175,6 @@ class Catalogue:
         return self._read(count)
 
     def undeclared(self) -> dict[str, int]:
-        """How many entities the file has of types that only another program declares, by type."""
-
         def counts(c: sqlite3.Connection) -> dict[str, int]:
             others = sorted(filter(str.isidentifier, read_format(c).fields.keys() - set(self.file.types)))
             there = [name for name in others if columns(c, name)]
@@ -226,8 +222,6 @@ class Catalogue:
     def count_values(
         self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
     ) -> dict[str, ValueCounts]:
-        """The values that fields other than ``name`` have, as `Store.count_values` says."""
-
         def count(c: sqlite3.Connection) -> dict[str, ValueCounts]:
             columns, rows = self._columns_of(c, selection.entity_type), self._rows_meeting(c, selection)
             if among is not None:
@@ -238,16 +232,13 @@ class Catalogue:
         return self._read(count)
 
     def identities(self, entity_type: str) -> list[Identity]:
-        """Identities of all entities of a type, in order."""
         return self._rows(f"SELECT document, slug FROM {entity_type} ORDER BY document, slug")
 
     def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        """Content hashes of all entities of a type."""
         rows = self._rows(f"SELECT document, slug, hash FROM {entity_type}")
         return {(document, slug): content_hash for document, slug, content_hash in rows}
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that no longer exist are left out."""
         return self._read(lambda c: load(c, entity_type, identities))
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
@@ -264,7 +255,6 @@ class Catalogue:
         return self._read(rank)
 
     def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
-        """The entities whose names are most similar to a query, best first; similarity 0 to 1."""
         name = fold(query)
         if not name or len(name) > MAX_NAME_QUERY:
             return []
@@ -272,7 +262,6 @@ class Catalogue:
         return self._read(lambda c: self._named(c, selection, lambda index: index.spelt.like(name, limit)))
 
     def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
-        """The entities whose names a text, the last word of which may go on, is a beginning of, best first; share 0 to 1."""
         beginning = fold(text)
         if not beginning or len(beginning) > MAX_NAME_QUERY:
             return []
@@ -283,17 +272,11 @@ class Catalogue:
         return self._read(lambda c: self._name_index(c, entity_type)).folded
 
     def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        """The words that occur, in any form with the same stem, in an entity of the type."""
         return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)))
 
     def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
     ) -> dict[Identity, float]:
-        """What chosen words add to the scores of some entities, as `rank_keyword` scores them; those that have none are left out.
-
-        Words are counted in any form with the same stem.
-        """
-
         def score(c: sqlite3.Connection) -> dict[Identity, float]:
             keywords = self._keywords(c, entity_type)
             chosen = choose(keywords.counts(words), len(keywords.texts.ids))

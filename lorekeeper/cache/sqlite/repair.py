@@ -33,7 +33,7 @@ _PAGE = 4096
 
 
 class SqliteRepair(RepairBackend):
-    """Examines and rebuilds one library.
+    """Examines and rebuilds one library, as `RepairBackend` says.
 
     Args:
         store: the library.
@@ -46,7 +46,6 @@ class SqliteRepair(RepairBackend):
         self._dimension_of = dimension_of
 
     def problems(self, entity_type: str) -> list[str]:
-        """What is wrong with a type; [] if there is no file."""
         if not self._path.exists():
             return []
         try:
@@ -84,7 +83,6 @@ class SqliteRepair(RepairBackend):
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Keep all other writers out."""
         self._store.upgrade()
         with self._store.closed_lock():
             yield
@@ -101,7 +99,6 @@ class SqliteRepair(RepairBackend):
         return entities_by_type
 
     def new_store(self) -> SqliteStore:
-        """An empty library beside the damaged one."""
         path = self._named(REPAIRED)
         remove_database(path)
         return SqliteStore(path, not_again)

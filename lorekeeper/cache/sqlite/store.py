@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lorekeeper.cache.formats import Normalized, Upgrade
-from lorekeeper.cache.protocol import Identity, Ranked, Statistics
+from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue, passages
 from lorekeeper.cache.sqlite.catalogue import write_words
@@ -81,6 +81,8 @@ class SqliteStore(PassageCatalogue, Store):
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
         types: the types of entity that it holds.
     """
+
+    backend_name = "sqlite"
 
     def __init__(self, path: Path, normalized: Normalized, types: Sequence[str] | None = None) -> None:
         super().__init__(LibraryFile(path, types))
@@ -202,18 +204,8 @@ class SqliteStore(PassageCatalogue, Store):
         for entity_type in types:
             self._read(partial(self.matrix, entity_type=entity_type))
 
-    def statistics(self) -> Statistics:
-        kinds = {t: self.count_by(t, "kind_name") for t in self.types}
-        models = {embedding for (embedding,) in self._rows("SELECT embedding FROM models")}
-        return Statistics(
-            backend="sqlite",
-            location=str(self.path),
-            counts={t: sum(kinds[t].values()) for t in self.types},
-            kinds=kinds,
-            passages={t: self.count_passages(t) for t in self.types},
-            embedding=", ".join(sorted(models)) or None,
-            details={"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"},
-        )
+    def details(self) -> dict[str, str]:
+        return {"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"}
 
     def close(self) -> None:
         super().close()
