@@ -15,7 +15,7 @@ from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.explanation import Explained, Explanation, Side, Topic
+from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
 from lorekeeper.search.fusion import Retriever, weights_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
@@ -210,7 +210,7 @@ class Explainer:
             wanted: the name.
             it: what the sentence calls the whole name; None for the name itself, if another name stands before.
         """
-        name = closed_name(wanted, await self._cache.known_words(entity_type, wanted.split()))
+        name = closed_name(wanted, await self._cache.word_counts(entity_type, wanted.split()))
         subject = it if it and name == wanted else shown(name)
         return f" {CLOSED.format(subject)}" if name else ""
 
@@ -346,14 +346,14 @@ def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -
 # --- how a page came about -----------------------------------------------------------------------------------------
 
 
-def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retrieved, topic: Topic | None) -> Explanation:
+def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retrieved, doubt: Doubt | None) -> Explanation:
     """How the results of a ranked page were found.
 
     Args:
         page: the page.
         wordings: of the query.
         retrieved: what the retrievers found.
-        topic: what the test of its topic gave.
+        doubt: of the first hit, None if it was not tested.
     """
     keywords = KeywordQuery(()) if page.mode == "semantic" else expanded_keywords(wordings)
     rankings: dict[Retriever, Ranking] = {
@@ -371,7 +371,7 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_corpus.shares),
         found=found,
         entries=retrieved.count,
-        topic=topic,
+        doubt=doubt,
         results=tuple(_explained(result, places) for result in page.results),
     )
 

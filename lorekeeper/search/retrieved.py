@@ -51,7 +51,7 @@ class Retrieved:
         reworded: whether the query has several wordings.
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
-        occurring: the content words of the wordings that an entry of one of the types has.
+        occurring: how many entries of the types have each content word of the wordings, without those that none has.
         sizes: number of entries under the filters, by corpus.
         named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
@@ -64,7 +64,7 @@ class Retrieved:
     reworded: bool = False
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
-    occurring: frozenset[str] = frozenset()
+    occurring: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     named: frozenset[Key] = frozenset()
 
