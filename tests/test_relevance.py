@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
+from lorekeeper.search.corpora import BOOKS
 from lorekeeper.search.doubt import doubt_of, rarity
 from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import FusedHit
@@ -176,11 +179,11 @@ def test_the_nearer_a_hit_is_the_rarer_the_words_may_be_that_it_lacks():
         ("rules", ("own", "ships")),
         make("ships", "A ship fights at sea.", type="rules", kind="rule", name="Ships"),
     )
-    number = {"ships": 400, "ship": 400, "fighting": 900, "fights": 900, "sea": 90, "pay": 40, "tribute": 1}
+    number = Counter({"ships": 400, "ship": 400, "fighting": 900, "fights": 900, "sea": 90, "pay": 40, "tribute": 1})
 
     def doubt(near: float, *wordings: str) -> Doubt:
         ranked = Ranked(ship.identity, "ships", near)
-        return doubt_of(key, ship, Retrieved({key: ranked}, count=1_000, occurring=number), wordings)
+        return doubt_of(key, ship, Retrieved({key: ranked}, count=1_000, counted={BOOKS: number}), wordings)
 
     assert doubt(0.5, "ships fighting at sea").lacking == 0
     one, two = doubt(0.5, "ships pay tribute"), doubt(0.5, "zeppelins pay tribute")

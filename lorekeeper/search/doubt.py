@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.corpora import NOTES
+from lorekeeper.search.corpora import NOTES, corpus_name
 from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved, all_of
@@ -113,10 +113,17 @@ def no_entry(types: Sequence[str]) -> str:
     return "No entry" if len(types) >= len(SEARCHED) else "No entry that was searched"
 
 
-async def word_counts(cache: SearchCache, types: Collection[str], text: str) -> Mapping[str, int]:
-    """How many entries of some types have each content word of a text, in any form, without those that none has."""
-    counts = Counter[str]()
+async def word_counts(cache: SearchCache, types: Collection[str], text: str) -> dict[str, Counter[str]]:
+    """How many entries of some types have each content word of a text, in any form, by corpus, without those that none has."""
+    counts = {corpus_name(name): Counter[str]() for name in types}
     words = content_words(fold(text))
-    for of_type in await all_of(cache.word_counts(each, words) for each in types if words):
-        counts.update(of_type)
+    if words:
+        found = await all_of(cache.word_counts(each, words) for each in types)
+        for name, of_type in zip(types, found, strict=True):
+            counts[corpus_name(name)].update(of_type)
     return counts
+
+
+async def known_words(cache: SearchCache, types: Collection[str], text: str) -> set[str]:
+    """The content words of a text that an entry of one of the types has, in any form."""
+    return set[str]().union(*(await word_counts(cache, types, text)).values())

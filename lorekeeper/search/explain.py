@@ -22,6 +22,7 @@ from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.unlicensed import CLOSED, closed_name, is_closed
 from lorekeeper.search.values import ValueRegistry, nearest
+from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.where import parse_where
 
@@ -57,14 +58,10 @@ CANDIDATES = 12
 
 RULES: Mapping[tuple[str, str], frozenset[object]] = {
     ("spells", "level"): frozenset(range(10)),
-    ("spells", "school"): frozenset(
-        "abjuration conjuration divination enchantment evocation illusion necromancy transmutation".split()
-    ),
-    ("creatures", "type"): frozenset(
-        "aberration beast celestial construct dragon elemental fey fiend giant humanoid monstrosity ooze plant undead".split()
-    ),
-    ("creatures", "size"): frozenset("tiny small medium large huge gargantuan".split()),
-    ("equipment", "rarity"): frozenset(["common", "uncommon", "rare", "very rare", "legendary", "artifact", "varies"]),
+    ("spells", "school"): frozenset(SCHOOLS),
+    ("creatures", "type"): frozenset(CREATURE_TYPES),
+    ("creatures", "size"): frozenset(SIZES) - {"titanic"},  # which one source has
+    ("equipment", "rarity"): frozenset([*RARITIES, "varies"]),
 }
 """The values of fields that the rules of the game settle, by type and field."""
 

@@ -15,8 +15,9 @@ from lorekeeper.search.fusion import Retriever
 LACKED = 0.6
 """How rare the words may be that the first hit of a ranking lacks, as a share of its nearness.
 
-Logistic regression on 172 questions with a right first hit, 86 without any answer and 87 with a wrong first hit gives 0.5; then 10 of
-97 right first hits of graded questions are doubted. With 0.6 two are, and 20 of 120 unanswerable questions are not, instead of 15."""
+Logistic regression on 172 questions with a right first hit, 86 without any answer and 87 with a wrong first hit gives 0.5; then 10
+of 97 right first hits of graded questions are doubted. With 0.6 two are, and 20 of 120 unanswerable questions are not, instead of
+15."""
 
 NOTHING_OCCURS = 0.34
 """Share of its words that occur up to which a doubted query has no results: of what it says the library has hardly a word. With

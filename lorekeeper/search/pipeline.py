@@ -324,7 +324,7 @@ class Searcher:
         found = ranking, keyword.result(), names.result(), sum(sizes.result().values())
         asked = asked_type(query.types if query.mode == "auto" else (), wordings)
         search.found = Retrieved(
-            *found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result(), sizes=sizes.result()
+            *found, unavailable, len(wordings) > 1, asked=asked, counted=known.result(), sizes=sizes.result()
         )
         preferred = f"; {asked.name} preferred" if asked else ""
         return f"{len(ranking)} by meaning, {len(found[1])} by keywords, {len(found[2])} by name{preferred}"
