@@ -1,9 +1,9 @@
-"""What a library says of questions that it cannot answer, and of short ones that it can.
+"""What a library says of questions that it cannot answer, and of short, plain and long ones that it can.
 
     python -m benchmarks.beyond tests/data/beyond.jsonl [--json]
 
-QUESTIONS: one object a line: {"id", "kind", "query"}; ``kind`` is "answerable", or says why no library of open books has an
-answer: another game, real life, a closed monster that is described, nonsense. The library is the configured one; all types are
+QUESTIONS: one object a line: {"id", "kind", "query"}; ``kind`` begins with "answerable", or says why no library of open books has
+an answer: another game, real life, a closed monster that is described, nonsense. The library is the configured one; all types are
 searched. Counted are, by kind, the questions with a confident first result (it is sure, and the note is empty), those with unsure
 results, and those without any.
 """

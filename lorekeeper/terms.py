@@ -78,6 +78,12 @@ SENSES = ("darkvision", "blindsight", "tremorsense", "truesight")
 PASSIVES = ("perception", "insight", "investigation")
 """The skills of which sheets have passive values."""
 
+SCHOOLS = tuple("abjuration conjuration divination enchantment evocation illusion necromancy transmutation".split())
+"""The schools of magic."""
+
+RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
+"""The rarities of magic items, in the order of the game."""
+
 SIZES = ("tiny", "small", "medium", "large", "huge", "gargantuan", "titanic")
 
 _TYPES = {
@@ -96,6 +102,8 @@ _TYPES = {
     "plant": "plants",
     "undead": "undead",
 }
+CREATURE_TYPES = tuple(_TYPES)
+
 _TYPE_OF = {word: singular for singular, plural in _TYPES.items() for word in (singular, plural)}
 
 _TAGS = frozenset({"swarm", "shapechanger", "demon", "devil", "yugoloth", "titan", "angel", "lycanthrope", "goblinoid"})

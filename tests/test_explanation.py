@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.library import Library
+from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.explanation import Explanation
-from lorekeeper.search.off_topic import LARGE_LIBRARY
 from lorekeeper.search.query import Query
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -118,11 +118,10 @@ async def test_an_off_topic_query_is_told_with_the_values_of_the_test(library):
     await library.cache.store_entities(others, "spells")
     library.searcher.documents.forget()
     explanation = await explained(library, replace(QUERY, text="quarterly spreadsheet macros zzyzx"))
-    assert explanation.topic is not None
-    assert (explanation.topic.off, explanation.topic.occurring) == (True, 0.0)
-    assert explanation.topic.closest < 0.35
-    content = json.loads(json.dumps(explanation.as_dict()))
-    assert content["topic"]["off"] is True
-    assert all(limit.keys() == {"closest_below", "occurring_at_most"} for limit in content["off_topic_if"])
+    assert explanation.doubt is not None
+    assert (explanation.doubt.is_hopeless, explanation.doubt.occurring, explanation.doubt.lacking) == (True, 0.0, 1.0)
+    assert explanation.doubt.near < 0.35
+    doubt = json.loads(json.dumps(explanation.as_dict()))["doubt"]
+    assert (doubt["doubtful"], doubt["lacking"] > doubt["allowed"]) == (True, True)
     near = await explained(library, QUERY)
-    assert near.topic is None or not near.topic.off
+    assert near.doubt is None or not near.doubt.is_doubtful

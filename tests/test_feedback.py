@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -138,6 +139,23 @@ def test_the_shelf_that_has_the_words_of_a_query_gains():
     notes, books = weights(*near, [("notes", 5.0), ("spells", 20.0)])
     assert notes < books == 1.0
     assert weights(*near, [("spells", 20.0)])[0] < notes
+
+
+@pytest.mark.parametrize(
+    ("having", "leads"),
+    [
+        ({BOOKS: {"dragon": 900}, NOTES: {"dragon": 40}}, BOOKS),
+        ({BOOKS: {"dragon": 900, "sails": 30}, NOTES: {"dragon": 40}}, NOTES),
+        ({BOOKS: {}, NOTES: {"mirra": 40}}, NOTES),
+    ],
+)
+def test_a_single_word_that_both_shelves_have_does_not_tell_which_is_asked_for(having, leads):
+    turtles = [note(f"turtle{n}", "A dragon turtle.") for n in range(5)]
+    dragons = [make(f"dragon{n}", "A dragon.", type="creatures") for n in range(5)]
+    near = ranking(*dragons) | {key: hit._replace(score=hit.score - 0.1) for key, hit in ranking(*turtles).items()}
+    worded = {key: hit._replace(score=20.0 if key[0] == NOTES else 5.0) for key, hit in near.items()}
+    found = Retrieved(near, worded, counted={name: Counter(words) for name, words in having.items()})
+    assert found.nearest_corpus.name == leads
 
 
 async def test_a_word_that_one_note_has_decides_unless_it_is_of_a_plan(tmp_path):

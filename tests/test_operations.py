@@ -113,7 +113,7 @@ async def answers(cache: SearchCache, entity_type: str) -> list[object]:
         await cache.rank_names(entity_type, "vault"),
         await cache.rank_beginnings(entity_type, "vau"),
         sorted(await cache.names(entity_type)),
-        await cache.known_words(entity_type, ["vault", "tide"]),
+        await cache.word_counts(entity_type, ["vault", "tide"]),
         await cache.word_scores(entity_type, ["tide"], identities, lambda counts, _: counts),
         await cache.documents([entity_type]),
     ]

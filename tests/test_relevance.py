@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
+from lorekeeper.search.corpora import BOOKS
+from lorekeeper.search.doubt import doubt_of, rarity
+from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import FusedHit
 from lorekeeper.search.grouping import families, places
 from lorekeeper.search.query import Query
 from lorekeeper.search.relevance import relevant
+from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.search.unlicensed import absent
 from lorekeeper.server.answers import page_content, page_text
 from tests.support.entities import make
@@ -159,38 +166,44 @@ FIGHTS = [
 
 
 async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.off_topic.LARGE_LIBRARY", 2)
+    monkeypatch.setattr("lorekeeper.search.doubt.LARGE_LIBRARY", 2)
     async with open_library(tmp_path) as library:
         await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
-        page = await library.search(Query(["rules"], text="ship fights at sea with a zeppelin"))
-        assert (page.results[0].entity.name, page.note) == ("Ships", "No rule has the word 'zeppelin'.")
+        page = await library.search(Query(["rules"], text="zeppelin fights"))
+        assert (page.results[0].sure, page.note) == (False, "No rule has the word 'zeppelin'.")
         assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
 
 
-async def test_what_is_nowhere_by_all_its_words_is_said_to_be_only_near(tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.off_topic.LARGE_LIBRARY", 2)
-    async with open_library(tmp_path) as library:
-        await library.import_paths([write_lines(tmp_path / "rules.jsonl", FIGHTS)])
-        notes = {
-            text: (await library.search(Query(["rules"], text=text))).note
-            for text in (
-                "what is a ship fight on land",
-                "Who's fighting on land?",
-                "a ship fight on land",
-                "what is a mount",
-                "what is a sea fight on land",
-            )
-        }
-    together = "No rule has 'ship', 'fight' and 'land' together; these are the nearest in meaning."
-    assert notes.pop("what is a ship fight on land") == together
-    assert set(notes.values()) == {None}
+def test_the_nearer_a_hit_is_the_rarer_the_words_may_be_that_it_lacks():
+    key, ship = (
+        ("rules", ("own", "ships")),
+        make("ships", "A ship fights at sea.", type="rules", kind="rule", name="Ships"),
+    )
+    number = Counter({"ships": 400, "ship": 400, "fighting": 900, "fights": 900, "sea": 90, "pay": 40, "tribute": 1})
+
+    def doubt(near: float, *wordings: str) -> Doubt:
+        ranked = Ranked(ship.identity, "ships", near)
+        return doubt_of(key, ship, Retrieved({key: ranked}, count=1_000, counted={BOOKS: number}), wordings)
+
+    assert doubt(0.5, "ships fighting at sea").lacking == 0
+    one, two = doubt(0.5, "ships pay tribute"), doubt(0.5, "zeppelins pay tribute")
+    assert 0 < one.lacking < two.lacking < 1
+    assert (one.is_doubtful, two.is_doubtful, two.is_hopeless) == (True, True, False)
+    assert not doubt(0.9, "a ship fights for tribute").is_doubtful
+    assert doubt(0.5, "zeppelins", "ships at sea").lacking == 0  # the wording that it fits best
+    assert doubt(0.5, "zeppelin holograms").is_hopeless
+    assert (doubt(0.3).is_doubtful, doubt(0.3, "of the").is_hopeless) == (False, True)
+
+
+@pytest.mark.parametrize("entries", [300, 10_000])
+def test_a_word_that_no_entry_has_is_rarest(entries):
+    shares = [rarity(number, entries) for number in (0, 1, entries // 10, entries)]
+    assert shares == sorted(shares, reverse=True)
+    assert (shares[0], round(shares[-1], 2)) == (1, 0)
 
 
 async def test_a_misspelt_name_of_somebody_in_a_note_is_not_off_topic(tmp_path, monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.off_topic.LARGE_LIBRARY", 2)
-    monkeypatch.setattr(
-        "lorekeeper.search.off_topic.OFF_TOPIC", ((0.9, 0.34),)
-    )  # vectors of words alone are never near
+    monkeypatch.setattr("lorekeeper.search.doubt.LARGE_LIBRARY", 2)
     rules = [make(f"rule-{number}", "A ship fights.", type="rules", kind="rule") for number in range(3)]
     note = make("sewers.md", "Tomlin Greer hides below the bakery.", type="notes", kind="location", name="The Sewers")
     async with open_library(tmp_path, backend="sqlite") as library:

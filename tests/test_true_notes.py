@@ -12,6 +12,7 @@ from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
+from lorekeeper.search.doubt import nothing
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import (
     FOREIGN,
@@ -22,7 +23,6 @@ from lorekeeper.search.languages import (
     language_of,
 )
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
-from lorekeeper.search.off_topic import nothing
 from lorekeeper.search.query import Query
 from lorekeeper.search.query_syntax.parsing import parse_query
 from lorekeeper.search.resolve_entry import find_entry

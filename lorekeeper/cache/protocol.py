@@ -332,7 +332,7 @@ RANK_BEGINNINGS = Operation[list[Ranked]](
     "rank_beginnings", InView.READS, _by_catalogue("rank_beginnings", lambda _: [])
 )
 NAMES = Operation[list[str]]("names", InView.READS, _by_catalogue("names", list))
-KNOWN_WORDS = Operation[set[str]]("known_words", InView.READS, _by_catalogue("known_words", lambda _: set()))
+WORD_COUNTS = Operation[dict[str, int]]("word_counts", InView.READS, _by_catalogue("word_counts", lambda _: {}))
 WORD_SCORES = Operation[dict[Identity, float]]("word_scores", InView.READS, _by_catalogue("word_scores", lambda *_: {}))
 PHRASES = Operation[dict[tuple[str, str], float]]("phrase_similarities", InView.LIBRARY)
 STORE = Operation[int]("store_entities", InView.LIBRARY)
@@ -564,9 +564,9 @@ class SearchCache(AsyncClosing):
         """The folded names of all entities of a type, in no particular order."""
         return await self.call(NAMES, self._type(entity_type))
 
-    async def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        """The words that occur, in any form, in an entity of the type."""
-        return await self.call(KNOWN_WORDS, self._type(entity_type), words)
+    async def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        """How many entities of the type have each word, in any form; words that none has are left out."""
+        return await self.call(WORD_COUNTS, self._type(entity_type), words)
 
     async def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from lorekeeper.cli.render import console, plain
 from lorekeeper.printable import quantity
-from lorekeeper.search.explanation import OFF_TOPIC, Explained, Explanation, Side, Topic
+from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
 from lorekeeper.search.fusion import Retriever
 
 CALLED: Mapping[Retriever, str] = {"semantic": "meaning", "keyword": "keywords", "name": "name"}
@@ -39,20 +39,18 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         "related words (thesaurus)": explanation.related,
     }
     yield from (f"{label}: {'; '.join(words)}" for label, words in texts.items() if words)
-    if explanation.topic:
-        yield _topic(explanation.topic)
+    if explanation.doubt:
+        yield _doubt(explanation.doubt)
     yield from (f"{stage.name}: {stage.changed}" for stage in explanation.stages)
     yield from (f"without {text}: {quantity(number, 'entry')}" for text, number in explanation.without.items())
 
 
-def _topic(topic: Topic) -> str:
-    """The values of the test whether a query is off-topic, and the limits they were held against."""
-    if topic.occurring is None:
-        return f"on topic: best cosine {topic.closest:.3f}, so the words do not matter"
-    limits = " or ".join(f"cosine < {closest:.2f} and words <= {share:.0%}" for closest, share in OFF_TOPIC)
-    verdict = "off topic" if topic.off else "on topic"
+def _doubt(doubt: Doubt) -> str:
+    """The values of the test whether the first result may be no answer."""
+    verdict = "unsure" if doubt.is_doubtful else "sure"
     return (
-        f"{verdict}: best cosine {topic.closest:.3f}, {topic.occurring:.0%} of the words occur; off topic if {limits}"
+        f"{verdict}: the first result has a similarity of {doubt.near:.2f}, so it may lack words of a rarity of "
+        f"{doubt.allowed:.2f}; it lacks {doubt.lacking:.2f}; {doubt.occurring:.0%} of the words occur"
     )
 
 

@@ -11,6 +11,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import wording
 from lorekeeper.printable import has_controls
 from lorekeeper.records.values import first_number, flag, gold, local_key, ref_key
+from lorekeeper.terms import RARITIES
 
 Fields = dict[str, Any]
 Object = Mapping[str, Any]
@@ -200,8 +201,6 @@ def requires_attunement(stated: object, text: str) -> bool | None:
         return True
     return stated if isinstance(stated, bool) else None
 
-
-RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
 
 _RARITY = re.compile(r"\b(?:uncommon|common|very rare|rare|legendary|artifact)\b")
 

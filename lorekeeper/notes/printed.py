@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from lorekeeper.terms import ABILITY_OF, CONDITIONS
+from lorekeeper.terms import ABILITY_OF, CONDITIONS, SCHOOLS
 
 CREATURE, SPELL, ITEM = "creature", "spell", "item"
 
@@ -182,7 +182,7 @@ _CREATURE = re.compile(
     re.IGNORECASE,
 )
 _ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
-_SCHOOLS = "abjuration|conjuration|divination|enchantment|evocation|illusion|necromancy|transmutation"
+_SCHOOLS = "|".join(SCHOOLS)
 _SPELL = re.compile(
     rf"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level (?P<of>{_SCHOOLS})"
     rf"|level (?P<level>\d) (?P<in>{_SCHOOLS})|(?P<cantrip>{_SCHOOLS}) cantrip)"

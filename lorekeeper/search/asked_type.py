@@ -27,7 +27,7 @@ _OPENING = (
     r"(?:(?:what|which|what['’]?s|is|are|there|do|we|have|find|show|give|me|us|i|you|need|want|looking|look|search|for|an?|any"
     r"|some|the|good|best|low|high|level|cheap|\d+(?:st|nd|rd|th)?|cr|of)\s+)*"
 )
-_QUALITIES = r"(?:(?!(?:an?|the|of|my|your|his|her|their|some)\b)[\w'’-]+\s+){0,2}?"
+_QUALITIES = r"(?:(?!(?:an?|the|of|my|your|his|her|their|some|how|why)\b)[\w'’-]+\s+){0,2}?"
 """Up to two words before the noun: "tiny flying creature that". Behind an article it would be an object: "shrink a creature"."""
 
 _WENT_ON = (

@@ -19,7 +19,7 @@ from lorekeeper.printable import one_line
 from lorekeeper.search import other_names, sessions
 from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
-from lorekeeper.search.off_topic import occurring
+from lorekeeper.search.doubt import known_words
 from lorekeeper.text.aliases import (
     MAX_SENTENCE_WORDS,
     SHOWING,
@@ -230,7 +230,7 @@ async def certain(
     """
     is_meant = any(hit.score >= ALIAS_SIMILARITY for hit in ranking.values())
     if ranking and not is_meant and len(wordings) == 1:
-        is_meant = await occurring(cache, types, wordings[0]) == set(content_words(fold(wordings[0])))
+        is_meant = await known_words(cache, types, wordings[0]) == set(content_words(fold(wordings[0])))
     least = MISSPELT_SIMILARITY if is_meant or len(wordings) > 1 else 0.0
     begun = f" {fold(typed)}" if typed else _NEVER
     return {key: hit for key, hit in ranking.items() if hit.score >= least or begun in f" {fold(hit.name)}"}

@@ -15,13 +15,14 @@ from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.explanation import Explained, Explanation, Side, Topic
+from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
 from lorekeeper.search.fusion import Retriever, weights_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.unlicensed import CLOSED, closed_name, is_closed
 from lorekeeper.search.values import ValueRegistry, nearest
+from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.where import parse_where
 
@@ -57,14 +58,10 @@ CANDIDATES = 12
 
 RULES: Mapping[tuple[str, str], frozenset[object]] = {
     ("spells", "level"): frozenset(range(10)),
-    ("spells", "school"): frozenset(
-        "abjuration conjuration divination enchantment evocation illusion necromancy transmutation".split()
-    ),
-    ("creatures", "type"): frozenset(
-        "aberration beast celestial construct dragon elemental fey fiend giant humanoid monstrosity ooze plant undead".split()
-    ),
-    ("creatures", "size"): frozenset("tiny small medium large huge gargantuan".split()),
-    ("equipment", "rarity"): frozenset(["common", "uncommon", "rare", "very rare", "legendary", "artifact", "varies"]),
+    ("spells", "school"): frozenset(SCHOOLS),
+    ("creatures", "type"): frozenset(CREATURE_TYPES),
+    ("creatures", "size"): frozenset(SIZES) - {"titanic"},  # which one source has
+    ("equipment", "rarity"): frozenset([*RARITIES, "varies"]),
 }
 """The values of fields that the rules of the game settle, by type and field."""
 
@@ -210,7 +207,7 @@ class Explainer:
             wanted: the name.
             it: what the sentence calls the whole name; None for the name itself, if another name stands before.
         """
-        name = closed_name(wanted, await self._cache.known_words(entity_type, wanted.split()))
+        name = closed_name(wanted, await self._cache.word_counts(entity_type, wanted.split()))
         subject = it if it and name == wanted else shown(name)
         return f" {CLOSED.format(subject)}" if name else ""
 
@@ -346,14 +343,14 @@ def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -
 # --- how a page came about -----------------------------------------------------------------------------------------
 
 
-def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retrieved, topic: Topic | None) -> Explanation:
+def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retrieved, doubt: Doubt | None) -> Explanation:
     """How the results of a ranked page were found.
 
     Args:
         page: the page.
         wordings: of the query.
         retrieved: what the retrievers found.
-        topic: what the test of its topic gave.
+        doubt: of the first hit, None if it was not tested.
     """
     keywords = KeywordQuery(()) if page.mode == "semantic" else expanded_keywords(wordings)
     rankings: dict[Retriever, Ranking] = {
@@ -371,7 +368,7 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         weights=weights_of([name for name, number in found.items() if number], retrieved.nearest_corpus.shares),
         found=found,
         entries=retrieved.count,
-        topic=topic,
+        doubt=doubt,
         results=tuple(_explained(result, places) for result in page.results),
     )
 

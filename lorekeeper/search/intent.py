@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.search.asked_type import asked_type, is_definition
+from lorekeeper.terms import ABILITIES, CONDITIONS, CREATURE_TYPES, DAMAGE_TYPES, PHYSICAL, SCHOOLS, SENSES
 
-DAMAGE = "acid|bludgeoning|cold|fire|force|lightning|necrotic|piercing|poison|psychic|radiant|slashing|thunder"
+DAMAGE = "|".join(DAMAGE_TYPES)
 
 INFLICTS = {
     "blind": "blinded",
@@ -29,22 +30,22 @@ INFLICTS = {
 }
 """The condition that each verb inflicts."""
 
-CONDITION = "|".join([*dict.fromkeys(INFLICTS.values()), "exhaustion", "poisoned", "prone", "unconscious"])
+CONDITION = "|".join(CONDITIONS)
 
-ABILITY = "strength|dexterity|constitution|intelligence|wisdom|charisma"
+ABILITY = "|".join(ABILITIES)
 
 LANGUAGE = (
     "abyssal|aquan|auran|celestial|common|deep speech|draconic|druidic|dwarvish|elvish|giant|gnomish|goblin|halfling|"
     "ignan|infernal|orc|primordial|sylvan|terran|undercommon"
 )
 
-SENSE = "darkvision|blindsight|tremorsense|truesight"
+SENSE = "|".join(SENSES)
 
 CLASS = "artificer|bard|cleric|druid|paladin|ranger|sorcerer|warlock|wizard"
 
-SCHOOL = "abjuration|conjuration|divination|enchantment|evocation|illusion|necromancy|transmutation"
+SCHOOL = "|".join(SCHOOLS)
 
-KIND = "aberration|beast|celestial|construct|dragon|elemental|fey|fiend|giant|humanoid|monstrosity|ooze|plant|undead"
+KIND = "|".join(CREATURE_TYPES)
 
 MOVES = {"fly": "fl(?:y|ies)", "swim": "swims?", "burrow": "burrows?", "climb": "climbs?"}
 """The forms of the verb of each way of moving."""
@@ -158,7 +159,7 @@ def _compares(regex: str, field: str) -> Iterator[Pattern]:
 
 def _nonmagical(regex: str, field: str) -> Pattern:
     """A defence against nonmagical attacks, of the kinds of damage that follow."""
-    kinds = "bludgeoning|piercing|slashing"
+    kinds = "|".join(PHYSICAL)
     listed = rf"(?P<list>(?:(?:,? and |,? or |, | )(?:{kinds}))*)"
 
     def tests(match: re.Match[str]) -> list[str]:

@@ -24,17 +24,17 @@ from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.class_features import with_features
 from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
+from lorekeeper.search.doubt import doubt_of, doubted, is_certain, names_a_note, nothing, word_counts
 from lorekeeper.search.editions import editions_first, stated_edition, with_editions
 from lorekeeper.search.entity_mentions import with_named, with_progress
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
-from lorekeeper.search.explanation import Stage, Topic
+from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.nothing import why_nothing
-from lorekeeper.search.off_topic import nothing, occurring, topic_of, unknown_words
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
 from lorekeeper.search.pseudo_relevance import with_raised_notes
@@ -64,8 +64,6 @@ The head is always the same, so that pages join without overlap or gap."""
 
 STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
-HARDLY_CLOSE = "{} is close for sure; these are the nearest."
-
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
 CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
@@ -91,7 +89,7 @@ class Search:
         texts: what is searched for by meaning.
         found: what the retrievers found.
         missing: what is named that the library does not have.
-        topic: whether the text is about the library at all; None if that was not tested.
+        doubt: how well the first hit stands for the text; None if that was not tested.
         language: the language of the text, None for English.
         party: what it asks of the players' characters; None for nothing.
         hits: the ranking, best first.
@@ -111,7 +109,7 @@ class Search:
     texts: Sequence[str] = ()
     found: Retrieved = field(default_factory=Retrieved)
     missing: Absent | None = None
-    topic: Topic | None = None
+    doubt: Doubt | None = None
     language: str | None = None
     party: Party | None = None
     hits: list[FusedHit[Key]] = field(default_factory=list)
@@ -139,23 +137,8 @@ class Search:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the library may well have no answer.
-
-        Evidence is of phrases, which notes lack: a note that leads is not doubted for it.
-        """
-        topic = self.topic
-        if topic is None or not topic.doubtful or self.party:
-            return False
-        return topic.off or not self.hits or self.hits[0].key[0] != NOTES
-
-    @property
-    def is_off_topic(self) -> bool:
-        """Whether the library has nothing close to the text, so that the page is empty."""
-        return (
-            self.topic is not None
-            and not self.party
-            and (self.topic.empty or (self.topic.off and self.language is not None))
-        )
+        """Whether the library may well have no answer."""
+        return self.doubt is not None and self.doubt.is_doubtful
 
     def note(self, *notes: str | None) -> None:
         """Add notes for the reader."""
@@ -204,6 +187,7 @@ class Searcher:
             self._keep_relevant,
             self._order,
             self._put_characters_first,
+            self._doubt,
             self._show,
             self._say_editions,
             self._say_filters,
@@ -333,13 +317,13 @@ class Searcher:
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
         sizes = asyncio.ensure_future(self._sizes(query, scopes))
         text = "" if query.mode == "semantic" else search.text
-        known = asyncio.ensure_future(occurring(self._cache, query.types, text))
+        known = asyncio.ensure_future(word_counts(self._cache, query.types, text))
         await finished(semantic, keyword, names, sizes, known)
         ranking, unavailable = semantic.result()
         found = ranking, keyword.result(), names.result(), sum(sizes.result().values())
         asked = asked_type(query.types if query.mode == "auto" else (), wordings)
         search.found = Retrieved(
-            *found, unavailable, len(wordings) > 1, asked=asked, occurring=known.result(), sizes=sizes.result()
+            *found, unavailable, len(wordings) > 1, asked=asked, counted=known.result(), sizes=sizes.result()
         )
         preferred = f"; {asked.name} preferred" if asked else ""
         return f"{len(ranking)} by meaning, {len(found[1])} by keywords, {len(found[2])} by name{preferred}"
@@ -440,26 +424,15 @@ class Searcher:
         return search.party.asks or "a character by name"
 
     async def _cover(self, search: Search) -> str | None:
-        """Whether the library can answer at all: what is named, the topic, the language."""
-        query, found = search.query, search.found
-        hybrid = search.mode == "hybrid"
+        """What the library cannot have: what is named, and the language."""
         search.missing = await self._missing(search)
-        if hybrid and not (search.like or search.missing):
-            search.language = language_of(search.text, found.occurring, found.count)
-        if search.language and not found.names:
-            found = search.found = await self._named_within(search, search.language)
-        if hybrid:
-            text = "" if self._is_translated(search) else search.text
-            search.topic = await topic_of(self._cache, query.types, text, found, filtered=bool(query.filters))
-        if search.missing and (search.missing.game or search.is_off_topic):
-            search.page = ResultPage([], 0, search.mode)
-            search.notes = [search.missing.note]
+        if search.mode == "hybrid" and not (search.like or search.missing):
+            search.language = language_of(search.text, search.found.occurring, search.found.count)
+        if search.language and not search.found.names:
+            search.found = await self._named_within(search, search.language)
+        if search.missing and search.missing.game:
+            search.page, search.notes = ResultPage([], 0, search.mode), [search.missing.note]
             return search.missing.note
-        if search.is_off_topic:
-            search.page = ResultPage([], 0, "hybrid")
-            nowhere = NOTHING_CLOSE.format(nothing(query.types, query.documents))
-            search.notes = [nowhere if search.language is None else foreign_note(query.types)]
-            return "nothing is close"
         return search.language and f"the text is in {search.language}"
 
     async def _named_within(self, search: Search, language: str) -> Retrieved:
@@ -539,8 +512,6 @@ class Searcher:
             return None
         found, ranked = search.found, len(search.hits)
         search.hits = relevant(search.hits, found.is_close, everything=self._few(search), reworded=found.reworded)
-        if search.is_doubtful:
-            search.hits = [hit._replace(sure=hit.retriever == "name") for hit in search.hits]
         sure = sum(hit.sure for hit in search.hits)
         return f"{len(search.hits)} of {ranked} relevant, {sure} of them sure"
 
@@ -582,6 +553,27 @@ class Searcher:
         search.hits = [*leading, *others]
         return f"{quantity(len(leading), 'character')} first"
 
+    async def _doubt(self, search: Search) -> str | None:
+        """Whether the first hit may be no answer: then none is sure; none is shown if the library has hardly a word of the text."""
+        query, found = search.query, search.found
+        is_settled = search.page or search.like or search.party or query.filters or search.mode != "hybrid"
+        if is_settled or not search.hits or is_certain(found, search.text):
+            return None
+        first = search.hits[:1]
+        for key, entity in (await self._entities(first)).items():
+            wordings = () if self._is_translated(search) else search.wordings
+            search.doubt = doubt_of(key, entity, found, wordings)
+        if search.doubt is None or not search.doubt.is_doubtful:
+            return None
+        search.hits = [hit._replace(sure=False) for hit in search.hits]
+        if not search.doubt.is_hopeless or (NOTES in query.types and await names_a_note(self._cache, search.text)):
+            return "nothing is sure"
+        search.hits, search.page = [], ResultPage([], 0, search.mode)
+        nowhere = NOTHING_CLOSE.format(nothing(query.types, query.documents))
+        nowhere = nowhere if search.language is None else foreign_note(query.types)
+        search.notes = [search.missing.note if search.missing else nowhere]
+        return "nothing is close"
+
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
         documents = await self.documents.arranged() if query.order else {}
@@ -610,13 +602,13 @@ class Searcher:
         query, found = search.query, search.found
         if search.page is None:
             search.page = await self._ranked_page(search)
-        if search.language is not None and not search.is_off_topic:
+        if search.language is not None and not (search.doubt and search.doubt.is_hopeless):
             search.page, said = in_language(
                 search.page, search.language, query.types, found.named, understood=self.traits.multilingual
             )
             search.notes = [*said, *search.notes]
         if query.explain:
-            explanation = explanation_of(search.page, search.wordings, found, search.topic)
+            explanation = explanation_of(search.page, search.wordings, found, search.doubt)
             search.page = replace(search.page, explanation=explanation)
         return None
 
@@ -630,14 +622,10 @@ class Searcher:
             search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
         shown = search.hits[query.offset : query.offset + limit]
         results = await self._results(search, shown)
-        plain = shown and query.mode == "auto" and len(search.wordings) == 1 and not search.party
         if missing:
             search.note(missing.note, NEAREST if results else None)
-        elif shown and search.language is None and not search.like:
-            unknown = await unknown_words(self._cache, query.types, search.wordings[0], found) if plain else None
-            search.note(
-                unknown or (HARDLY_CLOSE.format(nothing(query.types, query.documents)) if search.is_doubtful else None)
-            )
+        elif shown and search.is_doubtful and search.language is None:
+            search.note(doubted(query.types, query.documents, search.wordings, found))
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
@@ -646,7 +634,9 @@ class Searcher:
         """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
         if search.query.mode != "auto" or search.query.order or search.whole or search.party:
             return False
-        return sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
+        return search.is_doubtful or (
+            sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
+        )
 
     async def _results(self, search: Search, hits: Sequence[FusedHit[Key]]) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""

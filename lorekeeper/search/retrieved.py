@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,7 +52,7 @@ class Retrieved:
         reworded: whether the query has several wordings.
         phrases: similarity of the nearest shipped phrase of each entry in the heads that has any.
         asked: the type that the query prefers, None for none.
-        occurring: the content words of the wordings that an entry of one of the types has.
+        counted: how many entries have each content word of the wordings, by corpus, without those that none has.
         sizes: number of entries under the filters, by corpus.
         named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
@@ -64,7 +65,7 @@ class Retrieved:
     reworded: bool = False
     phrases: Mapping[Key, float] = field(default_factory=dict)
     asked: AskedType | None = None
-    occurring: frozenset[str] = frozenset()
+    counted: Mapping[str, Counter[str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     named: frozenset[Key] = frozenset()
 
@@ -74,16 +75,26 @@ class Retrieved:
         return self.names | self.keyword | self.semantic
 
     @cached_property
+    def occurring(self) -> Mapping[str, int]:
+        """How many entries have each content word of the wordings, without those that none has."""
+        return sum(self.counted.values(), Counter[str]())
+
+    @cached_property
     def corpora(self) -> Mapping[str, Corpus]:
         """The corpora by name, with what they weigh for the query."""
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
-        worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
+        worded = [(key[0], ranked.score) for key, ranked in self.keyword.items()] if self._words_tell else []
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
         found = corpora(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
         if self.asked and corpus_name(self.asked.name) == BOOKS and not self.asked.of_someone:
             weights = {BOOKS: 1.0, NOTES: min(found[NOTES].weight, self.asked.others)}
             return {name: corpus._replace(weight=weights[name]) for name, corpus in found.items()}
         return found
+
+    @property
+    def _words_tell(self) -> bool:
+        """Whether its words can tell which corpus a query is about: not the only one, if both have it."""
+        return len(self.occurring) != 1 or not all(self.counted.values())
 
     @property
     def nearest_corpus(self) -> Corpus:

@@ -30,7 +30,7 @@ async def completed(cache: SearchCache, types: Sequence[str], text: str) -> str:
     It is what meaning and keywords are searched for: the beginning of a word has neither.
     """
     *whole, last = fold(text).split() or [""]
-    if not last or last in STOP_WORDS or any([await cache.known_words(name, [last]) for name in types]):
+    if not last or last in STOP_WORDS or any([await cache.word_counts(name, [last]) for name in types]):
         return text
     common: Counter[str] = Counter()
     for entity_type in types:

@@ -14,38 +14,12 @@ from lorekeeper.folding import fold
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.names import similarity
 
-OTHER_GAMES: Mapping[str, str] = {
-    "pathfinder": "Pathfinder",
-    "starfinder": "Starfinder",
-    "call of cthulhu": "Call of Cthulhu",
-    "vampire the masquerade": "Vampire: The Masquerade",
-    "world of darkness": "World of Darkness",
-    "shadowrun": "Shadowrun",
-    "gurps": "GURPS",
-    "savage worlds": "Savage Worlds",
-    "blades in the dark": "Blades in the Dark",
-    "powered by the apocalypse": "Powered by the Apocalypse",
-    "dungeon world": "Dungeon World",
-    "cyberpunk red": "Cyberpunk",
-    "mutants and masterminds": "Mutants & Masterminds",
-    "das schwarze auge": "Das Schwarze Auge",
-    "fate core": "Fate",
-    "traveller rpg": "Traveller",
-    "star wars": "Star Wars",
-    "warhammer 40k": "Warhammer 40,000",
-    "warhammer 40000": "Warhammer 40,000",
-    "warhammer 40 000": "Warhammer 40,000",
-    "warhammer fantasy": "Warhammer",
-    "wfrp": "Warhammer",
-    "thac0": "an earlier edition of the game",
-    "ad d": "an earlier edition of the game",
-    "pf2e": "Pathfinder",
-    "3 5e": "an earlier edition of the game",
-    "4e": "an earlier edition of the game",
-}
-"""Names of other games, and of rules that only they have, folded; and the game to name in the note."""
-
 DATA = Path(__file__).parent.parent / "data"
+
+OTHER_GAMES: Mapping[str, str] = dict(
+    row.split("\t", 1) for row in (DATA / "other_games.tsv").read_text("utf-8").splitlines()
+)
+"""Names of other games, and of rules that only they have, folded; and the game to name in the note."""
 
 NOT_OPEN = frozenset((DATA / "closed_names.txt").read_text("utf-8").split("\n")) - {""}
 """What people often ask for and no open licence covers, or covered nowhere at the time of writing: folded names, one a line."""

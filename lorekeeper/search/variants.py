@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from lorekeeper.entities import Entity
 from lorekeeper.printable import one_line
+from lorekeeper.terms import RARITIES
 from lorekeeper.text.facts import FACTS
 
 NAMED = 2
@@ -14,9 +15,6 @@ NAMED = 2
 
 MAX_TEXTS = 2
 """Most different texts of a fact that are listed."""
-
-RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
-"""In the order of the game."""
 
 _AMOUNT = re.compile(r"([\d,.]+) (\w+)")
 

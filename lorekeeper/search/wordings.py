@@ -29,13 +29,18 @@ def found_by(entity: Entity, prose: Sequence[Section], wordings: Sequence[str]) 
     stems = [word_stems(wording).keys() for wording in wordings]
     shared = Counter(stem for own in stems for stem in own)
     name = occurring(shared, entity.name)
-    words = {*name, *occurring(shared, f"{facts(entity)} {' '.join(map(str, prose))} {hint_text(entity)}")}
+    words = {*name, *occurring(shared, words_of(entity, prose))}
 
     def fit(own: Collection[str]) -> float:
         held = sum((NAMED if stem in name else 1.0) / shared[stem] for stem in own if stem in words)
         return held / math.sqrt(len(own) or 1)
 
     return max(zip(stems, wordings, strict=True), key=lambda pair: fit(pair[0]))[1]
+
+
+def words_of(entity: Entity, prose: Sequence[Section]) -> str:
+    """All that an entry says but its name: its facts, its sections, and the phrases that people have for it."""
+    return f"{facts(entity)} {' '.join(map(str, prose))} {hint_text(entity)}"
 
 
 def described(entity: Entity) -> list[str]:

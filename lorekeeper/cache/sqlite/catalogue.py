@@ -271,8 +271,9 @@ class Catalogue:
         """The folded names of all entities of a type; they are cached until the type changes."""
         return self._read(lambda c: self._name_index(c, entity_type)).folded
 
-    def known_words(self, entity_type: str, words: Collection[str]) -> set[str]:
-        return set(self._read(lambda c: self._keywords(c, entity_type).counts(words)))
+    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+        """How many entities of the type have each word, in any form with the same stem; words that none has are left out."""
+        return self._read(lambda c: self._keywords(c, entity_type).counts(words))
 
     def word_scores(
         self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose

@@ -15,7 +15,7 @@ from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, plain_names, short_names
 from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
 from lorekeeper.search.dossier.spans import Span, spans
-from lorekeeper.search.off_topic import occurring_in
+from lorekeeper.search.doubt import known_words
 from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
 from lorekeeper.search.unlicensed import CLOSED, is_closed
@@ -89,9 +89,8 @@ async def _is_name(sources: Sources, topic: str) -> bool:
         return False
     if all(word[0].isupper() for word in content):
         return True
-    asked = content_words(fold(topic))
-    known = await occurring_in(sources.cache, sources.types, asked)
-    return 2 * len(known) <= len(asked)
+    known = await known_words(sources.cache, sources.types, topic)
+    return 2 * len(known) <= len(content_words(fold(topic)))
 
 
 async def _mentioned(sources: Sources, topic: str) -> Subject:

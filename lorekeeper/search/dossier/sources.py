@@ -103,7 +103,7 @@ class Sources:
     async def knows(self, text: str) -> bool:
         """Whether an entry has a word of a text: otherwise nothing can be about it."""
         words = content_words(fold(text))
-        return not words or any([await self.cache.known_words(entity_type, words) for entity_type in self.types])
+        return not words or any([await self.cache.word_counts(entity_type, words) for entity_type in self.types])
 
     async def called(self, entity_type: str, names: Sequence[str]) -> list[Entity]:
         """The entries of some folded names: of several that share one, that of the preferred document."""

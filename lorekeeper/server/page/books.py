@@ -16,6 +16,7 @@ from lorekeeper.render.drawing import chart, cover
 from lorekeeper.server.answers import JsonObject, document_list
 from lorekeeper.server.page.site import Asked, Page, Site, gateway, trusted
 from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
+from lorekeeper.terms import RARITIES
 from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
 
@@ -25,8 +26,6 @@ CHARTS = (
     ("Items by rarity", "equipment", "rarity"),
 )
 """Title, type and field of the charts."""
-
-RARITIES = ("common", "uncommon", "rare", "very rare", "legendary", "artifact")
 
 SHORT = {"uncommon": "unc.", "common": "com.", "very rare": "v.rare", "legendary": "leg.", "artifact": "art."}
 """Labels that would be too long below a bar."""
