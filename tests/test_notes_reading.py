@@ -182,6 +182,25 @@ def test_sessions_have_a_number_and_a_date_of_our_calendar(path, text, number, d
     assert (note.session, note.session_date) == (number, day)
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "day"),
+    [
+        ("Journal/2025-05-12.md", "text", date(2025, 5, 12)),
+        ("Lore/Feast.md", "# Feast of 12 May 2025", date(2025, 5, 12)),
+        ("Lore/Feast.md", "---\ncreated: 2025-05-12T18:30\n---\n", date(2025, 5, 12)),
+        ("Lore/Feast.md", "---\ncreated: 2025-05-12\nupdated: 2025-06-01\n---\n", date(2025, 6, 1)),
+        ("Lore/2025-05-12.md", "---\ncreated: 2025-07-12\n---\n", date(2025, 5, 12)),
+        ("Wissen/Fest.md", "---\nDatum: 12.5.2025\nerstellt: 2025-07-12\n---\n", date(2025, 5, 12)),
+        ("Lore/Fête.md", "---\ncréé: 2025-05-12\n---\n", date(2025, 5, 12)),
+        ("Sessions/x.md", "---\nsession: 4\ndate: 2025-07-18\ncreated: 2025-07-01\n---\n", date(2025, 7, 18)),
+        ("Lore/Feast.md", "---\ncreated: 12 Kythorn 1492 DR\n---\n", None),
+        ("Lore/Feast.md", "On 2025-05-12 we ate.", None),
+    ],
+)
+def test_any_note_states_its_date_by_keys_and_names(path, text, day):
+    assert read(text, path).dated == day
+
+
 def test_a_date_of_another_calendar_is_a_fact():
     assert read("---\ndate: 12 Kythorn 1492 DR\n---\n", "Sessions/x.md").facts == {"date": "12 Kythorn 1492 DR"}
 

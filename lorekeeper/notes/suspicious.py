@@ -24,9 +24,7 @@ _NAMING = frozenset({NAME, IN_FOLDER, TAG, HEADING, CALLOUT, FACT, COLUMN})
 
 SHOWN_CHARS = 100
 
-_AMBIGUOUS = frozenset(
-    "master meister meisterin mestre narrator narratore narratori narrador narradora verteller storyteller storytellers".split()
-)
+_AMBIGUOUS = frozenset(word for row in LANGUAGES for word in row.ambiguous.split())
 """Words for a game master that are more often other people: they count where they are all that is said."""
 
 _HEAD = re.compile(r"[ \t]*(?:>[ \t]?)+\[!([^\[\]|\n]{1,60})(?:\|([^\[\]\n]{0,200}))?\][-+]?[ \t]*(.*)")
@@ -64,7 +62,7 @@ def _watch(rows: Iterable[Language]) -> _Watch:
     for row in rows:
         unaware.append(rf"(?:{row.table}) (?:{row.unaware})")
         held_back = rf"(?:{row.withholds[0]}) (?:\w+ ){{0,4}}(?:{row.withholds[1]})"
-        naming += (row.master, row.secret, row.secretly, row.behind, unaware[-1], held_back)
+        naming += (row.master, row.secrets, row.secretly, row.behind, unaware[-1], held_back)
         naming.append(rf"(?:{row.true}) (?:{row.facts}|{row.notes})|(?:{row.facts}) (?:{row.true})")
         label.append(master_phrases(row))
         secretly.append(row.secretly)
@@ -85,7 +83,7 @@ def _watch(rows: Iterable[Language]) -> _Watch:
 
 
 _WATCH = _watch(LANGUAGES)
-_WORD = re.compile("|".join(f"{row.secret}|{row.master}" for row in LANGUAGES))
+_WORD = re.compile("|".join(f"{row.secrets}|{row.master}" for row in LANGUAGES))
 _SIGHT = re.compile(
     r"(?<!must not )(?<!should not )(?<!shouldn t )(?<!mustn t )\b(?:see|seh|sieht|voi|v[ée]\b|ven\b|vee?m|ved|zie|widz)\w*$"
 )
