@@ -23,6 +23,7 @@ from lorekeeper.notes.kinds import known
 from lorekeeper.notes.languages import KEY, LANGUAGES, NAME
 from lorekeeper.notes.marks import BUILT_IN
 from lorekeeper.notes.secrets import declared, heading_mark, key_mark, path_mark
+from lorekeeper.notes.suspicious import in_text
 from lorekeeper.notes.vocabulary import IDIOMS, WORDS
 from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import FOLDER, Share, Shares
@@ -124,6 +125,24 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
     assert "after" in (seen("Folk/Mira.md", f"---\nvisibility: players\n---\n# Mira\n\n{line}\n\nafter\n") or "")
     secret = line.rpartition(" ")[2]
     assert secret not in (seen("Folk/Mira.md", f"---\nvisibility: players\n---\n# Mira\n\n{line}\n\nafter\n") or "")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_listed"),
+    [
+        ("Los PJ no pueden hacer un descanso largo.", False),
+        ("O grupo não deve encerrar a fuga sem escolher.", False),
+        ("Mientras un PJ no pueda ver a Caelith, puede moverse.", False),
+        ("Die Spieler dürfen nicht angreifen.", False),
+        ("Die Spieler dürfen nicht erfahren, dass er lügt.", True),
+        ("Los jugadores no deben ver este mapa.", True),
+        ("De spelers mogen niet weten dat hij liegt.", True),
+        ("Gracze nie powinni wiedzieć, że kłamie.", True),
+        ("Niemand weet dat hij liegt.", True),
+    ],
+)
+def test_what_players_must_not_know_is_listed_and_what_they_cannot_do_is_not(line: str, is_listed: bool) -> None:
+    assert bool(list(in_text(line))) == is_listed
 
 
 @pytest.mark.parametrize("folder", ["Máster", "Mestre", "Spelleider", "Mistrz Gry", "MJ", "Spielleitung"])

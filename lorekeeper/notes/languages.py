@@ -392,7 +392,7 @@ LANGUAGES: tuple[Language, ...] = (
         table=r"spieler(?:innen)?|gruppe|charaktere|held(?:en|innen)|scs?",
         unaware=r"(?:noch )?nichts? (?:wissen|weiss|kennen|kennt|sehen|sieht|ahnen|ahnt|erfahren|erfahrt)|"
         r"(?:wissen|weiss|ahnen|ahnt|erfahren|erfahrt) (?:\w+ )?nichts?|"
-        r"(?:durfen|darf|sollen|soll) (?:\w+ ){0,2}nichts?\b",
+        r"(?:durfen|darf|sollen|soll|konnen|kann) (?:\w+ ){0,2}nichts? (?:\w+ ){0,2}(?:wissen|sehen|ahnen|erfahren)",
         withholds=(r"was", r"verbirgt|verbergen|verheimlich(?:t|en)|verschweig(?:t|en)|versteck(?:t|en)"),
         behind=r"hinter (?:den|dem) (?:kulissen|schirm)|was (?:\w+ ){0,2}wirklich\b.*|was niemand weiss|"
         r"in (?:wahrheit|wirklichkeit)",
@@ -468,7 +468,7 @@ LANGUAGES: tuple[Language, ...] = (
         facts=r"identites?|nature|noms?|loyaute|allegeances?|motivations?|intentions?|buts?|objectifs?|plans?|visage|origine",
         key_facts=r"maitre|chef|coupable|assassin|tueur|pere|mere|employeur|forme|histoire|motifs?",
         table=r"joueu(?:rs?|ses?)|pjs?|groupe|personnages|heros|aventuriers",
-        unaware=r"ignore(?:nt)?|n(?:e)? (?:\w+ )?(?:savent|sait|connai\w+|voi\w+|doi\w+|peu\w+)",
+        unaware=r"ignore(?:nt)?|n(?:e)? (?:\w+ ){0,3}(?:sav\w+|sait|connai\w+|voi\w+|apprendre)",
         withholds=(r"ce qu\w*", r"cache(?:nt)?|dissimule(?:nt)?|tait|taisent|vraiment|reellement"),
         behind=r"(?:dans les |en )?coulisses|derriere l ecran|ce qui s est (?:vraiment|reellement) passe|ce que personne ne sait|"
         r"en (?:verite|realite)",
@@ -532,11 +532,11 @@ LANGUAGES: tuple[Language, ...] = (
         r"rostro|origen",
         key_facts=r"lider|jefe|amo|culpable|asesino|padre|madre|forma|historia|gobernante",
         table=r"jugador(?:es|as)?|pjs?|grupo|personajes|heroes|aventureros",
-        unaware=r"(?:aun |todavia )?(?:no (?:\w+ )?(?:sab\w+|conoc\w+|ven?|deb\w+|pued\w+)|ignoran?|desconocen?)",
+        unaware=r"(?:aun |todavia )?(?:no (?:\w+ ){0,2}(?:sab\w+|conoc\w+|ven?|ver|enterar\w+)|ignoran?|desconocen?)",
         withholds=(r"lo que", r"esconden?|ocultan?|callan?|realmente|de verdad"),
         behind=r"entre bastidores|(?:tras|detras de) la pantalla|lo que (?:realmente|de verdad) \w+(?: \w+)?|lo que nadie sabe|"
         r"en (?:verdad|realidad)",
-        secretly=r"secretamente|nadie sabe que",
+        secretly=r"secretamente|nadie sabe que (?:el|la|los|las|un|una|su|sus)",
         you=r"tu|yo|vosotros|puedes",
         dice=r"dados?|tiradas?|tira|d[0-9]+",
         ambiguous="master narrador narradora",
@@ -594,7 +594,7 @@ LANGUAGES: tuple[Language, ...] = (
         facts=r"identita|natura|nom[ei]|lealta|motiv(?:i|o|azion[ei])|intenzion[ei]|obiettiv[oi]|pian[oi]|volto|origine",
         key_facts=r"capo|padrone|colpevole|assassino|padre|madre|forma|storia|governante",
         table=r"giocator[ei]|giocatrici|pg|gruppo|personaggi|eroi|avventurieri",
-        unaware=r"(?:ancora )?(?:non (?:\w+ )?(?:sa|sanno|conosc\w+|ved\w+|dev\w+|poss\w+)|ignorano)",
+        unaware=r"(?:ancora )?(?:non (?:\w+ ){0,2}(?:sa|sanno|sapere|conosc\w+|ved\w+|scopri\w+)|ignorano)",
         withholds=(
             r"(?:che )?(?:cosa|cio che|quello che)",
             r"nascond(?:e|ono)|cela(?:no)?|tace|tacciono|veramente|davvero",
@@ -651,7 +651,7 @@ LANGUAGES: tuple[Language, ...] = (
         facts=r"identidades?|natureza|nomes?|lealdades?|motiv(?:os?|ac\w+)|intenc(?:ao|oes)|objetivos?|planos?|rosto|origem",
         key_facts=r"chefe|culpado|assassino|pai|mae|forma|historia|governante|lider",
         table=r"jogador(?:es|as)?|pjs?|grupo|personagens|herois|aventureiros",
-        unaware=r"(?:ainda )?(?:nao (?:\w+ )?(?:sab\w+|conhec\w+|vee?m?|dev\w+|pod\w+)|ignoram?|desconhecem?)",
+        unaware=r"(?:ainda )?(?:nao (?:\w+ ){0,2}(?:sab\w+|conhec\w+|vee?m?|ver)|ignoram?|desconhecem?)",
         withholds=(r"o que", r"escond(?:e|em)|ocultam?|realmente|de verdade"),
         behind=r"(?:nos )?bastidores|por tras (?:do escudo|da tela)|o que (?:realmente|de verdade) \w+(?: \w+)?|o que ninguem sabe|"
         r"na (?:verdade|realidade)",
@@ -708,7 +708,8 @@ LANGUAGES: tuple[Language, ...] = (
         r"gedaante|afkomst",
         key_facts=r"leider|baas|dader|moordenaar|vader|moeder|eigenaar|opdrachtgever|geschiedenis|heerser",
         table=r"spelers?|groep|personages|helden",
-        unaware=r"(?:nog )?niet (?:\w+ )?(?:weten|weet|kennen|kent|zien|mogen)|(?:weten|weet|mogen) (?:\w+ )?niets?",
+        unaware=r"(?:(?:mogen|moeten|kunnen) )?(?:nog )?niets? (?:\w+ ){0,2}(?:weten|weet|kennen|kent|zien)|"
+        r"(?:weten|weet) (?:\w+ )?niets?",
         withholds=(r"wat", r"verbergt|verbergen|verzwijgt|geheimhoudt"),
         behind=r"achter (?:de schermen|het scherm)|wat (?:er )?(?:echt|werkelijk) \w+(?: \w+)?|wat niemand weet|"
         r"in werkelijkheid",
@@ -765,7 +766,7 @@ LANGUAGES: tuple[Language, ...] = (
         facts=r"tozsamosci?|natura|imiona|imie|lojalnosc|motyw(?:y|acja)?|zamiary?|intencj[ae]|cele?|plany?|oblicze|pochodzenie",
         key_facts=r"przywodca|szef|sprawca|morderca|ojciec|matka|wlasciciel|zleceniodawca|historia|wladca",
         table=r"gracz[ey]?|druzyna|postacie|bohaterowie|bg",
-        unaware=r"(?:jeszcze )?nie (?:\w+ )?(?:wiedza|wie|znaja|widza|powinni)",
+        unaware=r"(?:jeszcze )?nie (?:\w+ )?(?:wiedz\w+|wie|znaja|widza|widziec|poznac)",
         withholds=(r"co", r"ukrywa(?:ja)?|zataja"),
         behind=r"za (?:kulisami|kulisy|ekranem|zaslonka)|co (?:sie )?naprawde \w+(?: \w+)?|czego nikt nie wie|w rzeczywistosci",
         secretly=r"potajemnie|skrycie|nikt nie wie ze",

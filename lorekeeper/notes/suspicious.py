@@ -84,9 +84,8 @@ def _watch(rows: Iterable[Language]) -> _Watch:
 
 _WATCH = _watch(LANGUAGES)
 _WORD = re.compile("|".join(f"{row.secrets}|{row.master}" for row in LANGUAGES))
-_SIGHT = re.compile(
-    r"(?<!must not )(?<!should not )(?<!shouldn t )(?<!mustn t )\b(?:see|seh|sieht|voi|v[ée]\b|ven\b|vee?m|ved|zie|widz)\w*$"
-)
+_SIGHT = re.compile(r"\b(?:see|seh|sieht|voi|ve\b|ven?\b|ver\b|vee?m|ved|zie|widz)\w*$")
+_MUST = re.compile(r"\b(?:must|should|durf|darf|soll|doi|deb|dev|mogen|moeten|powin)")
 """What the players do not know is a secret; what they do not see stands behind a pillar."""
 
 
@@ -156,6 +155,10 @@ def naming_word(text: str, *, whole: bool = True) -> str:
     return next((part for part in parts if part in _AMBIGUOUS), "")
 
 
+def _is_out_of_sight(words: str) -> bool:
+    return _SIGHT.search(words) is not None and _MUST.search(words) is None
+
+
 def _key_word(key: str, value: str) -> str:
     """What in a key looks like a secret; before a name "Master" is a smith's."""
     return naming_word(key, whole=not is_name(value.strip(" *_[]")))
@@ -176,7 +179,7 @@ def prose_word(line: str, *, is_recap: bool = False) -> str:
                 return match[0]
     if is_recap:
         return ""
-    if (match := _WATCH.unaware.search(folded)) and not _SIGHT.search(match[0]):
+    if (match := _WATCH.unaware.search(folded)) and not _is_out_of_sight(match[0]):
         return match[0]
     if _WATCH.secretly.search(folded):
         for sentence in map(comparable, _SENTENCE.split(shown)):
