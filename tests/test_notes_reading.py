@@ -130,6 +130,8 @@ def test_aliases_are_in_headings_and_file_names_too(path, text, aliases):
         ("Postacie/x.md", "text", "npc"),
         ("11_Sitzungen/03 - Eulenturm.md", "text", "session"),
         ("Session Prep/Session 12.md", "text", "prep"),
+        ("Harbour Game/Session 04 (2025-06-20).md", "---\ntype: notes\n---\n", "session"),
+        ("Harbour Game/Mill.md", "---\ntype: locale\n---\n", "location"),
         ("05---planning/arc two.md", "text", "prep"),
         ("Sessions/Session 12 prep.md", "---\ntype: session\n---\n", "prep"),
         ("Planetary Sessions/Session 12.md", "text", "session"),

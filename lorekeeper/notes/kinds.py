@@ -67,7 +67,7 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     foldered = (of_folder(folder) for folder in reversed(folders))
     kind = next(filter(None, foldered), "") or _of_keys(properties)
     is_session = session_number(stem) is not None or session_number(title) is not None
-    return _played_or_planned(kind or fold(written) or (SESSION if is_session else NOTE), folders, stem)
+    return _played_or_planned(kind or (SESSION if is_session else "") or fold(written) or NOTE, folders, stem)
 
 
 _RACE, _CLASS, _PLAYED = frozenset(listed("race")), frozenset(listed("class_")), frozenset(listed("player"))

@@ -339,9 +339,9 @@ LANGUAGES: tuple[Language, ...] = (
             {
                 "npc": "npc|non player character|people|person|villain|antagonist|adversary|ally|contact|notable",
                 "character": "character|pc|player character|party|main party|party member|hero|player",
-                "location": "location|place|settlement|city|town|village|region|country|kingdom|continent|dungeon|building|tavern|"
-                "inn|shop|district|landmark|area|geography|plane|site|point of interest|poi|province|realm|nation|hamlet|ruin|"
-                "temple|room",
+                "location": "location|locale|place|settlement|city|town|village|region|country|kingdom|continent|dungeon|building|"
+                "tavern|inn|shop|district|landmark|area|geography|plane|site|point of interest|poi|province|realm|nation|"
+                "hamlet|ruin|temple|room",
                 "faction": "faction|group|org|organization|organisation|guild|cult|house|order|major group",
                 "item": "item|magic item|artifact|artefact|treasure|loot|equipment|weapon|armor|object",
                 "session": "session|session note|session log|session journal|session recap|session report|recap|campaign journal|"
