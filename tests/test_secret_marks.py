@@ -139,13 +139,17 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("De spelers mogen niet weten dat hij liegt.", True),
         ("Gracze nie powinni wiedzieć, że kłamie.", True),
         ("Niemand weet dat hij liegt.", True),
+        ("Niemand weiß, dass er lügt.", True),
+        ("Insgeheim hat er die Karten verkauft.", True),
+        ("Secretly roll a die.", False),
+        ("Würfle heimlich einen W20.", False),
     ],
 )
 def test_what_players_must_not_know_is_listed_and_what_they_cannot_do_is_not(line: str, is_listed: bool) -> None:
     assert bool(list(in_text(line))) == is_listed
 
 
-@pytest.mark.parametrize("folder", ["Máster", "Mestre", "Spelleider", "Mistrz Gry", "MJ", "Spielleitung"])
+@pytest.mark.parametrize("folder", ["Máster", "Mestre", "Spelleider", "Mistrz Gry", "MJ", "Spielleitung", "Dla MG"])
 def test_a_folder_that_is_called_as_the_game_master_is_his(folder: str) -> None:
     assert path_mark(f"{folder}/Mira.md").audience == DM
 

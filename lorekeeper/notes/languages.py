@@ -392,11 +392,11 @@ LANGUAGES: tuple[Language, ...] = (
         table=r"spieler(?:innen)?|gruppe|charaktere|held(?:en|innen)|scs?",
         unaware=r"(?:noch )?nichts? (?:wissen|weiss|kennen|kennt|sehen|sieht|ahnen|ahnt|erfahren|erfahrt)|"
         r"(?:wissen|weiss|ahnen|ahnt|erfahren|erfahrt) (?:\w+ )?nichts?|"
-        r"(?:durfen|darf|sollen|soll|konnen|kann) (?:\w+ ){0,2}nichts? (?:\w+ ){0,2}(?:wissen|sehen|ahnen|erfahren)",
+        r"(?:durfen|darf|sollen|soll|konnen|kann) (?:\w+ ){0,2}nichts? (?:\w+ ){0,2}(?:wissen|sehen|ahnen|erfahren|herausfinden)",
         withholds=(r"was", r"verbirgt|verbergen|verheimlich(?:t|en)|verschweig(?:t|en)|versteck(?:t|en)"),
         behind=r"hinter (?:den|dem) (?:kulissen|schirm)|was (?:\w+ ){0,2}wirklich\b.*|was niemand weiss|"
         r"in (?:wahrheit|wirklichkeit)",
-        secretly=r"heimlich|insgeheim|niemand weiss dass",
+        secretly=r"heimlich|insgeheim|niemand weiss(?: and)? dass",
         you=r"du|ihr|ich|wir",
         dice=r"wurfel\w*|wurf|d[0-9]+|w[0-9]+|probe",
         ambiguous="meister meisterin meisters",
@@ -468,7 +468,7 @@ LANGUAGES: tuple[Language, ...] = (
         facts=r"identites?|nature|noms?|loyaute|allegeances?|motivations?|intentions?|buts?|objectifs?|plans?|visage|origine",
         key_facts=r"maitre|chef|coupable|assassin|tueur|pere|mere|employeur|forme|histoire|motifs?",
         table=r"joueu(?:rs?|ses?)|pjs?|groupe|personnages|heros|aventuriers",
-        unaware=r"ignore(?:nt)?|n(?:e)? (?:\w+ ){0,3}(?:sav\w+|sait|connai\w+|voi\w+|apprendre)",
+        unaware=r"ignore(?:nt)?|n(?:e)? (?:\w+ ){0,3}(?:sav\w+|sait|connai\w+|voi\w+|apprendre|decouvr\w+)",
         withholds=(r"ce qu\w*", r"cache(?:nt)?|dissimule(?:nt)?|tait|taisent|vraiment|reellement"),
         behind=r"(?:dans les |en )?coulisses|derriere l ecran|ce qui s est (?:vraiment|reellement) passe|ce que personne ne sait|"
         r"en (?:verite|realite)",
@@ -532,7 +532,7 @@ LANGUAGES: tuple[Language, ...] = (
         r"rostro|origen",
         key_facts=r"lider|jefe|amo|culpable|asesino|padre|madre|forma|historia|gobernante",
         table=r"jugador(?:es|as)?|pjs?|grupo|personajes|heroes|aventureros",
-        unaware=r"(?:aun |todavia )?(?:no (?:\w+ ){0,2}(?:sab\w+|conoc\w+|ven?|ver|enterar\w+)|ignoran?|desconocen?)",
+        unaware=r"(?:aun |todavia )?(?:no (?:\w+ ){0,2}(?:sab\w+|conoc\w+|ven?|ver|enterar\w+|descubr\w+)|ignoran?|desconocen?)",
         withholds=(r"lo que", r"esconden?|ocultan?|callan?|realmente|de verdad"),
         behind=r"entre bastidores|(?:tras|detras de) la pantalla|lo que (?:realmente|de verdad) \w+(?: \w+)?|lo que nadie sabe|"
         r"en (?:verdad|realidad)",
@@ -651,7 +651,7 @@ LANGUAGES: tuple[Language, ...] = (
         facts=r"identidades?|natureza|nomes?|lealdades?|motiv(?:os?|ac\w+)|intenc(?:ao|oes)|objetivos?|planos?|rosto|origem",
         key_facts=r"chefe|culpado|assassino|pai|mae|forma|historia|governante|lider",
         table=r"jogador(?:es|as)?|pjs?|grupo|personagens|herois|aventureiros",
-        unaware=r"(?:ainda )?(?:nao (?:\w+ ){0,2}(?:sab\w+|conhec\w+|vee?m?|ver)|ignoram?|desconhecem?)",
+        unaware=r"(?:ainda )?(?:nao (?:\w+ ){0,2}(?:sab\w+|conhec\w+|vee?m?|ver|descobr\w+)|ignoram?|desconhecem?)",
         withholds=(r"o que", r"escond(?:e|em)|ocultam?|realmente|de verdade"),
         behind=r"(?:nos )?bastidores|por tras (?:do escudo|da tela)|o que (?:realmente|de verdade) \w+(?: \w+)?|o que ninguem sabe|"
         r"na (?:verdade|realidade)",
@@ -769,7 +769,7 @@ LANGUAGES: tuple[Language, ...] = (
         unaware=r"(?:jeszcze )?nie (?:\w+ )?(?:wiedz\w+|wie|znaja|widza|widziec|poznac)",
         withholds=(r"co", r"ukrywa(?:ja)?|zataja"),
         behind=r"za (?:kulisami|kulisy|ekranem|zaslonka)|co (?:sie )?naprawde \w+(?: \w+)?|czego nikt nie wie|w rzeczywistosci",
-        secretly=r"potajemnie|skrycie|nikt nie wie ze",
+        secretly=r"potajemnie|skrycie|nikt nie wie(?: and)? ze",
         you=r"ty|ja|mozesz",
         dice=r"kosc\w*|rzut\w*|k[0-9]+",
         ambiguous="narrator",
@@ -873,5 +873,5 @@ def name_phrases(row: Language) -> tuple[str, ...]:
         master_phrases(row),
         _advice(row),
         rf"^(?:(?:{row.the}|{row.its}) )*(?:{row.secrets})$",
-        rf"^(?:{row.master})$",
+        rf"^(?:(?:{row.for_})(?: (?:{row.the}))* )?(?:{row.master})$",
     )

@@ -46,7 +46,7 @@ class _Watch(NamedTuple):
         label: the same as a clause begins or ends with it. Within one it is a part of what is said: "the site has my DM notes".
         unaware: what the players do not know.
         secretly: what is done in secret.
-        rules: what makes that a rule of the game: "secretly roll a die", "you may secretly".
+        rules: of each language its words for that, and what makes it a rule of the game: "secretly roll a die", "you may secretly".
     """
 
     naming: re.Pattern[str]
@@ -54,11 +54,12 @@ class _Watch(NamedTuple):
     label: re.Pattern[str]
     unaware: re.Pattern[str]
     secretly: re.Pattern[str]
-    rules: re.Pattern[str]
+    rules: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
 
 
 def _watch(rows: Iterable[Language]) -> _Watch:
-    naming, label, unaware, secretly, rules = list[str](), list[str](), list[str](), list[str](), list[str]()
+    naming, label, unaware, secretly = list[str](), list[str](), list[str](), list[str]()
+    rules = list[tuple[re.Pattern[str], re.Pattern[str]]]()
     for row in rows:
         unaware.append(rf"(?:{row.table}) (?:{row.unaware})")
         held_back = rf"(?:{row.withholds[0]}) (?:\w+ ){{0,4}}(?:{row.withholds[1]})"
@@ -66,11 +67,8 @@ def _watch(rows: Iterable[Language]) -> _Watch:
         naming.append(rf"(?:{row.true}) (?:{row.facts}|{row.notes})|(?:{row.facts}) (?:{row.true})")
         label.append(master_phrases(row))
         secretly.append(row.secretly)
-        rules += (
-            row.dice,
-            rf"(?:{row.you}) (?:\w+ ){{0,3}}(?:{row.secretly})",
-            rf"(?:{row.master}) (?:{row.secretly})",
-        )
+        said = rf"(?:{row.you}) (?:\w+ ){{0,3}}(?:{row.secretly})|(?:{row.master}) (?:{row.secretly})"
+        rules.append((re.compile(rf"\b(?:{row.secretly})\b"), re.compile(rf"\b(?:{row.dice}|{said})\b")))
     labels = "|".join(label)
     return _Watch(
         re.compile(rf"\b(?:{'|'.join(naming)})\b"),
@@ -78,7 +76,7 @@ def _watch(rows: Iterable[Language]) -> _Watch:
         re.compile(rf"^(?:\w+ )?(?:{labels})|(?:{labels})(?: \w+)?$"),
         re.compile(rf"\b(?:{'|'.join(unaware)})\b"),
         re.compile(rf"\b(?:{'|'.join(secretly)})\b"),
-        re.compile(rf"\b(?:{'|'.join(rules)})\b"),
+        tuple(rules),
     )
 
 
@@ -155,6 +153,11 @@ def naming_word(text: str, *, whole: bool = True) -> str:
     return next((part for part in parts if part in _AMBIGUOUS), "")
 
 
+def _is_rule(sentence: str) -> bool:
+    """Whether a sentence is a rule in a language whose word for "secretly" it has: "die" is no dice in German."""
+    return any(secretly.search(sentence) and rule.search(sentence) for secretly, rule in _WATCH.rules)
+
+
 def _is_out_of_sight(words: str) -> bool:
     return _SIGHT.search(words) is not None and _MUST.search(words) is None
 
@@ -183,7 +186,7 @@ def prose_word(line: str, *, is_recap: bool = False) -> str:
         return match[0]
     if _WATCH.secretly.search(folded):
         for sentence in map(comparable, _SENTENCE.split(shown)):
-            if (match := _WATCH.secretly.search(sentence)) and not _WATCH.rules.search(sentence):
+            if (match := _WATCH.secretly.search(sentence)) and not _is_rule(sentence):
                 return match[0]
     return ""
 
