@@ -286,6 +286,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
                 Field("session", T.INTEGER, "its number", ("session",), facet=True),
                 Field("session_date", T.DATE, "date of the session"),
+                Field("dated", T.DATE, "date that it states: of its session, in its keys or its name"),
                 Field(
                     "links",
                     T.TEXTS,

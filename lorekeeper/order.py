@@ -34,11 +34,17 @@ SHORT = ("level", "cr", "ac", "hp", "cost")
 ASCENDING = frozenset({"level", "cost", "weight"})
 """Fields that are sorted from the smallest number up unless the order says ``desc``; the others from the largest down."""
 
-MOMENTS = ("session_date", "modified")
-"""The fields that say when something happened or changed, the first that has a value."""
+STATED = ("session_date", "dated")
+"""The fields that have a date which the entry itself states."""
+
+MOMENTS = (*STATED, "modified")
+"""The fields that say when something happened or changed, the first that has a value: that of the file is last."""
 
 NUMBER = "session"
-"""The field that says it among those of one document that have no date of their own."""
+"""The field that says it among those of one document that have no date of their session."""
+
+WORLD = "world_date"
+"""The field that says it among those of one document that state no date of our calendar, and have no number."""
 
 _DIRECTIONS = {"asc": False, "desc": True}
 
@@ -67,7 +73,7 @@ class Order:
     def fields(self) -> tuple[str, ...]:
         """Names of the fields whose values decide."""
         if self.newest:
-            return (*MOMENTS, NUMBER)
+            return (*MOMENTS, NUMBER, WORLD)
         if self.texts:
             return self.texts
         return (self.field.name,) if self.field else ()
@@ -171,21 +177,32 @@ def _newest(collection: Collection, documents: Sequence[str]) -> Order:
 def _newest_first(
     items: Iterable[T], identity: Callable[[T], tuple[str, str]], number: Callable[[T, str], float | None]
 ) -> list[T]:
-    """Items by their moments, the last one first; of those numbered but not dated, a document's take their places by number."""
+    """Items by their moments, the last one first.
+
+    Of a document's items, those that have a number and no date of a session take their places by number, and those that have
+    only a date in their world by that.
+    """
 
     def moment(item: T) -> float:
         return next((known for name in MOMENTS if (known := number(item, name)) is not None), float("-inf"))
 
     ordered = sorted(items, key=moment, reverse=True)
-    places: dict[str, list[int]] = {}
+    places: dict[tuple[str, str], list[int]] = {}
     for place, item in enumerate(ordered):
-        if number(item, NUMBER) is not None and number(item, MOMENTS[0]) is None:
-            places.setdefault(identity(item)[0], []).append(place)
-    for own in places.values():
-        numbered = [ordered[place] for place in own]
-        for place, item in zip(own, _by_number(numbered, NUMBER, number, descending=True), strict=True):
+        if field := _without_date(item, number):
+            places.setdefault((field, identity(item)[0]), []).append(place)
+    for (field, _), own in places.items():
+        among = [ordered[place] for place in own]
+        for place, item in zip(own, _by_number(among, field, number, descending=True), strict=True):
             ordered[place] = item
     return ordered
+
+
+def _without_date(item: T, number: Callable[[T, str], float | None]) -> str:
+    """The field that orders an item among its document's, where no date of ours does; "" for none."""
+    if number(item, NUMBER) is not None:
+        return NUMBER if number(item, STATED[0]) is None else ""
+    return WORLD if number(item, WORLD) is not None and all(number(item, name) is None for name in STATED) else ""
 
 
 def _by_number(items: Iterable[T], name: str, number: Callable[[T, str], float | None], *, descending: bool) -> list[T]:

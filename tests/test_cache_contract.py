@@ -1339,11 +1339,17 @@ async def test_the_newest_notes_come_first_by_date_number_and_change(cache: Sear
         make("ninth", "d", type="notes", session=9, modified=7 * day),
         make("elsewhere", "e", type="notes", session=1, modified=3 * day, document="other"),
         make("unknown", "f", type="notes"),
+        make("stated", "g", type="notes", dated=6 * day, modified=99 * day),
+        make("later in the world", "h", type="notes", world_date=14920310, modified=4 * day),
+        make("earlier in the world", "i", type="notes", world_date=14910310, modified=5 * day),
     ]
     await cache.store_entities(notes, "notes")
     newest = parse_orders(["notes"], "newest")
     assert newest
     found = await cache.get_entities("notes", order=newest["notes"])
-    assert [note.slug for note in found] == ["dated", "changed", "tenth", "elsewhere", "ninth", "unknown"]
+    assert [note.slug for note in found] == [
+        *("dated", "changed", "tenth", "stated", "later in the world", "earlier in the world"),
+        *("elsewhere", "ninth", "unknown"),
+    ]
     page = await cache.get_entities("notes", order=newest["notes"], limit=2, offset=2)
-    assert [note.slug for note in page] == ["tenth", "elsewhere"]
+    assert [note.slug for note in page] == ["tenth", "stated"]

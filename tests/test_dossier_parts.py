@@ -135,3 +135,10 @@ def test_notes_without_dates_stand_behind_the_session_before_them():
     undated = note("x.md", "undated", "session", modified="2026-12-31")
     ordered = newest_first([first, undated, second, fourth, third])
     assert [each.name for each in ordered] == ["4", "3", "2", "1", "undated"]
+    stated = note("s.md", "stated", "session", dated="2026-02-20", modified="2026-01-01")
+    late, early = (
+        note(f"{y}.md", str(y), "session", world_date=y * 10_000, modified=f"2026-0{m}-01")
+        for y, m in ((1492, 1), (1491, 9))
+    )
+    ordered = newest_first([early, third, late, stated, first])
+    assert [each.name for each in ordered] == ["3", "stated", "1", "1492", "1491"]

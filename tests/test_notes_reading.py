@@ -130,6 +130,8 @@ def test_aliases_are_in_headings_and_file_names_too(path, text, aliases):
         ("Postacie/x.md", "text", "npc"),
         ("11_Sitzungen/03 - Eulenturm.md", "text", "session"),
         ("Session Prep/Session 12.md", "text", "prep"),
+        ("Harbour Game/Session 04 (2025-06-20).md", "---\ntype: notes\n---\n", "session"),
+        ("Harbour Game/Mill.md", "---\ntype: locale\n---\n", "location"),
         ("05---planning/arc two.md", "text", "prep"),
         ("Sessions/Session 12 prep.md", "---\ntype: session\n---\n", "prep"),
         ("Planetary Sessions/Session 12.md", "text", "session"),
@@ -180,6 +182,25 @@ def test_the_leading_number_in_a_folder_of_sessions_is_the_sessions(path, number
 def test_sessions_have_a_number_and_a_date_of_our_calendar(path, text, number, day):
     note = read(text, path)
     assert (note.session, note.session_date) == (number, day)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "day"),
+    [
+        ("Journal/2025-05-12.md", "text", date(2025, 5, 12)),
+        ("Lore/Feast.md", "# Feast of 12 May 2025", date(2025, 5, 12)),
+        ("Lore/Feast.md", "---\ncreated: 2025-05-12T18:30\n---\n", date(2025, 5, 12)),
+        ("Lore/Feast.md", "---\ncreated: 2025-05-12\nupdated: 2025-06-01\n---\n", date(2025, 6, 1)),
+        ("Lore/2025-05-12.md", "---\ncreated: 2025-07-12\n---\n", date(2025, 5, 12)),
+        ("Wissen/Fest.md", "---\nDatum: 12.5.2025\nerstellt: 2025-07-12\n---\n", date(2025, 5, 12)),
+        ("Lore/Fête.md", "---\ncréé: 2025-05-12\n---\n", date(2025, 5, 12)),
+        ("Sessions/x.md", "---\nsession: 4\ndate: 2025-07-18\ncreated: 2025-07-01\n---\n", date(2025, 7, 18)),
+        ("Lore/Feast.md", "---\ncreated: 12 Kythorn 1492 DR\n---\n", None),
+        ("Lore/Feast.md", "On 2025-05-12 we ate.", None),
+    ],
+)
+def test_any_note_states_its_date_by_keys_and_names(path, text, day):
+    assert read(text, path).dated == day
 
 
 def test_a_date_of_another_calendar_is_a_fact():

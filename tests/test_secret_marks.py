@@ -19,9 +19,12 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.cuts import cut_lines
+from lorekeeper.notes.kinds import known
+from lorekeeper.notes.languages import KEY, LANGUAGES, NAME
 from lorekeeper.notes.marks import BUILT_IN
-from lorekeeper.notes.secrets import heading_mark, key_mark, path_mark
-from lorekeeper.notes.vocabulary import KEY, NAME, SAYINGS, WORDS
+from lorekeeper.notes.secrets import declared, heading_mark, key_mark, path_mark
+from lorekeeper.notes.suspicious import in_text
+from lorekeeper.notes.vocabulary import IDIOMS, WORDS
 from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.lint import check
@@ -88,10 +91,67 @@ async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend:
 
 def test_every_row_of_the_vocabulary_says_what_its_example_means() -> None:
     read = {NAME: lambda text: path_mark(f"{text}/a.md"), KEY: key_mark}
-    marks = [read.get(row.places, heading_mark)(row.example) for row in SAYINGS]
-    assert [row.example for row, mark in zip(SAYINGS, marks, strict=True) if mark.audience != row.audience] == []
-    words = [word.strip() for row in WORDS for word in row.words.split(",")]
+    marks = [(each, read.get(each.places, heading_mark)(each.example)) for _, each in IDIOMS]
+    assert [each.example for each, mark in marks if mark.audience != each.audience] == []
+    words = [word.strip() for _, each in WORDS for word in each.words.split(",")]
     assert [word for word in words if comparable(word) != word] == []
+
+
+def test_the_table_of_words_is_printed_with_what_every_row_has() -> None:
+    rows = declared()
+    assert {row["language"] for row in rows} == {"*", *(language.code for language in LANGUAGES)}
+    shown = {
+        language.code: " ".join(row["what"] for row in rows if row["language"] == language.code)
+        for language in LANGUAGES
+    }
+    for language in LANGUAGES:
+        for kind, words in language.kinds.items():
+            assert f"{kind}: {words.replace('|', ', ')}" in shown[language.code]
+        assert all(key in shown[language.code] for key in (language.kind_keys, language.dated, language.created))
+    assert known("seance") == known("Sessies") == "session"
+    assert known("wydarzenie") == "event"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "She smiles. [GM] She sold the maps.",
+        "Elle sourit. [MJ] Elle a vendu les cartes.",
+        "Nota del máster: vendió los mapas.",
+        "**Prawdziwy przywódca:** ona.",
+    ],
+)
+def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
+    assert "after" in (seen("Folk/Mira.md", f"---\nvisibility: players\n---\n# Mira\n\n{line}\n\nafter\n") or "")
+    secret = line.rpartition(" ")[2]
+    assert secret not in (seen("Folk/Mira.md", f"---\nvisibility: players\n---\n# Mira\n\n{line}\n\nafter\n") or "")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_listed"),
+    [
+        ("Los PJ no pueden hacer un descanso largo.", False),
+        ("O grupo não deve encerrar a fuga sem escolher.", False),
+        ("Mientras un PJ no pueda ver a Caelith, puede moverse.", False),
+        ("Die Spieler dürfen nicht angreifen.", False),
+        ("Die Spieler dürfen nicht erfahren, dass er lügt.", True),
+        ("Los jugadores no deben ver este mapa.", True),
+        ("De spelers mogen niet weten dat hij liegt.", True),
+        ("Gracze nie powinni wiedzieć, że kłamie.", True),
+        ("Niemand weet dat hij liegt.", True),
+        ("Niemand weiß, dass er lügt.", True),
+        ("Insgeheim hat er die Karten verkauft.", True),
+        ("Secretly roll a die.", False),
+        ("Würfle heimlich einen W20.", False),
+    ],
+)
+def test_what_players_must_not_know_is_listed_and_what_they_cannot_do_is_not(line: str, is_listed: bool) -> None:
+    assert bool(list(in_text(line))) == is_listed
+
+
+@pytest.mark.parametrize("folder", ["Máster", "Mestre", "Spelleider", "Mistrz Gry", "MJ", "Spielleitung", "Dla MG"])
+def test_a_folder_that_is_called_as_the_game_master_is_his(folder: str) -> None:
+    assert path_mark(f"{folder}/Mira.md").audience == DM
 
 
 def test_content_for_the_game_master_is_a_mark_in_eight_languages() -> None:

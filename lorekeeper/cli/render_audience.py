@@ -89,7 +89,7 @@ def print_preview(preview: Preview, what: str, people: str, *, fixed: bool) -> N
 def print_marks(rows: Sequence[Mapping[str, str]]) -> None:
     """The declared marks: language, who may see it, where it counts, and an example or words."""
     for audience, group in groupby(rows, key=lambda row: row["audience"]):
-        console.print(f"[bold]for {WHO[audience]}[/]")
+        console.print(f"[bold]{f'for {WHO[audience]}' if audience else 'kinds, dates and states'}[/]")
         for row in group:
             console.print(f"  {row['language']:2}  [dim]{plain(row['places'])}[/]  {plain(row['what'])}")
 

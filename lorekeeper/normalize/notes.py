@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from calendar import timegm
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from itertools import islice, pairwise
 from typing import Any
 
@@ -71,17 +72,22 @@ def note_entity(note: Note, document: str, document_name: str, modified: float, 
 def _fields(
     note: Note, modified: float, links: list[dict[str, Any]], data: Mapping[str, Any]
 ) -> dict[str, Value | None]:
-    date = note.session_date
     return {
         "folder": _held("folder", [note.path.rpartition("/")[0]]),
         "aliases": _held("aliases", note.aliases),
         "tags": tagged(note.tags),
         "modified": int(modified),
         "session": note.session,
-        "session_date": None if date is None else timegm(date.timetuple()),
+        "session_date": second_of(note.session_date),
+        "dated": second_of(note.dated),
         "links": linked(links),
         **stated(data, note.path),
     }
+
+
+def second_of(day: date | None) -> int | None:
+    """The first second of a day, None for none."""
+    return None if day is None else timegm(day.timetuple())
 
 
 def stated(data: Mapping[str, Any], path: str) -> dict[str, Value | None]:

@@ -30,8 +30,8 @@ def _set(words: str) -> frozenset[str]:
 
 _STRICT, _LOOSE = _set(vocabulary.STRICT_KEYS), _set(vocabulary.LOOSE_KEYS)
 _OPENING, _EVERYDAY = _set(vocabulary.OPENING_KEYS), _set(vocabulary.EVERYDAY_OPENING_KEYS)
-_CLOSING, _UNDECIDED = _set(vocabulary.CLOSING_KEYS), _set(vocabulary.UNDECIDED)
-_YES, _NO = _set(vocabulary.YES), _set(vocabulary.NO)
+_CLOSING, _UNDECIDED = vocabulary.CLOSING_KEYS, _set(vocabulary.UNDECIDED)
+_YES, _NO = vocabulary.YES, vocabulary.NO
 
 _PERSON = frozenset({"gm", "dm"})
 

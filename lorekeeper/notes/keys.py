@@ -6,26 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.languages import alternatives, listed
 
 OPEN, DONE = "open", "done"
 
-_STATE_KEYS = ("status", "state", "quest status", "lifecycle", "progress", "stand", "statut", "estado", "stato", "stan")
+_STATE_KEYS = listed("state")
 _DONE_KEYS = ("done", "completed", "complete", "resolved", "finished", "closed", "erledigt")
 """Keys of a state, and keys that are true of what is done."""
 
-_OPEN_WORDS = (
-    "open|active|ongoing|in progress|available|current|started|pending|todo|to do|accepted|unresolved|unfinished|incomplete|"
-    "not started|offen|aktiv|laufend|begonnen|en cours|actif|active|ouverte?|abiert[oa]|activ[oa]|en curso|en progreso|pendiente|"
-    "apert[oa]|attiv[oa]|in corso|abert[oa]|ativ[oa]|em andamento|pendente|lopend|bezig|actief|otwart[ey]|aktywn[ey]|w toku"
-)
-_DONE_WORDS = (
-    "done|completed?|finished|resolved|closed|failed|abandoned|cancelled|canceled|success|inactive|archived?|past|erledigt|abgeschlossen|beendet|"
-    "gescheitert|terminee?|finie?|achevee?|accomplie?|echouee?|completad[oa]|terminad[oa]|acabad[oa]|fallid[oa]|completat[oa]|"
-    "conclus[oa]|finit[oa]|fallit[oa]|concluid[oa]|complet[oa]|falhad[oa]|voltooid|afgerond|klaar|mislukt|zakonczon[ey]|ukonczon[ey]"
-)
+_OPEN_WORDS, _DONE_WORDS = alternatives("open"), alternatives("done")
 _FOLDER_OF_DONE = re.compile(rf"\b(?:{_DONE_WORDS})\b")
 _IS_OPEN, _IS_DONE = re.compile(rf"(?:{_OPEN_WORDS})\b"), re.compile(rf"(?:{_DONE_WORDS})\b")
-_YES, _NO = frozenset({"true", "yes", "1", "y", "x"}), frozenset({"false", "no", "0", "n"})
+_YES, _NO = frozenset(listed("yes")), frozenset(listed("no"))
 _TASK = re.compile(r"^[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[(.)\](?=[ \t])", re.MULTILINE)
 _TODO, _DROPPED = ' /<>!?*"liIpcbu', "-"
 """What stands in the box of a task that is still to do, and of one that nobody will; anything else is done."""

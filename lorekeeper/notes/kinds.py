@@ -7,157 +7,28 @@ from collections.abc import Iterable
 from datetime import date
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.languages import LANGUAGES, alternatives, listed
 from lorekeeper.notes.properties import Properties
 
 NOTE, SESSION, PREP = "note", "session", "prep"
 
-KINDS: dict[str, tuple[str, ...]] = {
-    "npc": (
-        *("npc", "non player character", "people", "person", "villain", "antagonist", "adversary", "adversarie"),
-        *("ally", "allie", "contact", "notable"),
-    ),
-    "character": ("character", "pc", "player character", "party", "main party", "party member", "hero", "player"),
-    "location": (
-        *("location", "place", "settlement", "city", "town", "village", "region", "country", "kingdom", "continent"),
-        *("dungeon", "building", "tavern", "inn", "shop", "district", "landmark", "area", "geography", "plane", "site"),
-        *("point of interest", "poi", "province", "realm", "nation", "hamlet", "ruin", "temple", "room"),
-    ),
-    "faction": (
-        "faction",
-        "group",
-        "org",
-        "organization",
-        "organisation",
-        "guild",
-        "cult",
-        "house",
-        "order",
-        "major group",
-    ),
-    "item": (
-        "item",
-        "magic item",
-        "artifact",
-        "artefact",
-        "treasure",
-        "loot",
-        "equipment",
-        "weapon",
-        "armor",
-        "object",
-    ),
-    "session": (
-        *("session", "session note", "session log", "session journal", "session recap", "session report", "recap"),
-        *("campaign journal", "campaign log", "adventure log", "game log", "game session", "session summary"),
-    ),
-    "quest": (
-        "quest",
-        "mission",
-        "plot hook",
-        "hook",
-        "plot",
-        "story thread",
-        "thread",
-        "adventure",
-        "plotline",
-        "side quest",
-    ),
-    "deity": ("deity", "god", "goddess", "pantheon", "religion", "divinity"),
-    "event": ("event", "history", "timeline", "calendar", "holiday", "festival"),
-    "lore": ("lore", "worldbuilding", "world lore", "myth", "legend", "culture", "magic", "cosmology"),
-    "rule": ("rule", "house rule", "homebrew", "mechanic", "homebrew rule"),
-    "creature": ("creature", "monster", "beast", "bestiary", "enemy", "stat block", "statblock", "threat"),
-    "handout": ("handout", "letter", "player handout"),
-    "journal": ("journal", "diary", "diarie"),
-}
-"""Our kinds, and the folded words for them in the singular."""
+_BY_WORD = {word: kind for row in reversed(LANGUAGES) for kind, words in row.kinds.items() for word in words.split("|")}
+"""Our kinds by the folded words for them; the words of an earlier row of the table come before those of a later one."""
 
-OTHER_WORDS: dict[str, str] = {
-    "npc": (
-        "nsc|nichtspielercharakter|person|personen|pnj|personnage|personnages|personaje|personajes|persona|"
-        "persone|png|personaggio|personaggi|personagem|personagens|pessoa|pessoas|mensen|personage|"
-        "bohater niezalezny|postac|postacie|osoba|osoby"
-    ),
-    "character": (
-        "spielercharakter|sc|personnage joueur|personaje jugador|personaggio giocante|personagem jogador|"
-        "spelerpersonage|bohater gracza|held|helden"
-    ),
-    "location": (
-        "ort|orte|schauplatz|stadt|dorf|region|lieu|lieux|endroit|ville|lugar|lugares|ciudad|pueblo|"
-        "luogo|luoghi|citta|local|locais|cidade|plaats|plaatsen|locatie|locaties|stad|dorp|miejsce|"
-        "miejsca|lokacja|lokacje|miasto"
-    ),
-    "faction": (
-        "fraktion|fraktionen|organisation|gilde|gilden|faccion|facciones|fazione|fazioni|faccao|faccoes|"
-        "factie|facties|frakcja|frakcje|gildia"
-    ),
-    "item": (
-        "gegenstand|gegenstande|objet|objets|objeto|objetos|oggetto|oggetti|iten|itens|voorwerp|voorwerpen|"
-        "przedmiot|przedmioty"
-    ),
-    "session": (
-        "sitzung|sitzungen|spielabend|spielabende|spielsitzung|seance|seances|sesion|sesiones|sessione|"
-        "sessioni|sessao|sessoes|sessie|sessies|sesja|sesje|journal de campagne|diario de campana|"
-        "diario di campagna"
-    ),
-    "quest": (
-        "auftrag|auftrage|abenteuer|quete|quetes|mision|misiones|missione|missioni|missao|missoes|opdracht|"
-        "opdrachten|avontuur|zadanie|zadania|misja|misje|przygoda"
-    ),
-    "deity": (
-        "gottheit|gottheiten|gotter|divinite|divinites|dieu|dieux|deidad|deidades|dioses|divinita|dei|"
-        "divindade|divindades|deuses|godheid|goden|bostwo|bostwa|bogowie"
-    ),
-    "event": (
-        "ereignis|ereignisse|evenement|evenements|evento|eventos|eventi|gebeurtenis|gebeurtenissen|wydarzenie|"
-        "wydarzenia"
-    ),
-    "creature": (
-        "monster|kreatur|kreaturen|creatures|criatura|criaturas|creatura|creature|mostro|mostri|wezen|"
-        "wezens|potwor|potwory|stworzenie"
-    ),
-    "prep": (
-        "prep|session prep|session preparation|preparation|planning|session plan|session planning|session plans|"
-        "dm prep|gm prep|draft|drafts|vorbereitung|planung|entwurf|entwurfe|brouillon|brouillons|preparacion|"
-        "borrador|borradores|preparazione|bozza|bozze|preparacao|planejamento|rascunho|rascunhos|"
-        "voorbereiding|przygotowanie|przygotowania|szkic|szkice|plan sesji"
-    ),
-}
-"""Folded words of German, French, Spanish, Italian, Portuguese, Dutch and Polish, and of plans, which are a kind of their own."""
-
-_BY_WORD = {word: kind for kind, words in OTHER_WORDS.items() for word in words.split("|")} | {
-    word: kind for kind, words in KINDS.items() for word in words
-}
-
-_PLANS = re.compile(rf"\b(?:{OTHER_WORDS['prep']})\b")
+_PLANS = re.compile(rf"\b(?:{'|'.join(row.kinds[PREP] for row in LANGUAGES)})s?\b")
 
 SUBKIND_KEYS = ("subtype", "sub type", "subkind", "subcategory", "sub category")
 """Keys that say more of a kind whose word we do not know."""
 
-KIND_KEYS = (
-    *("type", "kind", "category", "note type", "notetype", "entity type", "fileclass"),
-    *("typ", "tipo", "soort", "rodzaj", "kategorie", "categorie", "categoria", "kategoria"),
-)
+KIND_KEYS = listed("kind_keys")
 
 NAMED = frozenset({"npc", "character", "location", "faction", "item", "deity", "creature"})
 """Kinds whose notes bear a name, to which a heading may add an explanation."""
 
 _SESSION_KEYS = ("session", "session number", "session no", "session nr", "session id", "sessionnumber", "sessionnum")
-_DATE_KEYS = (
-    "session date",
-    "date played",
-    "played",
-    "played on",
-    "play date",
-    "game date",
-    "real date",
-    "irl date",
-    "date",
-)
+_DATE_KEYS, _CHANGED_KEYS, _CREATED_KEYS = listed("dated"), listed("changed"), listed("created")
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
-_SESSION = re.compile(
-    r"\b(?:session|sitzung|spielabend|seance|sesion|sessione|sessao|sessie|sesja) (?:no |nr |number )?0*([0-9]{1,4})\b"
-)
+_SESSION = re.compile(rf"\b(?:{alternatives('session')}) (?:no |nr |number )?0*([0-9]{{1,4}})\b")
 _LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
 """The number that sorts a file of a folder of sessions; one of a date is none."""
 _SHORT_SESSION = re.compile(r"^(?:s|ep|episode|game|chapter|part) ?0*([0-9]{1,4})\b")
@@ -196,12 +67,10 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     foldered = (of_folder(folder) for folder in reversed(folders))
     kind = next(filter(None, foldered), "") or _of_keys(properties)
     is_session = session_number(stem) is not None or session_number(title) is not None
-    return _played_or_planned(kind or fold(written) or (SESSION if is_session else NOTE), folders, stem)
+    return _played_or_planned(kind or (SESSION if is_session else "") or fold(written) or NOTE, folders, stem)
 
 
-_RACE = frozenset("race species ancestry rasse volk espece especie raza razza raca ras rasa".split())
-_CLASS = frozenset("class classes klasse classe clase klas klasa".split())
-_PLAYED = frozenset("player spieler joueur jugador giocatore jogador speler gracz".split()) | {"played by"}
+_RACE, _CLASS, _PLAYED = frozenset(listed("race")), frozenset(listed("class_")), frozenset(listed("player"))
 
 
 def _of_keys(properties: Properties) -> str:
@@ -287,6 +156,14 @@ def date_of(properties: Properties, kind: str, path: str, title: str) -> date | 
     stem = path.rpartition("/")[2].rpartition(".")[0]
     places = (*(properties.text(key) for key in _DATE_KEYS), stem, title)
     return next((found for place in places if (found := date_in(place))), None)
+
+
+def stated_date(properties: Properties, path: str, title: str) -> date | None:
+    """The date that a note states: of what it tells, else in its names, else when it was changed or begun; None for none."""
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    written = (properties.text(key) for key in _DATE_KEYS)
+    changed = (properties.text(key) for key in (*_CHANGED_KEYS, *_CREATED_KEYS))
+    return next((found for place in (*written, stem, title, *changed) if (found := date_in(place))), None)
 
 
 def date_in(text: str) -> date | None:

@@ -103,6 +103,7 @@ class Note:
         secret_tags: those of them that stand in secret stretches only.
         session: number of the session it is about, None for none.
         session_date: its date, if that is a date of our calendar.
+        dated: the date that the note states, of its session or another, if that is a date of our calendar.
         facts: from front matter, ``**Key**: value`` lines, tables and infoboxes, by key as written; none from a stretch
             that is kept secret.
         facts_in_text: keys of the facts that a section states as well. The others stand in no section.
@@ -127,6 +128,7 @@ class Note:
     secret_tags: Sequence[str] = ()
     session: int | None = None
     session_date: date | None = None
+    dated: date | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     facts_in_text: Sequence[str] = ()
     keys: Mapping[str, str] = field(default_factory=dict)

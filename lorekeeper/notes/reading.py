@@ -11,7 +11,7 @@ from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.audience_keys import doubts, field_mark, is_key, is_secret_key, property_mark, says_audience
 from lorekeeper.notes.body import Body, Fact, Place
-from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, session_of
+from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, session_of, stated_date
 from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
@@ -144,6 +144,7 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         secret_tags=[tag for tag in secret_tags if tag not in tags],
         session=session_of(properties, kind, path, title),
         session_date=date_of(properties, kind, path, title),
+        dated=stated_date(properties, path, title),
         facts=_merged(facts + body.facts),
         facts_in_text=_in_text(facts, body.facts),
         keys=_settings(properties, body.own),

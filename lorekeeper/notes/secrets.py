@@ -13,25 +13,10 @@ from dataclasses import dataclass
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.notes import vocabulary
 from lorekeeper.notes.comparing import comparable, visible_text
-from lorekeeper.notes.languages import LANGUAGES
+from lorekeeper.notes.languages import ALL, Language, alternatives
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 
-_PATTERNS: dict[str, tuple[tuple[re.Pattern[str], Audience], ...]] = {
-    place: (
-        *((re.compile(phrase), DM) for where, phrase in vocabulary.PHRASES if where == place),
-        *((re.compile(each.pattern), each.audience) for each in vocabulary.SAYINGS if place in each.places.split()),
-    )
-    for place in (vocabulary.HEADING, vocabulary.NAME, vocabulary.KEY)
-}
-
-
-def _among(place: str) -> dict[str, Audience]:
-    rows = (row for row in vocabulary.WORDS if place in row.places.split())
-    return {word.strip(): row.audience for row in rows for word in row.words.split(",")}
-
-
-_WORDS = {place: _among(place) for place in ("callout", "aside", "value", "tag", "line")}
-_WORDS["fence"] = _WORDS["line"] | _among("fence")
+_WORDS = {place: vocabulary.words_at(place) for place in ("callout", "aside", "value", "tag", "line", "fence")}
 
 _BRIEF = re.compile(r"(.*?)[\s_-]+brief(?:ing)?$", re.IGNORECASE)
 _NOBODY = frozenset(
@@ -117,7 +102,7 @@ def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
 def _said(place: str, forms: Iterable[str]) -> Audience | None:
     """What the first saying of a place says that one of some comparable texts has."""
     forms = dict.fromkeys(forms)
-    return next((who for pattern, who in _PATTERNS[place] if any(map(pattern.search, forms))), None)
+    return next((who for pattern, who in vocabulary.SAYINGS[place] if any(map(pattern.search, forms))), None)
 
 
 def _unnumbered(folded: str) -> str:
@@ -195,7 +180,7 @@ def _name_mark(name: str, written: str, own: OwnMarks) -> Mark:
         return _own_mark(written, listed)
     if any(_WORDS["aside"].get(comparable(aside)) == DM for aside in _ASIDE.findall(name)):
         return Mark(written, DM)
-    return next((Mark(written, who) for pattern, who in _PATTERNS["name"] if pattern.search(folded)), UNMARKED)
+    return next((Mark(written, who) for pattern, who in vocabulary.SAYINGS["name"] if pattern.search(folded)), UNMARKED)
 
 
 def _reader_of(name: str) -> Audience:
@@ -224,9 +209,7 @@ def is_name(text: str) -> bool:
     return not any(word[0].islower() and word not in _PARTICLES for word in words)
 
 
-_GAME_MASTER = frozenset(
-    {"gm", "dm", "sl", "mj", "dungeon master", "game master", "spielleiter", "spielleiterin", "spielleitung"}
-)
+_GAME_MASTER = re.compile(alternatives("master"))
 _IN_BRACKETS = re.compile(r"\([^()\n]{0,40}\)")
 _NO_WORDS = re.compile(r"[\W\d_]*\d[\W\d_]*")
 
@@ -239,7 +222,7 @@ def is_number(value: str) -> bool:
 def introduces(key: str, value: str) -> bool:
     """Whether a key of front matter only names a person, as "gm: Geoff" does. In a text "GM: Geoff" may as well be a secret."""
     value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
-    return comparable(key) in _GAME_MASTER and (is_name(value) or is_number(value))
+    return _GAME_MASTER.fullmatch(comparable(key)) is not None and (is_name(value) or is_number(value))
 
 
 @dataclass(frozen=True)
@@ -282,22 +265,57 @@ def people_or_all(found: list[str], own: OwnMarks = BUILT_IN) -> Audience:
     return (*said.people, *said.others) or said.audience
 
 
+_OF_MARKS = (
+    *(
+        "master",
+        "notes",
+        "advice",
+        "only",
+        "for_",
+        "the",
+        "secrets",
+        "its",
+        "about",
+        "truth",
+        "true",
+        "facts",
+        "key_facts",
+        "table",
+    ),
+    *("unaware", "withholds", "behind", "secretly", "closing_keys"),
+)
+"""The attributes of a language that make marks."""
+
+_OF_KINDS = (
+    *("kind_keys", "session", "dated", "changed", "created", "race", "class_", "player", "state", "open", "done"),
+)
+"""Those that say what a note is, and when."""
+
+
 def declared() -> list[dict[str, str]]:
-    """All built-in marks: ``language``, ``audience``, ``places`` and ``what``, words or the example of a phrase."""
-    rows = [
-        {"language": row.language or "*", "audience": row.audience, "places": row.places, "what": row.words}
-        for row in vocabulary.WORDS
-    ]
-    for each in LANGUAGES:
-        parts = each._asdict()
-        said = "; ".join(f"{name.rstrip('_')}: {_plain(parts[name])}" for name in parts if name != "code")
-        rows.append({"language": each.code, "audience": DM, "places": "heading name key", "what": said})
-    for saying in vocabulary.SAYINGS:
-        places = saying.places
+    """The table of words: ``language``, ``audience``, ``places`` and ``what``, words or the example of an idiom.
+
+    Words for kinds, dates and states have no audience.
+    """
+    rows = []
+    for each in ALL:
+        rows.append(_row(each, DM, "heading name key", _attributes(each, _OF_MARKS)))
+        rows += [_row(each, words.audience, words.places, words.words) for words in each.alone]
+        rows += [_row(each, idiom.audience, idiom.places, idiom.example) for idiom in each.idioms]
+        kinds = [f"{kind}: {_plain(words)}" for kind, words in each.kinds.items()]
         rows.append(
-            {"language": saying.language, "audience": saying.audience, "places": places, "what": saying.example}
+            _row(each, "", "kind date state", "; ".join(filter(None, ("; ".join(kinds), _attributes(each, _OF_KINDS)))))
         )
-    return sorted(rows, key=lambda row: (row["audience"], row["language"]))
+    return sorted((row for row in rows if row["what"]), key=lambda row: (row["audience"] or "~", row["language"]))
+
+
+def _row(language: Language, audience: str, places: str, what: str) -> dict[str, str]:
+    return {"language": language.code or "*", "audience": audience, "places": places, "what": what}
+
+
+def _attributes(language: Language, names: Iterable[str]) -> str:
+    said = ((name.rstrip("_").replace("_", " "), _plain(getattr(language, name))) for name in names)
+    return "; ".join(f"{name}: {words}" for name, words in said if words.strip(" ."))
 
 
 def _plain(pattern: object) -> str:

@@ -72,6 +72,7 @@ _VOID = frozenset("br hr img input link meta source wbr area base col embed trac
 _PLAIN = re.compile(r"[^<>\"']*+")
 _BORDER = re.compile(r"(?<!\\)\|")
 _BRACKET = re.compile(r"[\[\]()\n]")
+_STOPS = tuple(".!?…")
 _BARRED = re.compile(r"\|\|(?=[^\s|])[^|\n]*(?<=[^\s|])\|\|")
 
 
@@ -251,13 +252,14 @@ class SpanScanner:
         )
 
     def _code(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``[spoiler]text[/spoiler]``; alone, ``[GM]`` is for the line that it begins."""
+        """``[spoiler]text[/spoiler]``; alone, ``[GM]`` is for the line that it begins, and for the rest of one after a sentence."""
         if not self._is_secret_word(opening["code"]):
             return None
         pattern = re.compile(rf"\[/{re.escape(opening['code'])}\]", re.IGNORECASE)
         close = self._search(pattern, opening.end())
         if close is None:
-            return None
+            before = self.text[self._line_at(opening.start()).lead : opening.start()].rstrip()
+            return self._keep_from(opening, opening["code"]) if before.endswith(_STOPS) else None
         return self._keep(opening.start(), self.text[opening.end() : close.start()], close.end(), Mark(opening[0], DM))
 
     def _shortcode(self, opening: re.Match[str]) -> tuple[int, str] | None:

@@ -24,9 +24,7 @@ _NAMING = frozenset({NAME, IN_FOLDER, TAG, HEADING, CALLOUT, FACT, COLUMN})
 
 SHOWN_CHARS = 100
 
-_AMBIGUOUS = frozenset(
-    "master meister meisterin mestre narrator narratore narratori narrador narradora verteller storyteller storytellers".split()
-)
+_AMBIGUOUS = frozenset(word for row in LANGUAGES for word in row.ambiguous.split())
 """Words for a game master that are more often other people: they count where they are all that is said."""
 
 _HEAD = re.compile(r"[ \t]*(?:>[ \t]?)+\[!([^\[\]|\n]{1,60})(?:\|([^\[\]\n]{0,200}))?\][-+]?[ \t]*(.*)")
@@ -48,7 +46,7 @@ class _Watch(NamedTuple):
         label: the same as a clause begins or ends with it. Within one it is a part of what is said: "the site has my DM notes".
         unaware: what the players do not know.
         secretly: what is done in secret.
-        rules: what makes that a rule of the game: "secretly roll a die", "you may secretly".
+        rules: of each language its words for that, and what makes it a rule of the game: "secretly roll a die", "you may secretly".
     """
 
     naming: re.Pattern[str]
@@ -56,23 +54,21 @@ class _Watch(NamedTuple):
     label: re.Pattern[str]
     unaware: re.Pattern[str]
     secretly: re.Pattern[str]
-    rules: re.Pattern[str]
+    rules: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
 
 
 def _watch(rows: Iterable[Language]) -> _Watch:
-    naming, label, unaware, secretly, rules = list[str](), list[str](), list[str](), list[str](), list[str]()
+    naming, label, unaware, secretly = list[str](), list[str](), list[str](), list[str]()
+    rules = list[tuple[re.Pattern[str], re.Pattern[str]]]()
     for row in rows:
         unaware.append(rf"(?:{row.table}) (?:{row.unaware})")
         held_back = rf"(?:{row.withholds[0]}) (?:\w+ ){{0,4}}(?:{row.withholds[1]})"
-        naming += (row.master, row.secret, row.secretly, row.behind, unaware[-1], held_back)
+        naming += (row.master, row.secrets, row.secretly, row.behind, unaware[-1], held_back)
         naming.append(rf"(?:{row.true}) (?:{row.facts}|{row.notes})|(?:{row.facts}) (?:{row.true})")
         label.append(master_phrases(row))
         secretly.append(row.secretly)
-        rules += (
-            row.dice,
-            rf"(?:{row.you}) (?:\w+ ){{0,3}}(?:{row.secretly})",
-            rf"(?:{row.master}) (?:{row.secretly})",
-        )
+        said = rf"(?:{row.you}) (?:\w+ ){{0,3}}(?:{row.secretly})|(?:{row.master}) (?:{row.secretly})"
+        rules.append((re.compile(rf"\b(?:{row.secretly})\b"), re.compile(rf"\b(?:{row.dice}|{said})\b")))
     labels = "|".join(label)
     return _Watch(
         re.compile(rf"\b(?:{'|'.join(naming)})\b"),
@@ -80,15 +76,14 @@ def _watch(rows: Iterable[Language]) -> _Watch:
         re.compile(rf"^(?:\w+ )?(?:{labels})|(?:{labels})(?: \w+)?$"),
         re.compile(rf"\b(?:{'|'.join(unaware)})\b"),
         re.compile(rf"\b(?:{'|'.join(secretly)})\b"),
-        re.compile(rf"\b(?:{'|'.join(rules)})\b"),
+        tuple(rules),
     )
 
 
 _WATCH = _watch(LANGUAGES)
-_WORD = re.compile("|".join(f"{row.secret}|{row.master}" for row in LANGUAGES))
-_SIGHT = re.compile(
-    r"(?<!must not )(?<!should not )(?<!shouldn t )(?<!mustn t )\b(?:see|seh|sieht|voi|v[ée]\b|ven\b|vee?m|ved|zie|widz)\w*$"
-)
+_WORD = re.compile("|".join(f"{row.secrets}|{row.master}" for row in LANGUAGES))
+_SIGHT = re.compile(r"\b(?:see|seh|sieht|voi|ve\b|ven?\b|ver\b|vee?m|ved|zie|widz)\w*$")
+_MUST = re.compile(r"\b(?:must|should|durf|darf|soll|doi|deb|dev|mogen|moeten|powin)")
 """What the players do not know is a secret; what they do not see stands behind a pillar."""
 
 
@@ -158,6 +153,15 @@ def naming_word(text: str, *, whole: bool = True) -> str:
     return next((part for part in parts if part in _AMBIGUOUS), "")
 
 
+def _is_rule(sentence: str) -> bool:
+    """Whether a sentence is a rule in a language whose word for "secretly" it has: "die" is no dice in German."""
+    return any(secretly.search(sentence) and rule.search(sentence) for secretly, rule in _WATCH.rules)
+
+
+def _is_out_of_sight(words: str) -> bool:
+    return _SIGHT.search(words) is not None and _MUST.search(words) is None
+
+
 def _key_word(key: str, value: str) -> str:
     """What in a key looks like a secret; before a name "Master" is a smith's."""
     return naming_word(key, whole=not is_name(value.strip(" *_[]")))
@@ -178,11 +182,11 @@ def prose_word(line: str, *, is_recap: bool = False) -> str:
                 return match[0]
     if is_recap:
         return ""
-    if (match := _WATCH.unaware.search(folded)) and not _SIGHT.search(match[0]):
+    if (match := _WATCH.unaware.search(folded)) and not _is_out_of_sight(match[0]):
         return match[0]
     if _WATCH.secretly.search(folded):
         for sentence in map(comparable, _SENTENCE.split(shown)):
-            if (match := _WATCH.secretly.search(sentence)) and not _WATCH.rules.search(sentence):
+            if (match := _WATCH.secretly.search(sentence)) and not _is_rule(sentence):
                 return match[0]
     return ""
 

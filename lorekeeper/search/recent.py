@@ -1,4 +1,4 @@
-"""The newest notes: by the dates of their sessions, else by when their files were changed."""
+"""The newest notes: by the dates that they state, else by when their files were changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Recent:
 
     Attributes:
         note: the entry.
-        date: in seconds since 1970 in UTC: of its session, else when its file was changed.
+        date: in seconds since 1970 in UTC: of its session, else the one that it states, else when its file was changed.
         session: whether it is the date of its session.
     """
 

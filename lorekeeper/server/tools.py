@@ -36,7 +36,7 @@ WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
     "creatures": "cr:5..8 ac>15 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
-    "notes": "session>=3 -tags:dead",
+    "notes": "dated>=7d -tags:dead",
     "characters": "languages:elvish darkvision>=60 prepared:fireball",
 }
 """Tests that show the grammar of ``where``, by entity type."""

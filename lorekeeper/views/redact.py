@@ -15,9 +15,9 @@ from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
-from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, rejoined, stated, tagged
+from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, rejoined, second_of, stated, tagged
 from lorekeeper.normalize.notes import SOURCE as VAULT
-from lorekeeper.notes.kinds import kind_of
+from lorekeeper.notes.kinds import kind_of, stated_date
 from lorekeeper.notes.links import Written, relinked, wikilink
 from lorekeeper.notes.note import PATH_SEPARATOR, WRITTEN
 from lorekeeper.notes.properties import Properties
@@ -93,12 +93,16 @@ def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
     if not _sees_whole(entity, viewer):
         data = {**_without(data, NOTE_LEVEL), "aliases": [], "facts": {}, "title_from": "file"}
         fields = {name: value for name, value in entity.fields.items() if name in OWN}
-        kind = kind_of(Properties({}), (), entity.slug, "")
+        nothing = Properties({})
+        kind, dated = kind_of(nothing, (), entity.slug, ""), stated_date(nothing, entity.slug, "")
         return replace(
             entity,
             kind=kind,
             data=data,
-            fields={**fields, **clean_fields("notes", {"links": links, **stated(data, entity.slug)})},
+            fields={
+                **fields,
+                **clean_fields("notes", {"links": links, "dated": second_of(dated), **stated(data, entity.slug)}),
+            },
         )
     tags = entity.data.get(OPEN_TAGS)
     changed = {"links": links, **stated(data, entity.slug), **({} if tags is None else {"tags": tagged(tags)})}

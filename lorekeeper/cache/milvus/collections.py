@@ -286,9 +286,9 @@ class Collections:
     def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""
         info = self.info(selection.entity_type)
-        if info and not all(map(info.has_column, order.fields)):  # one of an earlier format: nothing of it has a value
-            order = BY_NAME
-        fields = ["name_folded", "document", "slug", *order.fields]
+        # a column that one of an earlier format lacks has no value in it
+        columns = [name for name in order.fields if not info or info.has_column(name)]
+        fields = ["name_folded", "document", "slug", *columns]
         rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
         name, places = selection.name or "", {key: place for place, key in enumerate(selection.prefer)}
 

@@ -72,18 +72,21 @@ def is_session(note: Entity) -> bool:
 
 
 def newest_first(notes: Iterable[Entity]) -> list[Entity]:
-    """Notes by the dates of their sessions, else by their numbers, else by when they were changed, the latest first.
+    """Notes by the dates of their sessions, else by their numbers, the dates that they state, those in their world, and when
+    they were changed, the latest first.
 
     A session without a date is as old as the one before it by number.
     """
     notes = list(notes)
     dated = [(session_of(n), _seconds(n, "session_date")) for n in notes]
 
-    def key(note: Entity) -> tuple[bool, float, int, float, str]:
+    def key(note: Entity) -> tuple[bool, float, int, float, float, str]:
         number, date = session_of(note), _seconds(note, "session_date")
         if date is None and number is not None:
             date = max((d for n, d in dated if d is not None and n is not None and n <= number), default=0.0)
-        return date is not None, date or 0.0, number or 0, _seconds(note, "modified") or 0.0, note.slug
+        date = _seconds(note, "dated") if date is None else date
+        world, modified = _seconds(note, "world_date"), _seconds(note, "modified")
+        return date is not None, date or 0.0, number or 0, world or 0.0, modified or 0.0, note.slug
 
     return sorted(notes, key=key, reverse=True)
 
