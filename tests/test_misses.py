@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from tests.support.libraries import server_library
 from tests.support.open5e_server import Open5eServer, Reply, creature, serving, spell
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
+from tests.support.waiting import HANG_SECONDS
 
 STARTER_ENTRIES = 40
 """Entries of each type that the starter compendium of these tests has: it is taken in by nearly all of them."""
@@ -240,8 +242,10 @@ async def test_a_sync_of_another_process_is_not_disturbed(library, server, monke
 
 async def test_a_server_that_hangs_holds_nobody_up_for_long(library, server, monkeypatch):
     monkeypatch.setattr("lorekeeper.intake.on_demand.FETCH_SECONDS", 0.3)
-    server.fault = lambda path, _: time.sleep(1.5) if path == "v2/spells" else None
+    release = threading.Event()
+    server.fault = lambda path, _: None if path != "v2/spells" else release.wait(HANG_SECONDS) and None
     page = await look(library, level=1)
+    release.set()
     assert "no time to fetch" in (page.note or "")
     server.fault = lambda *_: None
     monkeypatch.undo()

@@ -30,6 +30,7 @@ from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, l
 from tests.support.programs import forked, sync_library
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
+from tests.support.waiting import eventually
 
 LISTS = {f"v{e.version}/{e.name}" for e in endpoints(list(COLLECTIONS))}
 STORED = {"spells": 5, "creatures": 2, "rules": 1, "documents": 2}
@@ -428,8 +429,12 @@ async def test_a_sync_that_was_cut_off_goes_on_where_it_was(library, server, tmp
     server.fault = stuck
     syncing = asyncio.create_task(library.sync())
     assert await asyncio.to_thread(reached.wait, 20)
-    while (await counts(library)).get("spells") != 4 or (await counts(library)).get("rules") != 1:
-        await asyncio.sleep(0.02)
+
+    async def are_stored() -> bool:
+        stored = await counts(library)
+        return (stored.get("spells"), stored.get("rules")) == (4, 1)
+
+    await eventually(are_stored)
     syncing.cancel()
     await asyncio.gather(syncing, return_exceptions=True)
     release.set()
