@@ -328,3 +328,17 @@ async def test_a_cold_library_answers_from_the_captured_server(corpus, tmp_path)
             raw = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
             assert 30 < page.total < raw["spells"]["by_document"]["srd-2014"]
             assert requests_of(address)[0] <= 1 + 4 + 4
+
+
+async def test_what_the_source_does_not_have_is_not_asked_for_again_for_as_many_days_as_lists_are_fresh(
+    library, server
+):
+    await look(library, name="no such spell")
+    path = library.source.state_path
+    for days, is_asked in ((2, False), (library.source.days, True)):
+        state = load_state(path, library.source.base_url)
+        state.asked = {key: time.time() - days * 86400 for key in state.asked}
+        save(path, encode(state))
+        server.asked.clear()
+        await look(library, name="no such spell")
+        assert bool(server.asked) == is_asked

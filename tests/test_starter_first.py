@@ -28,8 +28,6 @@ from tests.support.samples import write_lines
 from tests.support.vaults import write
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.usefixtures("small_starter")
-
 FIREBALL = Query(["spells"], filters={"name": "fireball"})
 LORE = Query(["spells", "notes"], "a burst of fire")
 

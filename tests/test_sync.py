@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ import stamina
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
 from lorekeeper.intake.sync import endpoints, store_from_source
-from lorekeeper.intake.sync_state import sync_lock
+from lorekeeper.intake.sync_state import RESUME_SECONDS, SyncState, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
 from lorekeeper.server.answers import document_list
@@ -316,7 +317,6 @@ async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path)
     assert (await library.sync(["spells"])).stored == 0
 
 
-@pytest.mark.usefixtures("small_starter")
 async def test_b6_a_server_cannot_write_to_the_starter(library, server):
     await library.load_starter()
     (first, *_) = before = await library.cache.get_entities("spells", STARTER_DOCUMENT)
@@ -526,3 +526,15 @@ def test_the_command_syncs_and_tells_what_it_did(tmp_path, server, address):
     done = run_inside(tmp_path, "sync", "open5e", env=environment(tmp_path, OPEN5E_BASE_URL=address))
     assert done.returncode == 2
     assert "LOREKEEPER_OFFLINE" in done.stderr
+
+
+def test_a_sync_that_was_interrupted_long_ago_begins_anew(monkeypatch):
+    state, now = SyncState("http://one"), [1e9]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    run = state.resume(["spells"], None)
+    now[0] += RESUME_SECONDS
+    assert state.resume(["spells"], None) is run
+    assert state.resume(["rules"], None) is not run
+    run = state.resume(["spells"], None)
+    now[0] += RESUME_SECONDS + 1
+    assert state.resume(["spells"], None) is not run

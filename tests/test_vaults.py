@@ -14,13 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
+import lorekeeper.vaults.registry as registry_module
 import lorekeeper.vaults.vaults as vaults_module
 import lorekeeper.vaults.watch as watch_module
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
-from lorekeeper.errors import ImportFileError, NotFoundError
+from lorekeeper.errors import CacheError, ImportFileError, NotFoundError
 from lorekeeper.intake.changes import of_vault
 from lorekeeper.library import Library
 from lorekeeper.notes import Note
@@ -125,6 +127,16 @@ async def test_a_library_of_an_earlier_version_takes_in_what_is_written_without_
         report = await library.vaults.sync()
         assert (report.stored, report.embedded, report.removed, report.failed) == (3, 0, 0, [])
         assert await notes_of(library) == current
+
+
+async def test_vaults_are_added_by_one_program_at_a_time(tmp_path, vault, monkeypatch):
+    monkeypatch.setattr(registry_module, "LOCK_SECONDS", 0.01)
+    async with vault_library(tmp_path) as library:
+        registry = library.vaults.registry
+        with FileLock(f"{registry.file}.lock"), pytest.raises(CacheError, match="cannot be written"):
+            await library.vaults.add(vault)
+        await library.vaults.add(vault)
+        assert len(registry.vaults()) == 1
 
 
 async def test_a_missing_folder_keeps_its_notes_and_is_reported(tmp_path, vault):
