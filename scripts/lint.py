@@ -111,6 +111,8 @@ def test_faults(tree: ast.AST) -> Iterator[Fault]:
             and (called in SHARED or not node.args)
         ):
             yield node.lineno, f"{called} without a seed cannot be repeated"
+        if isinstance(node, ast.Call) and is_fixed_sleep(node):
+            yield node.lineno, "a sleep as a wait: use tests/support/waiting.py, or name what takes so long"
         if isinstance(node, Function):
             yield from clock_faults(node)
             if node.name.startswith("test_") and not can_fail(node):
@@ -125,6 +127,14 @@ def clock_faults(function: Function) -> Iterator[Fault]:
     for node in inner:
         if isinstance(node, ast.Assert) and reads_clock(node.test, read) and not is_lower_bound(node.test):
             yield node.lineno, "an assertion on wall time: measure CPU time, count, or wait for an event"
+
+
+def is_fixed_sleep(call: ast.Call) -> bool:
+    """Whether something sleeps for a number of seconds. What a simulated server or a pace takes has a name, chance a formula."""
+    match call:
+        case ast.Call(args=[ast.Constant(value=seconds)]):
+            return dotted(call.func).split(".")[-1] == "sleep" and seconds != 0
+    return False
 
 
 def is_lower_bound(test: ast.expr) -> bool:

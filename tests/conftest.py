@@ -21,6 +21,7 @@ import pytest
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.settings import Settings
+from lorekeeper.text.phrases import SHIPPED_BOOKS
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, forking, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
@@ -385,12 +386,21 @@ def embeddings() -> Iterator[EmbeddingServer]:
         yield server
 
 
-@pytest.fixture
-def small_starter(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+@pytest.fixture(scope="session", autouse=True)
+def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """The folders of a small starter compendium, which libraries of this process are given: all of it takes ten seconds."""
     books = small_books(tmp_path_factory.mktemp("books"))
-    ship(books, monkeypatch)
-    return books
+    with pytest.MonkeyPatch.context() as patch:
+        ship(books, patch)
+        yield books
+
+
+@pytest.fixture(scope="module")
+def whole_starter(small_starter: list[Path]) -> Iterator[None]:
+    """Libraries of this process are given all that ships."""
+    with pytest.MonkeyPatch.context() as patch:
+        ship(SHIPPED_BOOKS, patch)
+        yield
 
 
 @pytest.fixture(params=BACKEND_PARAMS)

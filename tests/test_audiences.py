@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.audience import Viewer
+from lorekeeper.audience import DM, PLAYERS, Audience, Viewer, narrower, within
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
@@ -32,6 +32,23 @@ VILLAINS = [
     {"collection": "spells", "name": "Kelp Snare", "document": "villains", "description": "Kelp grips a target."},
 ]
 BOOK = {"collection": "documents", "name": "The Villains", "slug": "villains", "document": "villains"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (("Ana", "Bo"), ("bo", "Cy"), ("Bo",)),
+        (("Ana",), ("Bo",), DM),
+        (("Ana",), PLAYERS, ("Ana",)),
+        (PLAYERS, PLAYERS, PLAYERS),
+        (PLAYERS, DM, DM),
+        (DM, ("Ana",), DM),
+    ],
+)
+def test_a_part_is_for_those_only_who_are_in_all_that_is_said(one: Audience, other: Audience, both: Audience) -> None:
+    assert narrower(one, other) == both
+    assert within(other, one, PLAYERS) == both
+    assert (within(None, one, DM), within(None, None, DM)) == (one, DM)
 
 
 def settings_in(folder: Path, backend: str = "sqlite") -> Settings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import json
 import signal
 import subprocess
@@ -44,9 +43,10 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import everything
 from tests.support.libraries import server_library, settings
-from tests.support.open5e_server import Open5eServer, Reply, creature, spell
+from tests.support.open5e_server import Reply, creature, spell
 from tests.support.programs import command_of, keep_library_fresh
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
+from tests.support.waiting import eventually
 
 SECONDS = 30.0
 """How long to wait for what does not happen."""
@@ -91,9 +91,7 @@ async def kept_fresh(library: Library, pace: Pace, monkeypatch: pytest.MonkeyPat
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not await asyncio.to_thread(holds):
-            await asyncio.sleep(0.02)
+    await eventually(lambda: asyncio.to_thread(holds))
 
 
 async def titles(library: Library, entity_type: str = "spells") -> set[str]:
@@ -206,7 +204,9 @@ async def test_one_that_is_killed_is_continued_by_another_process_and_reads_noth
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
     try:
         await until(lambda: len(server.pages_asked("v2/spells")) > 6)
-        working, other = await _who_works(processes, server)
+        working, other = sorted(
+            processes, key=lambda process: not server.headers[-1]["User-Agent"].endswith(f"/{process.pid}")
+        )
         working.send_signal(signal.SIGKILL)
         await until(lambda: not stale_lists(state_of(library), 30))
         assert other.poll() is None
@@ -220,30 +220,19 @@ async def test_one_that_is_killed_is_continued_by_another_process_and_reads_noth
     assert all(e.data["desc"].startswith("Other") for e in await everything(library.cache, "spells"))
 
 
-async def _who_works(
-    processes: list[subprocess.Popen[bytes]], server: Open5eServer
-) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
-    """The process that reads the server's lists, and the other one: found by stopping one of them."""
-    first, second = processes
-    first.send_signal(signal.SIGSTOP)
-    await asyncio.sleep(0.2)
-    number = len(server.asked)
-    await asyncio.sleep(0.4)
-    moves = len(server.asked) > number
-    first.send_signal(signal.SIGCONT)
-    return (second, first) if moves else (first, second)
-
-
 async def test_a_server_that_fails_is_tried_again_after_ever_longer_pauses(library, server, monkeypatch):
     await library.sync(["spells"])
     age(source_of(library))
     monkeypatch.setattr(freshness, "RETRY_SECONDS", 0.2)
     monkeypatch.setattr(freshness, "LONGEST_RETRY_SECONDS", 0.4)
-    tried: list[float] = []
+    early, pauses = list[float](), dict[int, float]()
 
     def fault(path: str, number: int) -> Reply | None:
-        tried.append(time.monotonic())
-        return Reply(503) if len(tried) < 19 else None
+        state = state_of(library)
+        if state.refresh.failures:
+            early.append(next_attempt(state) - time.time())
+            pauses[state.refresh.failures] = next_attempt(state) - state.refresh.tried
+        return Reply(503) if number < 19 else None
 
     server.fault = fault
     server.asked.clear()
@@ -252,8 +241,8 @@ async def test_a_server_that_fails_is_tried_again_after_ever_longer_pauses(libra
         assert "503" in state_of(library).refresh.problem
         await until(lambda: state_of(library).refresh == Refresh())
     assert not stale_lists(state_of(library), 30)
-    pauses = [later - earlier for earlier, later in itertools.pairwise(tried)]
-    assert sum(pause > 0.35 for pause in pauses) in (2, 3)
+    assert pauses == pytest.approx({1: 0.2, 2: 0.4, 3: 0.4})
+    assert max(early) <= 0, "nothing is asked before its time"
 
 
 def test_pauses_double_up_to_a_day_and_a_clock_that_was_set_back_does_not_prolong_them():
@@ -358,7 +347,7 @@ async def test_nothing_is_sent_if_the_settings_forbid_it(off, server, address, t
         age(source_of(library))
         server.asked.clear()
         library.offline = bool(off.get("offline"))
-        await asyncio.wait_for(library.keep_fresh(), 1.0)
+        await asyncio.wait_for(library.keep_fresh(), SECONDS)
     assert server.asked == []
 
 
@@ -366,17 +355,30 @@ async def test_work_waits_for_questions_and_for_silence_after_them(library, serv
     await library.sync(["spells"])
     age(source_of(library))
     server.asked.clear()
+    looks, left = 0, Questions._left
+
+    def looked(questions: Questions, seconds: float) -> float:
+        nonlocal looks
+        looks += 1
+        return left(questions, seconds)
+
+    monkeypatch.setattr(Questions, "_left", looked)
+
+    async def further_looks(number: int) -> None:
+        wanted = looks + number
+        await eventually(lambda: looks >= wanted)
+
     async with kept_fresh(library, Pace(start=0.1, look=0.02, quiet=0.1, request=0.0, rest=0.0), monkeypatch):
         with library.questions.one():
-            await asyncio.sleep(0.3)
+            await further_looks(3)
             assert server.asked == []
         began = time.monotonic()
         await until(lambda: bool(server.asked))
         assert time.monotonic() - began >= 0.09
         with library.questions.one():
-            await asyncio.sleep(0.1)
+            await further_looks(1)
             number = len(server.asked)
-            await asyncio.sleep(0.2)
+            await further_looks(2)
             assert len(server.asked) == number
         await until(lambda: not stale_lists(state_of(library), 30))
 
@@ -384,8 +386,9 @@ async def test_work_waits_for_questions_and_for_silence_after_them(library, serv
 async def test_work_is_followed_by_a_rest_in_proportion_and_requests_keep_their_distance():
     leisure = Leisure(Questions(), Pace(quiet=0.0, request=0.2, rest=4.0))
     began = time.monotonic()
+    worked = 0.05
     async with leisure.portion():
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(worked)
     assert time.monotonic() - began >= 0.24
     await leisure.request()
     began = time.monotonic()
@@ -457,16 +460,16 @@ async def test_a_server_works_once_a_client_is_there_and_answers_meanwhile(libra
     server.lists["v2/creatures"] = [creature("Brine Hound", rating=3.0)]
     server.asked.clear()
     monkeypatch.setattr(background, "PACE", AT_ONCE)
+    tasks = asyncio.all_tasks()
     serving_library = build_server(library)
-    await asyncio.sleep(0.1)
+    assert asyncio.all_tasks() == tasks, "nothing has begun that could work"
     assert server.asked == []
-    async with Client(serving_library) as client, asyncio.timeout(SECONDS):
-        facts = ""
-        while "CR 3" not in facts:
+    async with Client(serving_library) as client:
+
+        async def is_refreshed() -> bool:
             answer = await client.call_tool("lookup_creature", {"name": "Brine Hound"})
             (result,) = answer.structured_content["results"]
-            facts = result["facts"]
-            await asyncio.sleep(0.02)
-    number = len(server.asked)
-    await asyncio.sleep(0.1)
-    assert len(server.asked) == number, "it ended with its last client"
+            return "CR 3" in result["facts"]
+
+        await eventually(is_refreshed)
+    await eventually(lambda: asyncio.all_tasks() <= tasks)  # it ended with its last client

@@ -249,3 +249,16 @@ def test_the_commands_go_from_one_backend_to_the_other(
     other = run_lorekeeper(tmp_path, "restore", "again.zip", env=env | {"LOREKEEPER_CACHE_BACKEND": "sqlite"})
     assert other.returncode == 0
     assert "41 stored" in other.stdout
+
+
+async def test_an_archive_that_changes_while_it_is_read_is_refused(tmp_path: Path, embeddings: EmbeddingServer) -> None:
+    chosen = settings_in(tmp_path, "sqlite", embeddings)
+    async with Library.from_settings(chosen) as library:
+        await library.cache.store_entities([make("a", "Text.")], "spells")
+    await backup(chosen, tmp_path / "a.zip")
+    with Archive(tmp_path / "a.zip") as archive:
+        identity = next(iter(archive.hashes["spells"]))
+        assert [len(each) for each in archive.entities("spells", [identity])] == [1]
+        archive.hashes["spells"][identity] = "another"
+        with pytest.raises(ImportFileError, match="changed while"):
+            list(archive.entities("spells", [identity]))

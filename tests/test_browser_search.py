@@ -59,7 +59,6 @@ def query(page: Page) -> str:
 
 def settled(page: Page) -> None:
     """Wait until the results are those of what is in the box, with what meaning adds to them."""
-    page.wait_for_timeout(50)
     page.wait_for_function(
         """() => document.querySelector("#q").value === (new URL(location.href).searchParams.get("q") ?? "")
           && document.querySelector("#results").getAttribute("aria-busy") === "false"

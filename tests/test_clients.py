@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from lorekeeper.cache.milvus.sharing.discovery import read_server
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.raw_client import RawServer
+from tests.support.waiting import until
 
 SERVERS, LOOKUPS, IMPORTED = 3, 24, 40
 
@@ -71,14 +71,13 @@ class Client(threading.Thread):
 
 def wait_until_it_serves(path: Path, process: subprocess.Popen[str]) -> None:
     """Wait until a process serves the library to others."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        serving = read_server(path)
-        if serving and serving.pid == process.pid:
-            return
+
+    def serves() -> bool:
         assert process.poll() is None, "it ended before anybody needed it"
-        time.sleep(0.02)
-    raise AssertionError("it does not serve the library")
+        serving = read_server(path)
+        return bool(serving and serving.pid == process.pid)
+
+    until(serves)
 
 
 @pytest.mark.slow
@@ -101,7 +100,7 @@ def test_servers_and_an_import_survive_the_process_that_serves_them(
     whole = importing("meanwhile", lines("Meanwhile", IMPORTED))
     for client in clients:
         client.start()
-    time.sleep(0.5)
+    until(lambda: all(client.answered for client in clients))
     os.kill(victim.pid, signal.SIGKILL)
     victim.communicate()
     said, complaint = whole.communicate(timeout=120)

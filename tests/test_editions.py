@@ -333,3 +333,9 @@ def test_doctor_says_whether_the_library_has_the_edition(tmp_path):
     (check,) = [c for c in checks["checks"] if c["name"] == "edition"]
     assert not check["ok"]
     assert "no entries of A5E" in check["message"]
+
+
+def test_a_book_that_comes_last_does_so_in_its_edition_too_unless_it_is_named():
+    books = [Book("late", "2024", last=True), Book("other", "a5e"), Book("own", "2014")]
+    assert in_order(books, ["2024"])[-1] == "late"
+    assert in_order(books, ["late"])[0] == "late"

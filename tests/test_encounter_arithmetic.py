@@ -107,6 +107,11 @@ def test_windows_meet_and_do_not_overlap(rules):
     assert least[-1] < most[-1]
 
 
+def test_the_easiest_encounter_of_2024_uses_at_least_half_of_its_budget():
+    assert window((1,), "2024", "low") == (25, 50)
+    assert window((3,), "2024", "low") == (75, 150)
+
+
 def test_the_rules_of_2024_warn_of_many_monsters_and_of_strong_ones():
     advice = rated((3, 3), foes("5x1/8 1x4"), "2024").advice
     assert [text.partition(" ")[0] for text in advice] == ["6", "Monster"]

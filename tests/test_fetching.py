@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,6 +26,7 @@ from tests.support.hub_server import FOREIGN, refusing, serving, silent
 from tests.support.libraries import settings
 from tests.support.programs import command_of, fetch_model
 from tests.support.tiny_models import random_weights, save_graph
+from tests.support.waiting import until
 
 TINY = "owner/bge-tiny"
 
@@ -62,15 +63,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ended(name: str = TINY, *, graphs: bool = True) -> None:
     """Wait until the download in the background is over; its error, if it failed."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
+
+    def is_over() -> bool:
+        with contextlib.suppress(ModelPendingError):
             require_download(name, graphs=graphs)
-        except ModelPendingError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail("the download does not end")
+            return True
+        return False
+
+    until(is_over)
 
 
 # --- questions meanwhile -------------------------------------------------------------------------------------------

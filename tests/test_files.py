@@ -28,6 +28,7 @@ from lorekeeper.text.phrases import STARTER
 from lorekeeper.text.sections import full_text
 from tests.support.examples import examples
 from tests.support.libraries import open_library
+from tests.support.waiting import eventually
 
 
 def spell(name: str, **more: Any) -> dict[str, Any]:
@@ -450,13 +451,20 @@ async def test_b23_a_pipe_without_a_writer_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
 @pytest.mark.timeout(30)
-async def test_b23_waiting_for_a_pipe_can_be_interrupted(tmp_path):
+async def test_b23_waiting_for_a_pipe_can_be_interrupted(tmp_path, monkeypatch):
+    begun, readinto = threading.Event(), streams._Pipe.readinto
+
+    def noticed(pipe: streams._Pipe, buffer: Any) -> int:
+        begun.set()
+        return readinto(pipe, buffer)
+
+    monkeypatch.setattr(streams._Pipe, "readinto", noticed)
     os.mkfifo(tmp_path / "pipe")
     held = os.open(tmp_path / "pipe", os.O_RDWR)
     try:
         async with open_library(tmp_path) as library:
             task = asyncio.create_task(library.import_paths([tmp_path / "pipe"]))
-            await asyncio.sleep(0.05)
+            await eventually(begun.is_set)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

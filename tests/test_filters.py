@@ -69,6 +69,27 @@ def test_equality_bounds_any_of_and_names_are_told_apart():
     ]
 
 
+@pytest.mark.parametrize(
+    ("test", "met"),
+    [
+        ("level>=2", [2, 3, 4, 5]),
+        ("level<=2", [0, 1, 2]),
+        ("level>2", [3, 4, 5]),
+        ("level<2", [0, 1]),
+        ("-level:2..4", [0, 1, 5]),
+        ("-level:2", [0, 1, 3, 4, 5]),
+    ],
+)
+def test_bounds_hold_to_their_ends_and_an_absent_number_meets_none(test, met):
+    (condition,) = parse_filters("spells", {"where": test})
+    assert [level for level in (None, *range(6)) if condition.met_by(level)] == met
+
+
+def test_what_has_no_list_of_words_has_none_of_them():
+    (condition,) = parse_filters("spells", {"where": "-class:wizard"})
+    assert [condition.met_by(value) for value in (None, ("wizard",), ("bard",))] == [True, False, True]
+
+
 def test_none_means_no_filter_but_zero_false_and_no_values_are_filters():
     assert parsed("spells", level=None, school=None) == []
     assert parsed("spells", level=0, ritual=False, classes=[]) == [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.normalize.fivetools.copies import Copies, versions
-from lorekeeper.normalize.fivetools.mods import MODES, modified
+from lorekeeper.normalize.fivetools.mods import MAX_OPERATIONS, MODES, modified
 from tests.support.homebrew import brew, problems, read
 
 Raw = dict[str, Any]
@@ -197,3 +197,11 @@ def test_copies_in_a_circle_or_of_nothing_keep_what_they_have_and_say_so(tmp_pat
     said = problems(report)
     assert said.count("a copy of itself") == 3
     assert "tide.json: monster[3]: 'Orphan': it is a copy of 'Nobody' of 'Tide', which is not in the files" in said
+
+
+def test_of_too_many_changes_the_first_are_made_and_it_is_said():
+    said: list[str] = []
+    changes = [{"mode": "appendArr", "items": {"name": str(n)}} for n in range(MAX_OPERATIONS + 1)]
+    changed = modified(GUARD, {"trait": changes}, said.append)
+    assert str(changed["trait"]).endswith(f"{{'name': '{MAX_OPERATIONS - 1}'}}]")
+    assert any(f"the first {MAX_OPERATIONS} were made" in each for each in said)

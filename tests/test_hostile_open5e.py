@@ -182,7 +182,8 @@ async def test_b13_a_server_that_drips_is_given_up(limits, server, address):
 
 async def test_b13_the_time_of_a_list_is_that_of_all_its_pages(server, address):
     server.lists[PATH] = [spell(f"Spell {n}") for n in range(200)]
-    server.fault = lambda *_: time.sleep(0.05)
+    seconds_a_page = 0.05
+    server.fault = lambda *_: time.sleep(seconds_a_page)
     with pytest.raises(SourceUnavailableError, match="took too long"):
         await objects(address, list_seconds=0.3)
     assert len(server.asked) < 20

@@ -37,6 +37,7 @@ from tests.support.libraries import open_library, settings
 from tests.support.programs import forked, serve_viewers
 from tests.support.serving import INITIALIZE, http_server
 from tests.support.token_issuer import AUDIENCE, TokenIssuer, signing_key
+from tests.support.waiting import eventually
 
 SECONDS = 30
 KEY = signing_key("one")
@@ -432,6 +433,8 @@ async def forever() -> Any:
 class Reached:
     """An application that answers who asks, or streams without end."""
 
+    seconds_a_tick = 0.01
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         viewer = viewer_of(scope)
         streaming = scope["path"] == "/stream"
@@ -441,7 +444,7 @@ class Reached:
     async def ticking(self) -> Any:
         while True:
             yield b"tick\n"
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(self.seconds_a_tick)
 
 
 def guarded(people: People, chosen: Settings | None = None, *, closed: bool = False, proxied: bool = False) -> ASGIApp:
@@ -521,13 +524,11 @@ async def test_a_stream_ends_once_its_token_is_revoked(people, monkeypatch):
 
     scope = STREAM | {"headers": [(b"authorization", f"Bearer {token}".encode())]}
     request = asyncio.ensure_future(guarded(people)(scope, forever, send))
-    while len(sent) < 5:
-        await asyncio.sleep(0.01)
+    await eventually(lambda: len(sent) >= 5)
     people.remove("Ana")
     await asyncio.wait_for(ended.wait(), SECONDS)
-    await asyncio.wait_for(request, SECONDS)
     number = len(sent)
-    await asyncio.sleep(0.05)
+    await asyncio.wait_for(request, SECONDS)  # after which nothing sends any more
     assert (len(sent), sent[-1]) == (number, b"")
 
 
@@ -535,11 +536,13 @@ async def test_a_client_that_leaves_a_stream_cancels_it_as_before(people):
     _, token = people.add("Ana", "player")
     scope = STREAM | {"headers": [(b"authorization", f"Bearer {token}".encode())]}
 
-    async def send(_: Any) -> None:
-        pass
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
 
     request = asyncio.ensure_future(guarded(people)(scope, forever, send))
-    await asyncio.sleep(0.05)
+    await eventually(lambda: len(sent) > 1)
     request.cancel()
     with pytest.raises(asyncio.CancelledError):
         await request

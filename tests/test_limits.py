@@ -9,12 +9,13 @@ from typing import Any
 
 import httpx
 import pytest
+from limits import RateLimitItemPerMinute
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.errors import ConfigError
-from lorekeeper.server.limits import USER, VIEWER, BodyLimit, RateLimit
+from lorekeeper.server.limits import USER, VIEWER, BodyLimit, RateLimit, refusal
 from lorekeeper.server.recording import MAX_BODY
 from tests.support.libraries import settings
 
@@ -157,3 +158,9 @@ def test_a_rate_can_be_set(rate: str) -> None:
 def test_a_rate_that_is_none_is_an_error_that_shows_one(rate: str) -> None:
     with pytest.raises(ConfigError, match=r"LOREKEEPER_RATE_LIMIT.*100/minute"):
         settings(rate_limit=rate)
+
+
+@pytest.mark.parametrize(("seconds", "wait"), [(0.0, "1"), (1.0, "1"), (1.2, "2"), (59.5, "60")])
+def test_who_is_refused_is_never_told_to_come_back_too_early(seconds: float, wait: str) -> None:
+    scope = {"type": "http", "method": "GET", "path": "/mcp", "headers": []}
+    assert refusal(scope, RateLimitItemPerMinute(3), seconds).headers["retry-after"] == wait

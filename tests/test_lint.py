@@ -71,6 +71,8 @@ def test_a_clean_tree_has_no_fault(tmp_path):
             "def test_a():\n b = time.monotonic()\n assert time.monotonic() - b < 5",
             "3: an assertion on",
         ),
+        ("tests/test_a.py", "def test_a():\n time.sleep(0.5)\n assert found()", "2: a sleep as a wait"),
+        ("tests/support/a.py", "async def f():\n while not g(): await asyncio.sleep(1)", "2: a sleep as a wait"),
         ("tests/test_a.py", "def test_a():\n b = monotonic()\n c = b\n assert b", "4: an assertion on wall time"),
         ("tests/test_a.py", "def test_a():\n for x in found(): assert x", "1: test_a passes if there is no result"),
         ("tests/test_a.py", "def test_a():\n assert all(x for x in found())", "1: test_a passes if"),
@@ -91,6 +93,7 @@ def test_a_planted_fault_is_found_where_it_is(name, text, what, tmp_path):
         "y = [1]\n for x in y: assert x",
         "y = found()\n assert y\n for x in y: assert x",
         "with pytest.raises(ValueError): found()\n assert all(found())",
+        "time.sleep(SECONDS_A_PAGE)\n assert found()",
         "b = time.process_time()\n assert time.process_time() - b < 5",
     ],
 )

@@ -30,6 +30,7 @@ from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 from tests.support.vaults import vault_library, write
+from tests.support.waiting import eventually
 
 Mode = Literal["auto", "legacy"]
 
@@ -73,12 +74,6 @@ class connected:  # noqa: N801
         async with self.client:
             self.ready.set()
             await self.done.wait()
-
-
-async def eventually(holds: Callable[[], Any]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not holds():
-            await asyncio.sleep(0.02)
 
 
 # --- prompts ---------------------------------------------------------------------------------------------------------
@@ -412,8 +407,27 @@ async def test_a_file_of_books_that_is_damaged_is_as_good_as_none(tmp_path, cont
 # --- notifications ---------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def further_checks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Awaitable[None]]:
+    """Waits until the library was examined for changes three more times, from beginning to end."""
+    done, check = 0, notifications.Watch.check
+
+    async def counted(watch: notifications.Watch) -> None:
+        nonlocal done
+        await check(watch)
+        done += 1
+
+    monkeypatch.setattr(notifications.Watch, "check", counted)
+
+    async def further() -> None:
+        wanted = done + 4  # the first may have begun before
+        await eventually(lambda: done >= wanted)
+
+    return further
+
+
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
-async def test_clients_hear_of_documents_that_come_and_go(tmp_path, monkeypatch, backend):
+async def test_clients_hear_of_documents_that_come_and_go(tmp_path, monkeypatch, backend, further_checks):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.05)
     heard: list[str] = []
 
@@ -426,7 +440,7 @@ async def test_clients_hear_of_documents_that_come_and_go(tmp_path, monkeypatch,
     ):
         assert client.server_capabilities.resources.list_changed
         await client.call_tool("list_documents", {})
-        await asyncio.sleep(0.5)
+        await further_checks()
         assert heard == []
         async with open_library(tmp_path, backend=backend) as another:
             await another.cache.store_entities([make("new", "text", document="newcomer")], "spells")
@@ -510,7 +524,7 @@ async def test_nothing_is_kept_of_a_subscription_that_has_ended(tmp_path):
 
 
 @pytest.mark.slow
-async def test_a_client_follows_an_entry_until_it_has_had_enough(tmp_path, monkeypatch):
+async def test_a_client_follows_an_entry_until_it_has_had_enough(tmp_path, monkeypatch, further_checks):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.05)
     heard: list[str] = []
 
@@ -522,14 +536,14 @@ async def test_a_client_follows_an_entry_until_it_has_had_enough(tmp_path, monke
         await library.cache.store_entities([entry], "creatures")
         async with connected(library, "legacy", message_handler=hear) as client:
             await client.session.send_request(subscription("subscribe", entry.uri), types.EmptyResult)
-            await asyncio.sleep(0.5)
+            await further_checks()
             assert heard == []
             changed = make("moth", "It is black.", name="Moth", type="creatures")
             await library.cache.store_entities([changed], "creatures")
             await eventually(lambda: heard == [f"notifications/resources/updated {entry.uri}"])
             await client.session.send_request(subscription("unsubscribe", entry.uri), types.EmptyResult)
             await library.cache.store_entities([entry], "creatures")
-            await asyncio.sleep(0.5)
+            await further_checks()
     assert len(heard) == 1
 
 
@@ -543,7 +557,13 @@ def subscription(verb: str, uri: str) -> Any:
 async def test_nothing_is_counted_while_nobody_says_anything(tmp_path, monkeypatch):
     monkeypatch.setattr(notifications, "PERIOD_SECONDS", 0.02)
     monkeypatch.setattr(notifications, "ACTIVE_SECONDS", 0.3)
-    counts = 0
+    counts, run, counts_at_end = 0, notifications.Watch._run, list[int]()
+
+    async def until_silence(watch: notifications.Watch) -> None:
+        await run(watch)
+        counts_at_end.append(counts)
+
+    monkeypatch.setattr(notifications.Watch, "_run", until_silence)
     async with sample_library(tmp_path, "sqlite") as library:
         count = library.cache.documents
 
@@ -556,12 +576,10 @@ async def test_nothing_is_counted_while_nobody_says_anything(tmp_path, monkeypat
         async with connected(library, "auto") as client:
             await client.list_tools()
             await eventually(lambda: counts > 3)
-            await asyncio.sleep(0.6)
-            before = counts
-            await asyncio.sleep(0.3)
-            assert counts == before
+            await eventually(lambda: counts_at_end)
+            assert [counts] == counts_at_end
             await client.list_prompts()
-            await eventually(lambda: counts > before)
+            await eventually(lambda: counts > counts_at_end[0])
 
 
 # --- progress ----------------------------------------------------------------------------------------------------------
@@ -578,11 +596,19 @@ async def test_a_long_call_reports_its_progress(library, monkeypatch, mode):
         reports.append((done, message))
 
     search: Callable[..., Awaitable[Any]] = library.search
+    report, made = ServerSession.report_progress, 0
+
+    async def counted(*arguments: Any) -> None:
+        nonlocal made
+        await report(*arguments)
+        made += 1
 
     async def slow(*arguments: Any) -> Any:
-        await asyncio.sleep(0.5)
+        wanted = made + 3
+        await eventually(lambda: made >= wanted)
         return await search(*arguments)
 
+    monkeypatch.setattr(ServerSession, "report_progress", counted)
     monkeypatch.setattr(library, "search", slow)
     async with connected(library, mode) as client:
         await client.call_tool("search_lore", {"query": "tide"}, progress_callback=hear)

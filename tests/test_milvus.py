@@ -572,6 +572,9 @@ def test_an_error_of_a_server_prints_nothing_of_its_own(milvus_server: str) -> N
 # --- the event loop ------------------------------------------------------------------------------------------------
 
 
+TICK_SECONDS = 0.001
+
+
 class WatchfulProvider(HashingProvider):
     """Notes the threads it is asked in."""
 
@@ -591,7 +594,7 @@ async def test_the_event_loop_turns_while_entities_are_stored(embedded: Caches) 
         nonlocal ticks
         while not done.is_set():
             ticks += 1
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(TICK_SECONDS)
 
     ticking = asyncio.create_task(tick())
     cache = open_cache(embedded.settings, EmbeddingService(lambda: provider))

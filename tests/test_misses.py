@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from tests.support.libraries import server_library
 from tests.support.open5e_server import Open5eServer, Reply, creature, serving, spell
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
+from tests.support.waiting import HANG_SECONDS
 
 STARTER_ENTRIES = 40
 """Entries of each type that the starter compendium of these tests has: it is taken in by nearly all of them."""
@@ -240,8 +242,10 @@ async def test_a_sync_of_another_process_is_not_disturbed(library, server, monke
 
 async def test_a_server_that_hangs_holds_nobody_up_for_long(library, server, monkeypatch):
     monkeypatch.setattr("lorekeeper.intake.on_demand.FETCH_SECONDS", 0.3)
-    server.fault = lambda path, _: time.sleep(1.5) if path == "v2/spells" else None
+    release = threading.Event()
+    server.fault = lambda path, _: None if path != "v2/spells" else release.wait(HANG_SECONDS) and None
     page = await look(library, level=1)
+    release.set()
     assert "no time to fetch" in (page.note or "")
     server.fault = lambda *_: None
     monkeypatch.undo()
@@ -324,3 +328,17 @@ async def test_a_cold_library_answers_from_the_captured_server(corpus, tmp_path)
             raw = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
             assert 30 < page.total < raw["spells"]["by_document"]["srd-2014"]
             assert requests_of(address)[0] <= 1 + 4 + 4
+
+
+async def test_what_the_source_does_not_have_is_not_asked_for_again_for_as_many_days_as_lists_are_fresh(
+    library, server
+):
+    await look(library, name="no such spell")
+    path = library.source.state_path
+    for days, is_asked in ((2, False), (library.source.days, True)):
+        state = load_state(path, library.source.base_url)
+        state.asked = {key: time.time() - days * 86400 for key in state.asked}
+        save(path, encode(state))
+        server.asked.clear()
+        await look(library, name="no such spell")
+        assert bool(server.asked) == is_asked

@@ -94,6 +94,10 @@ async def test_reading_goes_on_from_any_page(server, address):
     assert [o["name"] for page in pages for o in page.objects] == ALL[4:]
 
 
+ANSWER_SECONDS = 0.03
+"""What each answer of a slow server takes."""
+
+
 async def test_no_more_than_a_few_requests_are_made_at_a_time(server, address):
     lock, under_way, most = threading.Lock(), [0], [0]
 
@@ -101,7 +105,7 @@ async def test_no_more_than_a_few_requests_are_made_at_a_time(server, address):
         with lock:
             under_way[0] += 1
             most[0] = max(most[0], under_way[0])
-        time.sleep(0.03)
+        time.sleep(ANSWER_SECONDS)
         with lock:
             under_way[0] -= 1
 

@@ -19,6 +19,7 @@ from lorekeeper.server.mcp import build_server
 from tests.support.backends import Caches
 from tests.support.entities import make
 from tests.support.libraries import settings
+from tests.support.waiting import eventually
 
 
 class Watched(HashingProvider):
@@ -38,8 +39,9 @@ async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: C
     provider = Watched()
     service = EmbeddingService(provider.load)
     async with Library(open_cache(embedded.settings, service), service) as library:
+        tasks = asyncio.all_tasks()
         server = build_server(library)
-        await asyncio.sleep(0.05)
+        assert asyncio.all_tasks() == tasks, "nothing has begun that could open them"
         assert not embedded.settings.milvus_db_path.exists()
         async with Client(server):
             await asyncio.wait_for(provider.loaded.wait(), 20)
@@ -69,8 +71,7 @@ async def test_a_query_opens_its_own_type_and_the_rest_follows(
         assert loaded == {"spells", "documents"}
         async with Client(build_server(library)) as client:
             await client.list_tools()
-            while loaded != set(COLLECTIONS):
-                await asyncio.sleep(0.01)
+            await eventually(lambda: loaded == set(COLLECTIONS))
 
 
 async def test_a_library_that_cannot_be_opened_fails_the_call_that_needs_it(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ OFF_TOPIC = ["asdf qwer", "lorem ipsum dolor sit amet consectetur adipiscing eli
 
 
 @pytest_asyncio.fixture(scope="module")
-async def starter(tmp_path_factory) -> AsyncIterator[Library]:
+async def starter(tmp_path_factory, whole_starter) -> AsyncIterator[Library]:
     chosen = settings(milvus_db_path=starter_folder(tmp_path_factory) / "milvus.db", offline=1)
     async with Library.from_settings(chosen) as library:
         report = await library.load_starter(notes=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.audience import GAME_MASTER, Viewer
+from lorekeeper.audience import GAME_MASTER, GM_PART, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import SOURCE
 from lorekeeper.views.redact import MARKS, is_visible, redact
@@ -71,3 +71,24 @@ def test_only_the_sections_that_a_player_may_see_are_in_a_note():
     assert "bell" in str(seen.data)
     assert "thief" not in str(seen.data)
     assert not is_visible(wight(audience="dm"), PLAYER)
+
+
+def test_who_may_see_a_character_of_a_secret_note_does_not_see_which_note_it_is_from():
+    where = {
+        "note": "lore://notes/saga/Crew.md",
+        "note_name": "Crew",
+        "note_section": "Crew",
+        "file": "Secret plot/crew.json",
+    }
+    made = Entity("characters", "bo", "Bo", "character", "saga", SOURCE, {"level": 3, "audience": ["Ana"], **where}, {})
+    ana = Viewer.player("Ana")
+    assert is_visible(made, ana)
+    assert redact(made, ana, lambda _: None).data.keys() & where.keys() == set()
+
+
+def test_what_a_book_tells_the_game_master_alone_is_in_no_answer_to_a_player():
+    entry = Entity(
+        "rules", "trap", "Trap", "rule", "book", "homebrew", {"desc": "A pit.", GM_PART: {"desc": "It bites."}}, {}
+    )
+    assert redact(entry, PLAYER, lambda _: None).data == {"desc": "A pit."}
+    assert redact(entry, GAME_MASTER, lambda _: None) == entry

@@ -303,3 +303,11 @@ async def test_an_unknown_type_or_filter_is_refused_with_the_known_ones(library)
         await library.searcher.search(Query(["spells"], filters={"lvl": 3}))
     with pytest.raises(FilterError):
         await library.searcher.search(Query([]))
+
+
+async def test_a_page_that_was_kept_is_none_of_a_library_that_has_changed(tmp_path):
+    async with sample_library(tmp_path, "sqlite") as library:
+        query = Query(["spells"], text="a wave of zircon", mode="keyword")
+        assert "Zircon Wave" not in [r.entity.name for r in (await library.search(query)).results]
+        await library.cache.store_entities([make("zircon", "A wave of zircon.", name="Zircon Wave")], "spells")
+        assert (await library.search(query)).results[0].entity.name == "Zircon Wave"

@@ -415,3 +415,8 @@ def test_an_admonition_is_a_mark_by_its_word_or_title(begins: str, hides: bool) 
     given = seen("a.md", text)
     assert (WORD in given) is not hides
     assert "After." in given
+
+
+def test_of_what_stands_in_brackets_the_narrowest_holds():
+    assert heading_mark("Rumours (players)").audience == PLAYERS
+    assert heading_mark("Rumours (players) (GM only)").audience == DM

@@ -10,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import httpx
@@ -23,6 +22,7 @@ from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.service import Serving, ask, begin, library, message, serving
 from tests.support.serving import INITIALIZE, SECONDS, SERVE
+from tests.support.waiting import until
 
 __all__ = ["library"]
 
@@ -117,18 +117,33 @@ def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
     assert recorded[1]["results"] >= 1
 
 
-HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAuthorization: Bearer master\r\nContent-Length: 9\r\n\r\n"
+HALF = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nAuthorization: Bearer master\r\nContent-Length: 9\r\n"
+    b"Expect: 100-continue\r\n\r\n"
+)
+
+
+def ask_half(connection: socket.socket) -> None:
+    """Send the head of a request, and wait until the server waits for the rest."""
+    connection.sendall(HALF)
+    assert connection.recv(100).startswith(b"HTTP/1.1 100")
+
+
+def is_ending(server: Serving) -> bool:
+    """Whether it takes no connections any more."""
+    try:
+        socket.create_connection(("127.0.0.1", server.port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 @pytest.mark.slow
 def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library: Path) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
-        connection.sendall(HALF)
-        time.sleep(0.3)
+        ask_half(connection)
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", server.port))
+        until(lambda: is_ending(server))
         connection.sendall(b'{"a":"b"}')
         assert connection.recv(100).startswith(b"HTTP/1.1 4")
         assert server.process.wait(SECONDS) == 0
@@ -138,11 +153,10 @@ def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library:
 @pytest.mark.parametrize(("signals", "status"), [(1, 0), (2, -signal.SIGTERM)])
 def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: int, status: int) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
-        connection.sendall(HALF)
-        time.sleep(0.3)
+        ask_half(connection)
         for _ in range(signals - 1):
             server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.5)
+            until(lambda: is_ending(server))
         assert server.end() == status
 
 
@@ -158,13 +172,15 @@ def test_what_was_answered_before_a_kill_is_in_the_log(library: Path, tmp_path: 
                     break
                 answered.append(f"{name} {number}")
 
+    def until_answered(number: int) -> None:
+        until(lambda: len(answered) >= number)
+
     for kill in range(3):
         with serving(library, AUDIT_LOG=str(audit), RATE_LIMIT="0") as server:
             asking = [threading.Thread(target=ask_on, args=(server, f"{kill} {n}")) for n in range(4)]
             for thread in asking:
                 thread.start()
-            while len(answered) < 30 * (kill + 1):
-                time.sleep(0.01)
+            until_answered(30 * (kill + 1))
             server.process.kill()
             for thread in asking:
                 thread.join(SECONDS)

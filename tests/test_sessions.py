@@ -130,6 +130,22 @@ def test_a_link_holds_once_and_for_five_minutes(people, sessions, monkeypatch):
         sessions.redeem(old.encode())
 
 
+def test_a_link_and_a_session_end_to_the_second(sessions, monkeypatch):
+    now = [int(time.time())]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    first, second = sessions.link(), sessions.link()
+    now[0] += LINK_SECONDS - 1
+    sessions.redeem(first.encode())
+    now[0] += 1
+    with pytest.raises(TokenError):
+        sessions.redeem(second.encode())
+    opened = sessions.sign_in(MASTER.encode()).key
+    now[0] += SECONDS - 1
+    assert owner(sessions, opened) is None
+    now[0] += 1
+    assert is_over(sessions, opened)
+
+
 def test_a_link_for_a_person_signs_in_that_person_once(people, sessions, monkeypatch):
     ana, _ = people.add("Ana", "player", ["Kaelen"])
     earlier, link = sessions.link(ana), sessions.link(ana)

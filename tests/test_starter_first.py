@@ -26,8 +26,7 @@ from tests.support.entities import make
 from tests.support.programs import forked, serve_with_books
 from tests.support.samples import write_lines
 from tests.support.vaults import write
-
-pytestmark = pytest.mark.usefixtures("small_starter")
+from tests.support.waiting import eventually
 
 FIREBALL = Query(["spells"], filters={"name": "fireball"})
 LORE = Query(["spells", "notes"], "a burst of fire")
@@ -103,10 +102,7 @@ async def test_a_vault_first_and_then_a_server_that_nobody_asks(tmp_path, spells
     server = StdioServerParameters(command=command, args=arguments, env=env)
     async with Client(server, read_timeout_seconds=60) as client:
         await client.list_prompts()
-        for _ in range(600):
-            if (tmp_path / "cache.db.starter").exists():
-                break
-            await asyncio.sleep(0.1)
+        await eventually((tmp_path / "cache.db.starter").exists)
     assert await number(tmp_path) == spells
 
 

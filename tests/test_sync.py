@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ import stamina
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
 from lorekeeper.intake.sync import endpoints, store_from_source
-from lorekeeper.intake.sync_state import sync_lock
+from lorekeeper.intake.sync_state import RESUME_SECONDS, SyncState, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
 from lorekeeper.server.answers import document_list
@@ -30,6 +31,7 @@ from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, l
 from tests.support.programs import forked, sync_library
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
+from tests.support.waiting import eventually
 
 LISTS = {f"v{e.version}/{e.name}" for e in endpoints(list(COLLECTIONS))}
 STORED = {"spells": 5, "creatures": 2, "rules": 1, "documents": 2}
@@ -315,7 +317,6 @@ async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path)
     assert (await library.sync(["spells"])).stored == 0
 
 
-@pytest.mark.usefixtures("small_starter")
 async def test_b6_a_server_cannot_write_to_the_starter(library, server):
     await library.load_starter()
     (first, *_) = before = await library.cache.get_entities("spells", STARTER_DOCUMENT)
@@ -428,8 +429,12 @@ async def test_a_sync_that_was_cut_off_goes_on_where_it_was(library, server, tmp
     server.fault = stuck
     syncing = asyncio.create_task(library.sync())
     assert await asyncio.to_thread(reached.wait, 20)
-    while (await counts(library)).get("spells") != 4 or (await counts(library)).get("rules") != 1:
-        await asyncio.sleep(0.02)
+
+    async def are_stored() -> bool:
+        stored = await counts(library)
+        return (stored.get("spells"), stored.get("rules")) == (4, 1)
+
+    await eventually(are_stored)
     syncing.cancel()
     await asyncio.gather(syncing, return_exceptions=True)
     release.set()
@@ -521,3 +526,15 @@ def test_the_command_syncs_and_tells_what_it_did(tmp_path, server, address):
     done = run_inside(tmp_path, "sync", "open5e", env=environment(tmp_path, OPEN5E_BASE_URL=address))
     assert done.returncode == 2
     assert "LOREKEEPER_OFFLINE" in done.stderr
+
+
+def test_a_sync_that_was_interrupted_long_ago_begins_anew(monkeypatch):
+    state, now = SyncState("http://one"), [1e9]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    run = state.resume(["spells"], None)
+    now[0] += RESUME_SECONDS
+    assert state.resume(["spells"], None) is run
+    assert state.resume(["rules"], None) is not run
+    run = state.resume(["spells"], None)
+    now[0] += RESUME_SECONDS + 1
+    assert state.resume(["spells"], None) is not run

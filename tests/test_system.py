@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import os
 import stat
@@ -29,6 +30,7 @@ from tests.support.commands import STARTER_RECORDS, environment
 from tests.support.entities import make
 from tests.support.libraries import settings
 from tests.support.samples import write_lines
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 
@@ -157,15 +159,21 @@ def test_b15_the_collector_is_as_it_was_after_a_failure(running, collecting):
 
 async def test_a_lock_is_waited_for_off_the_event_loop_and_not_kept_by_a_cancelled_task(tmp_path):
     lock = WriteLock(tmp_path / "write.lock", "the library")
-    entered: list[str] = []
+    asked, entered = list[str](), list[str]()
+
+    @contextlib.contextmanager
+    def hold() -> Iterator[None]:
+        asked.append("asked")
+        with lock.hold():
+            yield
 
     async def enter() -> None:
-        async with in_thread(lock.hold()):
+        async with in_thread(hold()):
             entered.append("entered")
 
     with lock.hold():
         waiting, cancelled = asyncio.create_task(enter()), asyncio.create_task(enter())
-        await asyncio.sleep(0.05)  # the loop goes on
+        await eventually(lambda: len(asked) == 2)  # the loop goes on
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
             await cancelled

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,8 @@ from lorekeeper.cli.main import declared, main
 from lorekeeper.settings import misspelt_variables
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.samples import ALMANAC, ATLAS, write_lines
+from tests.support.service import message
+from tests.support.serving import INITIALIZE
 
 SECONDS = 60
 
@@ -203,7 +204,9 @@ def test_a_server_in_a_terminal_says_what_it_does_and_ends_at_the_first_ctrl_c(f
         assert process.stderr is not None
         assert b"waiting for an MCP client" in process.stderr.readline()
         assert b"Ctrl-C" in process.stderr.readline()
-        time.sleep(1)
+        assert process.stdout is not None
+        os.write(ours, json.dumps(message("initialize", **INITIALIZE)).encode() + b"\n")
+        assert b'"result"' in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=SECONDS)
         os.close(ours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -19,6 +20,7 @@ from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
 from tests.support.serving import http_server
 from tests.support.vaults import save
+from tests.support.waiting import until
 from tests.support.wires import HttpWire, RestWire, Wire
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
@@ -152,9 +154,8 @@ def test_no_answer_has_what_was_secret_before_its_question(
     ]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + PATIENCE
-    while not table.enough() and time.monotonic() < deadline:
-        table.ended.wait(0.5)
+    with contextlib.suppress(TimeoutError):
+        until(table.enough, PATIENCE)
     table.ended.set()
     for thread in threads:
         thread.join()

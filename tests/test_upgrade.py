@@ -284,7 +284,6 @@ async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settin
         assert len(answer.structured_content["results"]) == 3
 
 
-@pytest.mark.usefixtures("small_starter")
 async def test_a_question_does_not_wait_either_for_what_opens_the_library_meanwhile(
     earlier: Settings, gate: _Gate
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import shutil
@@ -15,14 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
+import lorekeeper.vaults.registry as registry_module
 import lorekeeper.vaults.vaults as vaults_module
 import lorekeeper.vaults.watch as watch_module
 from lorekeeper.embedding import HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
-from lorekeeper.errors import ImportFileError, NotFoundError
+from lorekeeper.errors import CacheError, ImportFileError, NotFoundError
 from lorekeeper.intake.changes import of_vault
+from lorekeeper.library import Library
 from lorekeeper.notes import Note
 from lorekeeper.search.query import Query
 from lorekeeper.vaults.links import Links
@@ -35,6 +37,7 @@ from lorekeeper.vaults.vaults import Vaults
 from lorekeeper.vaults.watch import Watcher
 from tests.support.samples import write_lines
 from tests.support.vaults import digests, notes_of, vault_library, write
+from tests.support.waiting import eventually
 
 KEEP = {
     "Skara.md": "---\naliases: [The Grey One]\n---\n# Skara\nA warden of the [[Keep]] who fears #undead things.\n",
@@ -124,6 +127,16 @@ async def test_a_library_of_an_earlier_version_takes_in_what_is_written_without_
         report = await library.vaults.sync()
         assert (report.stored, report.embedded, report.removed, report.failed) == (3, 0, 0, [])
         assert await notes_of(library) == current
+
+
+async def test_vaults_are_added_by_one_program_at_a_time(tmp_path, vault, monkeypatch):
+    monkeypatch.setattr(registry_module, "LOCK_SECONDS", 0.01)
+    async with vault_library(tmp_path) as library:
+        registry = library.vaults.registry
+        with FileLock(f"{registry.file}.lock"), pytest.raises(CacheError, match="cannot be written"):
+            await library.vaults.add(vault)
+        await library.vaults.add(vault)
+        assert len(registry.vaults()) == 1
 
 
 async def test_a_missing_folder_keeps_its_notes_and_is_reported(tmp_path, vault):
@@ -366,12 +379,21 @@ async def test_nothing_is_written_into_a_vault(tmp_path, vault):
 class SlowProvider(HashingProvider):
     """Takes its time for each text, and counts those that it is done with."""
 
+    seconds_a_text = 0.05
     done = 0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        time.sleep(0.05 * len(texts))
+        time.sleep(self.seconds_a_text * len(texts))
         SlowProvider.done += len(texts)
         return super().embed(texts)
+
+
+async def is_fresh(library: Library) -> bool:
+    return not await library.vaults.fresh()
+
+
+async def has_notes(library: Library, number: int) -> bool:
+    return len(await notes_of(library)) == number
 
 
 async def test_a_question_does_not_wait_for_a_long_reading(tmp_path, monkeypatch):
@@ -393,8 +415,7 @@ async def test_a_question_does_not_wait_for_a_long_reading(tmp_path, monkeypatch
             for _ in range(4):
                 assert "still being read" in await library.vaults.fresh()
         assert 0.0 in patience, "what is known to take long is waited for again"
-        while await library.vaults.fresh():
-            await asyncio.sleep(0.05)
+        await eventually(lambda: is_fresh(library))
         assert len(await notes_of(library)) == 40
     write(vault, {f"more {n}.md": f"# More {n}\nThree words here, and {n}.\n" for n in range(40)})
     async with vault_library(tmp_path, provider=SlowProvider) as library:
@@ -422,13 +443,9 @@ async def test_a_server_takes_in_what_is_saved_while_nobody_asks(tmp_path, vault
     monkeypatch.setattr(vaults_module, "IDLE_SECONDS", 0.02)
     async with vault_library(tmp_path) as library, library.vaults.watching():
         await library.vaults.add(vault)
-        async with asyncio.timeout(20):
-            while len(await notes_of(library)) < 3:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: has_notes(library, 3))
         (vault / "Skara.md").unlink()
-        async with asyncio.timeout(20):
-            while len(await notes_of(library)) > 2:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: has_notes(library, 2))
 
 
 def test_what_programs_write_into_hidden_folders_is_not_noticed(tmp_path):

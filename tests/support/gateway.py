@@ -17,6 +17,7 @@ from lorekeeper.server.identity import VIEWER
 from lorekeeper.server.page.impersonation import Players
 from lorekeeper.server.page.routes import routes as pages
 from lorekeeper.server.rest.routes import routes
+from tests.support.waiting import eventually
 
 
 @asynccontextmanager
@@ -32,8 +33,7 @@ async def gateway(
     config = uvicorn.Config(known, port=0, log_config=None, lifespan="off")
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
+    await eventually(lambda: server.started)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:

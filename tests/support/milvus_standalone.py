@@ -18,9 +18,10 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.support.waiting import until
 
 EXECUTABLE = "LOREKEEPER_MILVUS_SERVER"
 """Variable that names the server's executable; without it, ``milvus-server`` is looked for on the PATH."""
@@ -89,18 +90,20 @@ def standalone_server(folder: Path) -> Iterator[str]:
 def _wait_until_ready(uri: str, process: subprocess.Popen[bytes], log: Path) -> None:
     from pymilvus import MilvusClient
 
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
+    def answers() -> bool:
+        if process.poll() is not None:
+            raise UnavailableError(f"the Milvus server does not start: {log.read_text()[-2000:]}")
+        with contextlib.suppress(Exception):
             client = MilvusClient(uri, timeout=5, dedicated=True)
             client.list_collections(timeout=5)
             client.close()
-        except Exception as error:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise UnavailableError(f"the Milvus server does not start: {log.read_text()[-2000:]}") from error
-            time.sleep(0.2)
-        else:
-            return
+            return True
+        return False
+
+    try:
+        until(answers, START_SECONDS)
+    except TimeoutError as error:
+        raise UnavailableError(f"the Milvus server does not start: {log.read_text()[-2000:]}") from error
 
 
 # --- inside the namespace --------------------------------------------------------------------------------------------------

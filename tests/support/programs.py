@@ -186,9 +186,10 @@ def sync_library(folder: str, address: str) -> None:
 
 def keep_library_fresh(folder: str, address: str) -> None:
     """Keep a library fresh as a server does, at some pace, until this process is ended."""
-    from lorekeeper.intake import background
+    from lorekeeper.intake import background, open5e
     from tests.support.libraries import server_library
 
+    vars(open5e)["VERSION"] = os.getpid()  # so that the server knows who asks
     background.PACE = background.Pace(start=0.0, look=0.1, quiet=0.0, request=0.05, rest=0.0)
 
     async def main() -> None:
@@ -325,6 +326,10 @@ def add_people(file: str, prefix: str, number: str) -> None:
         print(person.name, token, sep="\t", flush=True)
 
 
+CROWD_SECONDS = 0.5
+"""How often half requests are sent on, and connections opened again."""
+
+
 def crowd_server(port: str, idle: str, half: str) -> None:
     """Keep idle connections and half requests open at a server, and open again what it closes; print how many were opened."""
     import resource
@@ -342,7 +347,7 @@ def crowd_server(port: str, idle: str, half: str) -> None:
             connections.register(client, selectors.EVENT_READ, content)
             opened += 1
         print(opened, flush=True)
-        time.sleep(0.5)
+        time.sleep(CROWD_SECONDS)
         due = _closed(connections)
         _send_on(connections)
 

@@ -19,6 +19,9 @@ from tests.support.samples import ATLAS
 BODY_MEGABYTES = 400
 """What is sent at most of an answer without end."""
 
+SLOW_SECONDS = 2.0
+"""What a slow answer takes."""
+
 
 def servers() -> Iterator[Input]:
     """Known attacks by an Open5e server."""
@@ -213,8 +216,8 @@ def _interim() -> Iterator[bytes]:
 
 
 def _slowly(answer: bytes) -> Iterator[bytes]:
-    """All of it, in about two seconds."""
+    """All of it, in `SLOW_SECONDS`."""
     size = len(answer) // 20 + 1
     for start in range(0, len(answer), size):
         yield answer[start : start + size]
-        time.sleep(0.1)
+        time.sleep(SLOW_SECONDS / 20)
