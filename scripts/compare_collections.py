@@ -14,6 +14,7 @@ and nothing of what is less. Exit status 1 if a difference is not explained or a
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections import Counter, defaultdict
@@ -50,38 +51,61 @@ _ELEMENT = re.compile(r"<(spell|monster|item|class|race|background|feat)>.*?</\1
 _NAME = re.compile(r"<name>(.*?)</name>")
 _HEADING = re.compile(r"^[ >]*#{1,6} +(.+?)[ #]*$", re.MULTILINE)
 _JSON_NAME = re.compile(r'"name": ?"((?:[^"\\]|\\.)*)"')
+_YAML_NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
 _EDITION = re.compile(r"\s*(?:\[[^\]]*\]|\((?:Legacy|Variant)\))")
 
 
-def raw(path: Path) -> Iterator[tuple[str, str]]:
-    """The folded name and the text of each entry of a file, found without any reader of ours."""
-    text = path.read_text("utf-8", "replace")
-    if path.suffix == ".xml":
-        for element in _ELEMENT.finditer(text):
-            if name := _NAME.search(element[0]):
-                yield fold(_EDITION.sub("", name[1].replace("&apos;", "'"))), element[0]
-    elif path.suffix == ".db":
-        for line in text.splitlines():
-            names = _JSON_NAME.findall(line)
-            yield from ((fold(name), line) for name in dict.fromkeys(names[:1] + names[-1:]))
-    elif path.suffix == ".json":
-        names = _JSON_NAME.findall(text)
-        yield from ((fold(name), text) for name in dict.fromkeys(names[:1] + names[-1:]))
-    elif path.suffix == ".md":
-        headings = list(_HEADING.finditer(text))
-        ends = [heading.start() for heading in headings[1:]] + [len(text)]
-        for heading, end in zip(headings, ends, strict=True):
-            near = min(len(text), max(end, heading.start() + 1500))
-            yield fold(heading[1].strip("*")), text[heading.start() : near]
+def _of_xml(text: str) -> Iterator[tuple[str, str]]:
+    for element in _ELEMENT.finditer(text):
+        if name := _NAME.search(element[0]):
+            yield _EDITION.sub("", name[1].replace("&apos;", "'")), element[0]
+
+
+def _of_lines(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        names = _JSON_NAME.findall(line)
+        yield from ((name, line) for name in dict.fromkeys(names[:1] + names[-1:]))
+
+
+def _of_json(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        yield from ((str(each["name"]), json.dumps(each)) for each in _objects(json.loads(text)))
+    except ValueError:
+        return
+
+
+def _of_yaml(text: str) -> Iterator[tuple[str, str]]:
+    if name := _YAML_NAME.search(text):
+        yield name[1].strip("'\"").replace("''", "'"), text
+
+
+def _of_markdown(text: str) -> Iterator[tuple[str, str]]:
+    headings = list(_HEADING.finditer(text))
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    for heading, end in zip(headings, ends, strict=True):
+        near = min(len(text), max(end, heading.start() + 1500))
+        yield heading[1].strip("*"), text[heading.start() : near]
+
+
+def _objects(value: object) -> Iterator[dict[str, object]]:
+    """The objects with a name of a JSON text."""
+    if isinstance(value, dict) and isinstance(value.get("name"), str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(each)
+
+
+RAW = {".xml": _of_xml, ".db": _of_lines, ".json": _of_json, ".yml": _of_yaml, ".yaml": _of_yaml, ".md": _of_markdown}
+"""What finds the name and the text of each entry of a file without any reader of ours, by its suffix."""
 
 
 def raw_texts(path: Path) -> dict[str, list[str]]:
     """The texts of all entries below a path, by folded name."""
     found: dict[str, list[str]] = defaultdict(list)
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file() and file.suffix in (".xml", ".db", ".json", ".md"):
-            for name, text in raw(file):
-                found[name].append(text)
+        if file.is_file() and file.suffix in RAW:
+            for name, text in RAW[file.suffix](file.read_text("utf-8", "replace")):
+                found[fold(name)].append(text)
     return found
 
 
@@ -99,7 +123,7 @@ def is_said(field: str, value: Value | None, text: str) -> bool:
     if isinstance(value, str):
         words = [re.escape(value), re.escape(_SCHOOL_CODES.get(value, value))]
         if field == "school":
-            words.append(f'"{"trs" if value == "transmutation" else value[:3]}"')
+            words.append(rf"\b{'trs' if value == 'transmutation' else value[:3]}\b")
         return re.search("|".join(words), text, re.IGNORECASE) is not None
     if isinstance(value, (int, float)):
         written = f"{value:g}" + (f"|{_FRACTIONS[value]}" if value in _FRACTIONS else "")
@@ -109,6 +133,8 @@ def is_said(field: str, value: Value | None, text: str) -> bool:
 
 def is_explained(field: str, ours: Value | None, other: Value | None, texts: Sequence[str]) -> bool:
     """Whether the raw texts of a name have our value: of a list, what we have more, and one of them not what we have less."""
+    if not texts:
+        return False
     if field == "classes" and ours is None:
         return not any(_CLASS_LINE.search(text) for text in texts)
     if isinstance(ours, tuple) or isinstance(other, tuple):

@@ -20,6 +20,7 @@ from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport, by_weight
 from lorekeeper.normalize.build import Origin
 from lorekeeper.normalize.lined import SOURCE, entity
+from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import Creatures, creatures_of
 from lorekeeper.notes import Note, read_note
 from lorekeeper.notes.printed import printed
@@ -109,6 +110,21 @@ def test_the_type_of_a_creature_in_front_matter_is_not_the_kind_of_the_note(vaul
 FRONT = "---\nstatblock: true\nname: Bog Worm\nac: 18\nhp: 247\nstats: [28, 8, 22, 2, 10, 4]\n---\n"
 
 
+BLOCK = "---\nstatblock: true\nname: {name}\n{more}ac: 16\nhp: 30\nlevel: 4\n---\n"
+
+
+def test_a_name_that_a_template_left_is_no_name_of_a_creature():
+    _, creatures = read_vault({"Boar.md": BLOCK.format(name='"{{title}}"', more="")})["Boar.md"]
+    assert [made.name for made in creatures.entities] == ["Boar"]
+
+
+def test_a_player_in_front_matter_is_a_character_and_no_creature():
+    note, creatures = read_vault({"Tom.md": BLOCK.format(name="Old Tom", more="player: true\n")})["Tom.md"]
+    (made,), problems = characters_of(note, "vault", "Vault")
+    assert (creatures.entities, creatures.problems, problems) == ([], [], [])
+    assert (made.name, made.fields["level"], made.fields["hit_points"]) == ("Old Tom", 4, 30)
+
+
 @pytest.mark.parametrize(
     "fence", ["monster: Bog Worm", "name: Bog Worm\nac: 18\nhp: 247\nstats: [28, 8, 22, 2, 10, 4]"]
 )
@@ -193,6 +209,54 @@ def test_a_book_in_markdown(tmp_path):
     assert {entry.document for entry in found} == {"peat-almanac"}
     pot = next(entry for entry in found if entry.name == "Peat Pot")
     assert (pot.fields["cost"], pot.fields["weight"]) == (0.3, 4)
+
+
+LISTS = """# Spell Lists
+
+## Druid Spells
+
+#### 2nd Level
+
+- Peat Step
+- [Mud Veil](veil.md)
+
+### Witch Spell List
+
+**Cantrips:** *Reed Song*, *Mud Veil*
+
+**Level 2 Witch Spells**
+
+| Spell | School |
+|---|---|
+| Bog Door (ritual) | Conjuration |
+
+## Marsh Domain Spells
+
+| Cleric Level | Spells |
+|---|---|
+| 3rd | Reed Song |
+
+## The Witch in Play
+
+Salt Wind
+"""
+
+
+def test_spells_that_state_no_classes_take_them_from_the_lists_of_their_book(tmp_path):
+    names = ("Mud Veil", "Reed Song", "Bog Door", "Salt Wind")
+    plain = BOOK["05_Spells.md"].replace(" (Druid, Ranger)", "")
+    spells = BOOK["05_Spells.md"] + "".join(
+        plain.replace("Peat Step", name).removeprefix("# Spells\n") for name in names
+    )
+    found, _ = read(write(tmp_path, {"lists.md": LISTS, "spells.md": spells}))
+    classes = {entry.name: entry.fields.get("classes") for entry in found if entry.type == "spells"}
+    assert classes == {
+        "Peat Step": ("druid", "ranger"),
+        "Mud Veil": ("druid", "witch"),
+        "Reed Song": ("witch",),
+        "Bog Door": ("witch",),
+        "Salt Wind": None,
+    }
 
 
 def test_a_folder_of_notes_is_no_book(tmp_path):
@@ -298,6 +362,54 @@ def test_armor_counts_in_old_dnd5e(tmp_path):
     guard = {"_id": "guard00000000001", "name": "Guard", "type": "npc", "system": system, "items": [mail]}
     (found,), _ = read(packed(tmp_path, guard))
     assert found.fields["armor_class"] == 16
+
+
+def worn(kind: str, value: int) -> dict[str, Any]:
+    """Armor or a shield that an actor wears."""
+    return {
+        "name": kind,
+        "type": "equipment",
+        "system": {"armor": {"value": value}, "type": {"value": kind}, "equipped": True},
+    }
+
+
+@pytest.mark.parametrize(
+    ("stated", "dexterity", "items", "armor_class"),
+    [
+        ({"calc": "default"}, 6, [worn("heavy", 18)], 18),
+        ({"calc": "default"}, 6, [worn("medium", 14)], 12),
+        ({"calc": "natural", "flat": 13}, 14, [worn("shield", 2)], 15),
+        ({"calc": "flat", "flat": 13}, 14, [worn("shield", 2)], 13),
+        ({"calc": "mage + 2", "flat": 17}, 14, [], 17),
+        ({"calc": "default", "flat": 17}, 14, [], 12),
+    ],
+)
+def test_the_armor_class_of_an_actor_is_that_of_its_calculation(tmp_path, stated, dexterity, items, armor_class):
+    system = {
+        "abilities": {"dex": {"value": dexterity}},
+        "attributes": {"ac": stated, "hp": {"max": 9}},
+        "details": {"cr": 1},
+    }
+    guard = {"_id": "guard00000000001", "name": "Guard", "type": "npc", "system": system, "items": items}
+    (found,), _ = read(packed(tmp_path, guard))
+    assert found.fields["armor_class"] == armor_class
+
+
+@pytest.mark.parametrize(("journal", "classes"), [("Bard Spells", ("bard",)), ("A Tale of the Fen", None)])
+def test_spells_of_old_dnd5e_take_their_classes_from_journals_that_list_them(tmp_path, journal, classes):
+    spell = {
+        "_id": "spell00000000001",
+        "name": "Reed Whisper",
+        "type": "spell",
+        "data": {"description": {"value": "<p>Reeds speak.</p>"}, "level": 1, "school": "div"},
+    }
+    content = "<h3>1st Level</h3>\n<p>@Compendium[module.spells.spell00000000001]{Reed Whisper}</p>"
+    listed = {"_id": "journal000000001", "name": journal, "content": content, "permission": {"default": 0}}
+    (tmp_path / "whisper.json").write_text(json.dumps(spell), "utf-8")
+    packed(tmp_path, listed)
+    found, report = read(tmp_path)
+    assert [entry.fields.get("classes") for entry in found if entry.type == "spells"] == [classes]
+    assert report.failed == []
 
 
 def homebrew(folder: Path, name: str, **lists: Any) -> Path:
@@ -441,9 +553,42 @@ Your step cracks like thunder.
 """
 
 
+CONVERTED_SPELL = """# Fen Fire
+*7th-level, Evocation (ritual)*
+
+- **Casting time:** 1 Action
+- **Range:** 150 feet
+- **Components:** V, S, M (a reed)
+- **Duration:** Concentration, up to 1 minute
+
+A light flashes over the fen.
+
+**Classes**: [Sorcerer](lists/sorcerer.md); [Wizard (Evoker)](lists/evoker.md "subclass=XPHB;class=XPHB"); [Bard](lists/bard.md)
+
+*Source: Lantern Tales p. 12*
+"""
+
+COLONS = """# Fen Owl
+*Large wyvern (bird), unaligned*
+- **Armor Class:** 17 (natural armor)
+- **Hit Points:** 153 (18d10 + 54)
+- **Proficiency Bonus:** +4
+- **Challenge:** 9
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [
+        (
+            CONVERTED_SPELL,
+            {"level": 7, "school": "evocation", "ritual": True, "range": 150, "classes": ("sorcerer", "bard")},
+        ),
+        (
+            CONVERTED_SPELL.replace("7th-level, Evocation (ritual)", "cantrip, Illusion"),
+            {"level": 0, "school": "illusion"},
+        ),
+        (COLONS, {"armor_class": 17, "hit_points": 153, "challenge_rating": 9}),
         (PAGE_SPELL, {"casting_time": "1 minute", "range": 60, "concentration": True}),
         (ONE_LINE_SPELL, {"range": 60, "classes": ("sorcerer", "wizard")}),
         (
@@ -462,6 +607,27 @@ def test_values_below_and_behind_each_other_are_read(tmp_path, text, values):
     (found,), report = read(file)
     assert {key: found.fields[key] for key in values} == values
     assert report.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "game"),
+    [
+        ("a.json", '{"name": "Imp", "tier": 1, "difficulty": 12, "thresholds": "5/9", "hp": 4}', "Daggerheart"),
+        (
+            "a.json",
+            '{"name": "Ogre", "level": 3, "defenses": {"ac": {"std": 17}, "savingThrows": {}}}',
+            "Pathfinder 2e",
+        ),
+        ("a.md", "# Goblin\n\n**AC** 16; **Fort** +5, **Ref** +7, **Will** +3\n\n**HP** 6\n", "Pathfinder"),
+        ("a.txt", "Goblin\nAC 6, HD 1-1, THAC0 19, Morale 7\n", "old-school"),
+    ],
+)
+def test_stat_blocks_of_other_games_are_refused_by_the_name_of_the_game(tmp_path, name, text, game):
+    (tmp_path / name).write_text(text, "utf-8")
+    found, report = read(tmp_path / name)
+    assert (found, len(report.failed)) == ([], 1)
+    assert game in report.failed[0].reason
+    assert "LoreKeeper reads D&D of the fifth edition" in report.failed[0].reason
 
 
 def test_a_block_of_homebrewery_is_no_json(tmp_path):

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import platform
 import stat
 import subprocess
 import sys
@@ -180,3 +181,45 @@ async def test_a_lock_is_waited_for_off_the_event_loop_and_not_kept_by_a_cancell
     await waiting
     async with in_thread(lock.hold(wait=5)):
         assert entered == ["entered"]
+
+
+HEAPS = """
+import ctypes, sys, threading
+from lorekeeper import system
+if sys.argv[1] == "own":
+    system.claim_process()
+system.share_freed_memory()
+def used():
+    libc = ctypes.CDLL(None)
+    libc.fopen.restype, libc.malloc_info.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
+    libc.fclose.argtypes = (ctypes.c_void_p,)
+    file = libc.fopen(sys.argv[2].encode(), b"w")
+    libc.malloc_info(0, file)
+    libc.fclose(file)
+    return open(sys.argv[2]).read().count("<heap ")
+ready = threading.Barrier(9)
+def work():
+    held = [bytes(2000) for _ in range(100)]
+    ready.wait()
+    ready.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+[thread.start() for thread in threads]
+ready.wait()
+print(used())
+ready.wait()
+system.return_memory()
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is not glibc")
+def test_threads_of_an_own_process_share_what_they_free(tmp_path: Path) -> None:
+    heaps = {
+        whose: int(
+            subprocess.run(
+                [sys.executable, "-c", HEAPS, whose, str(tmp_path / whose)], capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for whose in ("own", "another's")
+    }
+    assert heaps["own"] <= 2 < heaps["another's"]

@@ -18,6 +18,7 @@ from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.formats.text_file import Embedded
 from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.system import return_memory, share_freed_memory
 
 Agree = Callable[[Sequence[Entity]], Awaitable[bool]]
 """Is given all that was read before anything is stored, and says whether it may be."""
@@ -60,6 +61,7 @@ class FileImport:
         agree: Agree | None = None,
     ) -> None:
         """Import files and folders; see `Library.import_paths`, also for what is raised."""
+        share_freed_memory()
         remembered = await self._recall()
         audiences = await audiences_for(self._cache, audience)
         known = self._known(asyncio.get_running_loop())
@@ -109,8 +111,9 @@ class FileImport:
             if not self._dry_run:
                 await self._take_vectors(batch)
             due = self._pending.due()
-            if not self._dry_run:
+            if due and not self._dry_run:
                 await store_in_batches(self._cache, due)
+                await asyncio.to_thread(return_memory)
             await self._tables.add(batch)
             if progress:
                 progress(batch.size)

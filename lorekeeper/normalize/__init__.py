@@ -13,6 +13,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import beyond, characters, note_characters, open5e, own, statblocks, unsupported_formats
 from lorekeeper.normalize.build import Origin
+from lorekeeper.notes.note import is_players
 
 
 class UnknownShapeError(ValueError):
@@ -45,7 +46,7 @@ def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str 
             return [beyond.character_entity(obj, document)]
     if isinstance(obj, Mapping) and statblocks.recognises(obj):
         with _reasons():
-            if note_characters.is_players(obj):
+            if is_players(obj):
                 origin = Origin(
                     statblocks.SOURCE, document or characters.DOCUMENT, None if document else characters.DOCUMENT_NAME
                 )

@@ -13,10 +13,11 @@ from typing import Any
 
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import FilterError
+from lorekeeper.folding import fold
 from lorekeeper.normalize import equipment, lined
 from lorekeeper.normalize.build import Imported, Origin, build, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
-from lorekeeper.notes.printed import Printed, plain, printed
+from lorekeeper.notes.printed import SPELL, Printed, plain, printed
 from lorekeeper.records.values import first_number, gold
 
 EDITIONS = {"5e-2024": "5th Edition 2024", "5e-2014": "5th Edition 2014"}
@@ -83,11 +84,13 @@ class Book:
 
     Attributes:
         origin: of its entries.
+        classes: of spells by their folded names, from its lists; a spell that states its classes has no others.
         slugs: the keys that are taken, by type, with what has them.
         weights: of things that a table lists and a section describes, by name.
     """
 
     origin: Origin
+    classes: Mapping[str, list[str]] = field(default_factory=dict)
     weights: dict[str, float | None] = field(default_factory=dict)
     slugs: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
@@ -121,6 +124,8 @@ class Book:
             result.failed.append((name, str(error)))
 
     def _printed(self, entry: Printed, result: Imported) -> Entity:
+        if entry.kind == SPELL and not entry.values["classes"]:
+            entry.values["classes"] = self.classes.get(fold(entry.name), [])
         made, problems = lined.entity(entry, self.origin)
         result.warnings += [(entry.name, problem) for problem in problems]
         return made

@@ -30,7 +30,7 @@ from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
 from lorekeeper.normalize.note_parts import slug_of
 from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.stat_block import line, read_block
-from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
+from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock, is_players
 from lorekeeper.printable import shown
 from lorekeeper.records.values import first_number
 from lorekeeper.render.prose import inline
@@ -125,11 +125,6 @@ def characters_of(note: Note, document: str, document_name: str) -> tuple[list[E
         except FilterError as error:
             problems.append(f"character {shown(character.name, 60)}: {error}")
     return found, problems
-
-
-def is_players(values: Mapping[str, object]) -> bool:
-    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
-    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")
 
 
 def _entity(note: Note, block: StatBlock | None, character: Character, place: int, origin: Origin) -> Entity:

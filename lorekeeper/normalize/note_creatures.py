@@ -15,12 +15,12 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import lined
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.creatures import creature_fields, features_of
-from lorekeeper.normalize.note_characters import is_players
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
 from lorekeeper.normalize.stat_block import Block, line, of_other_game, read_block
-from lorekeeper.notes.note import Note, StatBlock
+from lorekeeper.notes.names import is_generic
+from lorekeeper.notes.note import Note, StatBlock, is_players
 from lorekeeper.notes.printed import CREATURE, SPELL
 from lorekeeper.printable import has_controls, shown
 
@@ -157,7 +157,8 @@ def _name(note: Note, stat_block: StatBlock, base_name: str) -> str:
     alike = [block for block in note.stat_blocks if block.audience == stat_block.audience]
     about_it = len(alike) == 1 and note.kind in _SOMEBODY
     name = line(stat_block.values.get("name"))
-    return name if name and fold(name) not in _UNNAMED else line(note.name if about_it or not base_name else base_name)
+    is_own = name and fold(name) not in _UNNAMED and not is_generic(name)
+    return name if is_own else line(note.name if about_it or not base_name else base_name)
 
 
 def _lacking(draft: _Draft, base_name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,8 @@ def _format(name: str, keys: str, advice: str) -> ForeignFormat:
 
 _AS_TEXT = "copy the stat block as text and give it to 'lorekeeper import -'"
 
+OTHER_GAME = "LoreKeeper reads D&D of the fifth edition and games made from it"
+
 FORMATS = (
     _format("5e-database (the D&D 5e API)", "index name url", "'lorekeeper sync open5e' gets the same rules"),
     _format(
@@ -65,6 +68,10 @@ FORMATS = (
     _format("Tetra-cube's stat block generator", "name armorName shieldBonus", f"export it as Markdown, or {_AS_TEXT}"),
     _format("a character of Roll20", "schema_version attribs", f"open its sheet, and {_AS_TEXT}"),
     _format("a character of Roll20", "schema_version character.attribs", f"open its sheet, and {_AS_TEXT}"),
+    _format("a stat block of Daggerheart", "tier difficulty thresholds", OTHER_GAME),
+    _format("a stat block of Pathfinder 2e", "level defenses.savingThrows", OTHER_GAME),
+    _format("a stat block of Pathfinder 2e", "system.details.level system.saves.fortitude", OTHER_GAME),
+    _format("a stat block of an old-school game", "name thac0", OTHER_GAME),
     *(
         _format(
             "an entry of 5etools without its file",
@@ -81,6 +88,15 @@ FORMATS = (
     ),
 )
 """Formats that people have at hand, the first one that matches counts."""
+
+_PRINTED = {
+    "Pathfinder": re.compile(
+        r"\bFort(?:itude)?\W{1,6}\d{1,2}\W{1,6}Ref(?:lex)?\W{1,6}\d{1,2}\W{1,6}Will\W{1,6}\d", re.IGNORECASE
+    ),
+    "Daggerheart": re.compile(r"\bthresholds?\W{1,9}\d{1,3} ?/ ?\d{1,3}\b.{0,40}\bHP\b", re.IGNORECASE | re.DOTALL),
+    "an old-school game": re.compile(r"\bTHAC0\b"),
+}
+"""What stat blocks of other games say, by the name of the game."""
 
 BINARY = {
     "%PDF": "a PDF, which is not read; save its text as Markdown and add the folder as a vault, or copy a stat block, spell or "
@@ -102,6 +118,12 @@ def of_suffix(suffix: str) -> str:
 def binary(head: str) -> str:
     """What a file is that is no text, and what to do with it; "" for any other."""
     return next((advice for sign, advice in BINARY.items() if head.startswith(sign)), "")
+
+
+def of_text(text: str) -> str:
+    """Which other game a text has stat blocks of, and what is read instead; "" if none is known."""
+    game = next((name for name, sign in _PRINTED.items() if sign.search(text)), "")
+    return f"its stat blocks are of {game}; {OTHER_GAME}" if game else ""
 
 
 def format_of(obj: Mapping[str, object]) -> ForeignFormat | None:

@@ -142,3 +142,8 @@ class Note:
     heading: str = ""
     problems: Sequence[str] = ()
     doubts: Sequence[str] = ()
+
+
+def is_players(values: Mapping[str, object]) -> bool:
+    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
+    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")

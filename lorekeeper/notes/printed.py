@@ -98,7 +98,7 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(?=\S)")
 _RULE = re.compile(r"[\s_*:=\\-]*$|\\(?:column|page\w*)\b.*$|\^[\w-]+$")
 _BRACES = re.compile(r"\{\{[\w,:#;%.='\"-]*\s?|\}\}")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|\{[#.:][^{}]{0,100}\}")
-_LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{0,300}\)")
+_LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{0,300}(?: \"[^\"]{0,200}\")?\)")
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
 _BULLET = re.compile(r"^\s*[-*+\u2022]\s+(?=\S)")
 _MARKS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|`")
@@ -184,8 +184,8 @@ _CREATURE = re.compile(
 _ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
 _SCHOOLS = "|".join(SCHOOLS)
 _SPELL = re.compile(
-    rf"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level (?P<of>{_SCHOOLS})"
-    rf"|level (?P<level>\d) (?P<in>{_SCHOOLS})|(?P<cantrip>{_SCHOOLS}) cantrip)"
+    rf"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level,? (?P<of>{_SCHOOLS})|level (?P<level>\d),? (?P<in>{_SCHOOLS})"
+    rf"|(?P<cantrip>{_SCHOOLS}) cantrip|cantrip, (?P<after>{_SCHOOLS}))"
     r"\b(?P<rest>[ (),\w'-]{0,150})",
     re.IGNORECASE,
 )
@@ -242,7 +242,7 @@ _WITHIN = re.compile(
 _ABILITY = "|".join(ABILITY_OF)
 _SIGN = r"[+\u2212\u2013-]"
 _SCORE = re.compile(
-    rf"(?:{_ABILITY})[a-z]{{0,10}}|mods?|saves?|scores?|stats?|abilit(?:y|ies)|{_SIGN}?\d{{1,2}}|{_SIGN}+",
+    rf"{_ABILITY}|{'|'.join(ABILITY_OF.values())}|mods?|saves?|scores?|stats?|abilit(?:y|ies)|{_SIGN}?\d{{1,2}}|{_SIGN}+",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s|:().,/]+")
@@ -452,6 +452,9 @@ _SPELL_KEYS = {
     "source": "",
 }  # fmt: skip
 _SPELL_KEY = re.compile(rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))}):? ?(?=\S)", re.IGNORECASE)
+_LAST_CLASSES = re.compile(r"classes: ?\S.{0,2000}", re.IGNORECASE)
+"""The classes of a spell below its text."""
+
 _SPELL_WITHIN = re.compile(r" (?=(?:Casting Time|Range|Components?|Duration|Classes): )")
 """Where another value begins on the same line."""
 
@@ -468,7 +471,7 @@ def _spell(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
     named = [part.strip() for part in re.findall(r"\(([^()]+)\)", rest) for part in part.split(",")]
     entry.values |= {
         "level": int(match["nth"] or match["level"] or 0),
-        "school": (match["of"] or match["in"] or match["cantrip"]).lower(),
+        "school": (match["of"] or match["in"] or match["cantrip"] or match["after"]).lower(),
         "ritual": "ritual" in rest.lower(),
         "classes": [name for name in named if "ritual" not in name.lower() and _is_class(name)],
     }
@@ -486,12 +489,22 @@ def _spell(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
             size = number + 1
         elif line.text and values:
             break
-    if "classes" in values:
-        entry.values["classes"] = [part.strip() for part in values.pop("classes").split(",")]
+    text, classes = _classes_below(lines[size:]) if "classes" not in values else (lines[size:], values.pop("classes"))
+    if classes:
+        named = [part.strip() for part in re.split("[,;]", classes)]
+        entry.values["classes"] = [name for name in named if "(" not in name]  # with it, a subclass that grants it
     entry.values |= values
     if "ritual" in values.get("time", "").lower():
         entry.values["ritual"] = True
-    _with_text(entry, lines[size:])
+    _with_text(entry, text)
+
+
+def _classes_below(lines: Sequence[Line]) -> tuple[Sequence[Line], str]:
+    """A spell's text without the line of its classes that ends it, and what that line lists, "" without one."""
+    place = next((n for n in reversed(range(len(lines))) if _LAST_CLASSES.fullmatch(lines[n].text)), None)
+    if place is None:
+        return lines, ""
+    return [*lines[:place], *lines[place + 1 :]], lines[place].text.partition(":")[2]
 
 
 def _is_class(name: str) -> bool:

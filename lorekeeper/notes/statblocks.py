@@ -9,6 +9,7 @@ from itertools import islice
 import yaml
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.note import is_players
 from lorekeeper.notes.properties import LARGEST
 
 LANGUAGE = "statblock"
@@ -77,6 +78,8 @@ def in_front_matter(values: Mapping[str, object]) -> dict[str, object]:
     """The keys and values of a stat block in front matter, which ``statblock: true`` says to be one; {} without any."""
     if str(values.get("statblock", "")).strip().lower() != "true":
         return {}
+    if is_players(values):
+        return {key: value for key, value in values.items() if _key_name(key) != LANGUAGE}
     found = {key: value for key, value in values.items() if _key_name(key) in KEYS or _key_name(key) in BASE_KEYS}
     return found if any(_key_name(key) in _SIGNS or _key_name(key) in BASE_KEYS for key in found) else {}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.streams import Source
-from lorekeeper.normalize import fivetools
+from lorekeeper.normalize import fivetools, unsupported_formats
 from lorekeeper.normalize.fivetools import Brew, Identities, Importer, Index, Problem
 
 MAX_FILE_CHARS = 64 << 20
@@ -19,7 +19,7 @@ MAX_FILE_CHARS = 64 << 20
 MAX_OTHER_CHARS = 48 << 20
 """Most characters of all files of an import in which the objects are looked for that others are copies of."""
 
-OTHER_GAME = "it is of Pf2eTools, for Pathfinder 2e; LoreKeeper reads D&D of the fifth edition and games made from it"
+OTHER_GAME = f"it is of Pf2eTools, for Pathfinder 2e; {unsupported_formats.OTHER_GAME}"
 
 HEAD_CHARS = 10_000
 """Characters from which another file of the import is recognised."""

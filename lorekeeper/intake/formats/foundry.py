@@ -53,6 +53,7 @@ UNSAID = (
 
 _SIGNS = re.compile(
     r'"_key"\s{0,9}:\s{0,9}"![a-z]{3,12}!|"(?:system|prototypeToken|exportSource|permission)"\s{0,9}:\s{0,9}[{]'
+    r'|"data"\s{0,9}:\s{0,9}\{\s{0,99}"(?:description|abilities)"\s{0,9}:\s{0,9}\{'
     r'|"_stats"\s{0,9}:\s{0,9}[{]|"(?:pages|results)"\s{0,9}:\s{0,9}\[\s{0,99}\{\s{0,99}"(?:_id|name|type)"'
 )
 _YAML_SIGNS = re.compile(

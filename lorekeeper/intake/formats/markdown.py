@@ -16,9 +16,10 @@ from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.streams import Source
-from lorekeeper.normalize import statblocks
+from lorekeeper.normalize import statblocks, unsupported_formats
 from lorekeeper.normalize.book import Book, document
 from lorekeeper.normalize.build import Origin, slugify
+from lorekeeper.normalize.class_lists import classes_of_spells
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.own import DEFAULT_DOCUMENT
 from lorekeeper.notes.printed import printed
@@ -76,9 +77,10 @@ def is_chapter(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Together:
-    """The texts of an import: the books that they are, by their key."""
+    """The texts of an import: the books that they are, by their key, and the classes of spells that their lists give."""
 
     books: dict[str, Book]
+    classes: dict[str, list[str]]
     known: set[str]
 
 
@@ -90,13 +92,16 @@ def read(file: TextFile) -> Iterator[Entry]:
     alone = file.all_files.alone
     fenced, text = _FENCE.findall(text), _FENCE.sub("", text)
     if alone and not (fenced or printed(text.split("\n"))):
+        if other_game := unsupported_formats.of_text(text):
+            file.fail(other_game)
+            return
         raise UnknownFormatError(NOTHING)
     if _NOTE.search(text) and file.path.name != PASTED:
         file.fail(IS_NOTE)
         return
     together = file.all_files.once(_together)
     origin = _origin(file, alone=alone)
-    book = together.books.setdefault(origin.document, Book(origin))
+    book = together.books.setdefault(origin.document, Book(origin, together.classes))
     if origin.document not in together.known and origin.document != DEFAULT_DOCUMENT:
         together.known.add(origin.document)
         yield Entry(file.audiences.decided(document(origin, [text])), str(file.path))
@@ -130,14 +135,15 @@ def _origin(file: TextFile, *, alone: bool) -> Origin:
     return Origin(SOURCE, file.document or slugify(title) or DEFAULT_DOCUMENT, title)
 
 
-def _together(_: Sequence[Path]) -> Together:
-    return Together({}, set())
+def _together(paths: Sequence[Path]) -> Together:
+    texts = (_text(path, MAX_CHARS) for path in paths if path.name.lower().removesuffix(".gz").endswith(SUFFIXES))
+    return Together({}, classes_of_spells(texts), set())
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, most_chars: int = 1 << 20) -> str:
     """The beginning of a file, "" if it cannot be read; reading it again reports why."""
     try:
         with Source(path, threading.Event()) as source:
-            return Window(source.text()).rest(1 << 20)
+            return Window(source.text()).rest(most_chars)
     except (OSError, EOFError, ValueError, zlib.error):
         return ""

@@ -10,8 +10,8 @@ from lorekeeper.normalize.foundry.words import ARMOR_WEIGHTS
 
 UNARMORED = 10
 SHIELD = 2
-DEXTERITY_LIMITS = {"light": None, "medium": 2, "heavy": 0}
-"""Most of the Dexterity modifier that counts, by the weight of the armour."""
+MEDIUM_LIMIT = 2
+"""Most of the Dexterity modifier that counts in medium armour."""
 
 _FORMULAS = {
     "mage": "13 + @abilities.dex.mod",
@@ -21,13 +21,14 @@ _FORMULAS = {
     "unarmoredBard": "10 + @abilities.dex.mod + @abilities.cha.mod",
 }
 
-_SAID = frozenset({"flat", "natural"})
+_WORKED_OUT = frozenset({"default", "custom", *_FORMULAS})
+"""Calculations that take no notice of a ``flat`` value, which is a leftover there."""
 
 
 def armor_class(actor: Object, sheet: Sheet) -> int | None:
     """The armor class of an actor; None if it has neither one nor abilities from which it follows.
 
-    A ``flat`` value counts only for the calculations that say so: elsewhere it is a leftover.
+    A ``flat`` value counts for the calculations that say so, and for unknown ones. A shield adds to natural armour.
     """
     stated = at(actor, "system.attributes.ac")
     way = _by_effect(actor) or first_text(stated, "calc")
@@ -35,10 +36,8 @@ def armor_class(actor: Object, sheet: Sheet) -> int | None:
     flat = whole(at(stated, "flat")) if stated else whole(at(actor, "system.attributes.ac"))
     if override:
         return override
-    if flat and way in _SAID:
-        return flat
-    if flat and not way:  # Black Flag, where natural armour may be worn with a shield
-        return flat + _shield(actor)
+    if flat and way not in _WORKED_OUT:  # "" is of Black Flag
+        return flat + (_shield(actor) if way in ("natural", "") else 0)
     formula = first_text(stated, "formula") if way == "custom" else _FORMULAS.get(way, "")
     counted = formulas.value(formula, sheet.at) if formula else None
     if counted is not None:
@@ -67,10 +66,12 @@ def _worn(actor: Object, sheet: Sheet) -> int:
 
 def _suit(item: Object, dexterity: int) -> int:
     weight = _weight(item)
+    own = (whole(first_number(item, "system.armor.value")) or UNARMORED) + _magical(item)
+    if weight == "heavy":  # it neither adds the modifier nor, where that is negative, takes it off
+        return own
     limit = whole(at(item, "system.armor.dex"))
-    limit = DEXTERITY_LIMITS.get(weight) if limit is None else limit
-    own = whole(first_number(item, "system.armor.value")) or UNARMORED
-    return own + _magical(item) + (dexterity if limit is None else min(dexterity, limit))
+    limit = MEDIUM_LIMIT if limit is None and weight == "medium" else limit
+    return own + (dexterity if limit is None else min(dexterity, limit))
 
 
 def _shield(actor: Object) -> int:

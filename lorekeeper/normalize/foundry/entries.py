@@ -282,11 +282,9 @@ def _classes_of_spells(documents: Iterable[Document]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for document in documents:
         for page in objects(document.raw.get("pages")):
-            system = mapping(page.get("system"))
-            name = text(system.get("identifier"))
-            if page.get("type") == "spells" and text(system.get("type")) in ("class", "") and name:
-                for uuid in journals.spell_uuids(system):
-                    found.setdefault(uuid.rpartition(".")[2], set()).add(name)
+            class_name, references = journals.class_list(page)
+            for reference in references if class_name else ():
+                found.setdefault(reference.rpartition(".")[2], set()).add(class_name)
     return found
 
 

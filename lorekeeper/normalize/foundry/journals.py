@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from lorekeeper.normalize.build import without_empty
+from lorekeeper.normalize.class_lists import class_of, is_level
 from lorekeeper.normalize.foundry.enrich import page_text, table_text, to_markdown
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.values import Object, at, items, mapping, objects, text
@@ -64,6 +65,28 @@ def page(raw: Object, scope: Scope) -> dict[str, object]:
 def spell_uuids(system: Object) -> list[str]:
     """The references of a page that is a list of spells."""
     return [text(found) for found in items(system.get("spells")) if text(found)]
+
+
+_TITLE = re.compile(r"<h[1-6][^<>]{0,200}>(.{1,100}?)</h[1-6]>")
+_REFERENCE = re.compile(r"@(?:Compendium|UUID|Item)\[([\w.-]{1,200})\]")
+
+
+def class_list(page: Object) -> tuple[str, list[str]]:
+    """The class whose spells a page lists, and the references to them; "" for a page that lists none.
+
+    It is a page of that type; before there were such, one called "Bard Spells" with titles of levels.
+    """
+    system = mapping(page.get("system"))
+    if page.get("type") == "spells":
+        return (
+            (text(system.get("identifier")), spell_uuids(system))
+            if text(system.get("type")) in ("class", "")
+            else ("", [])
+        )
+    class_name, html = class_of(text(page.get("name"))), text(at(page, "text.content"))
+    if not class_name or not any(map(is_level, _TITLE.findall(html))):
+        return "", []
+    return class_name, _REFERENCE.findall(html)
 
 
 def spell_names(system: Object, scope: Scope) -> Iterable[str]:
