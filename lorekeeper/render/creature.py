@@ -259,12 +259,12 @@ def _senses(source: Source) -> str:
     if isinstance(given, list):
         given = [name for name in given if name not in list(ranges)]
     seen = source.value("passive_perception")
-    told = (
+    others = (
         [_sense(name, believed(number(value), seen)) for name, value in given.items()]
         if isinstance(given, dict)
         else [words(given)]
     )
-    parts = [part for part in (*(_sense(name, feet) for name, feet in ranges.items()), *told) if part]
+    parts = [part for part in (*(_sense(name, feet) for name, feet in ranges.items()), *others) if part]
     passive = source.words("passive_perception")
     if passive and not any("passive perception" in part.casefold() for part in parts):
         parts.append(f"passive Perception {passive}")
@@ -292,8 +292,8 @@ def _challenge(source: Source) -> str:
         return words(value)
     experience = source.number("experience_points", "xp") or EXPERIENCE.get(rating)
     bonus = source.number("proficiency_bonus") or max(2, 1 + math.ceil(rating / 4))
-    told = f"{amount(experience)} XP" if experience else NO_EXPERIENCE
-    return f"{format_rating(rating)} ({told}; proficiency bonus {signed(bonus)})"
+    worth = f"{amount(experience)} XP" if experience else NO_EXPERIENCE
+    return f"{format_rating(rating)} ({worth}; proficiency bonus {signed(bonus)})"
 
 
 def _group(source: Source) -> str:
@@ -358,7 +358,7 @@ def _sections(source: Source) -> Iterator[str]:
         before = source.prose(*INTRODUCTIONS.get(kind, ()))
         if kind == LEGENDARY and items and not before:
             before = _legendary(source)
-        blocks = before, *map(told, sorted(items, key=_place))
+        blocks = before, *map(action_text, sorted(items, key=_place))
         if kind == "trait" and style_of(source) == OF_2014:
             yield "\n\n".join(filter(None, blocks))  # these books have no heading there
         else:
@@ -403,7 +403,7 @@ def _place(item: object) -> tuple[bool, float]:
     return place is None, place or 0
 
 
-def told(item: object) -> str:
+def action_text(item: object) -> str:
     """An action or trait, with what its use depends on behind its name."""
     found = mapping(item)
     text = feature(item, _uses(found), cost(found), words(found.get("limited_to_form")))
