@@ -333,3 +333,11 @@ def test_doctor_says_whether_the_library_has_the_edition(tmp_path):
     (check,) = [c for c in checks["checks"] if c["name"] == "edition"]
     assert not check["ok"]
     assert "no entries of A5E" in check["message"]
+
+
+def test_an_edition_that_is_asked_for_comes_before_the_others_also_of_books_that_come_last():
+    books = [Book("srd-2024", "2024"), Book("kp", "2014"), Book("lorekeeper-starter", "2014", last=True)]
+    assert in_order(books, ("2014",)) == ["kp", "lorekeeper-starter", "srd-2024"]
+    assert in_order(books, ("2024",)) == ["srd-2024", "kp", "lorekeeper-starter"]
+    assert in_order(books, ()) == ["srd-2024", "kp", "lorekeeper-starter"]
+    assert in_order(books, ("lorekeeper-starter",)) == ["lorekeeper-starter", "srd-2024", "kp"]

@@ -76,6 +76,9 @@ NEARER, NEAR = 0.12, 0.65
 Of 137 graded questions that are asked of their own kind 4 get such a note; asked of the four others, 265 of 603, three quarters of
 them with an entry of the right kind."""
 
+SHORT_PAGE = 5
+"""Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
+
 SURE_FEW = 3
 """Most sure hits of a ranking whose order is sure."""
 
@@ -692,7 +695,7 @@ class Searcher:
                 titles,
                 search.found.all_ranked,
                 asked,
-                length if hit.sure else min(length, LIST_CHARS),
+                length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
                 [variants[key] for key in hit.duplicates if key in variants],
             )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
