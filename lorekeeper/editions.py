@@ -62,7 +62,8 @@ class Book:
         key: of the document.
         edition: its code, as `edition_of` gives it.
         published: date of publication as ISO text, "" if unknown.
-        last: whether it comes after all others that are not asked for by name, whatever its edition.
+        last: whether it comes after all others that are not asked for by name; of those of an edition that is asked for, after
+            that edition's.
     """
 
     key: str
@@ -130,11 +131,10 @@ def in_order(books: Iterable[Book], wanted: Sequence[str]) -> list[str]:
     return [book.key for book in sorted(newest_first, key=lambda book: _place(book, wanted))]
 
 
-def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, int, int, bool]:
-    by_edition = _position((book.key, book.edition), wanted)
-    position = _position((book.key,), wanted) if book.last else by_edition
+def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, int, bool]:
+    position = _position((book.key, book.edition), wanted)
     reference = ORDER.index(book.key) if book.key in ORDER else len(ORDER)
-    return position, book.last, by_edition, reference, book.edition not in MAIN
+    return position, book.last and book.key not in wanted, reference, book.edition not in MAIN
 
 
 def _position(names: Sequence[str], wanted: Sequence[str]) -> int:

@@ -71,6 +71,30 @@ CONDITIONS = (
 )
 """The conditions that harm. Invisible is a benefit."""
 
+SKILLS = (
+    "acrobatics",
+    "animal handling",
+    "arcana",
+    "athletics",
+    "culture",
+    "deception",
+    "engineering",
+    "history",
+    "insight",
+    "intimidation",
+    "investigation",
+    "medicine",
+    "nature",
+    "perception",
+    "performance",
+    "persuasion",
+    "religion",
+    "sleight of hand",
+    "stealth",
+    "survival",
+)
+"""The skills, with two of Level Up."""
+
 MOVEMENTS = ("walk", "fly", "swim", "climb", "burrow")
 
 SENSES = ("darkvision", "blindsight", "tremorsense", "truesight")

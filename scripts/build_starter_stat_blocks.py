@@ -124,11 +124,14 @@ def printed(entity: Entity) -> Object:
             **cost,
         }
     speed = {mode: feet for mode, feet in data["speed"].items() if mode != "unit"}
+    found = entity.fields["size"]
+    sizes = list(found) if isinstance(found, tuple) else [str(found)]
     lines = data["resistances_and_immunities"]
     stances = ("damage_immunities", "damage_resistances", "damage_vulnerabilities", "condition_immunities")
     return {
-        **{name: names(data[name]) for name in ("size", "type", "alignment") if data.get(name)},
+        **{name: names(data[name]) for name in ("type", "alignment") if data.get(name)},
         **{name: text for name in stances if (text := lines.get(f"{name}_display"))},
+        "size": sizes[0] if len(sizes) == 1 else sizes,
         "speed": speed,
         "ability_scores": data["ability_scores"],
         **({"languages": spoken} if (spoken := data["languages"]["as_string"]) else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,15 @@ def test_facts_that_differ_are_shown_with_their_changed_parts():
         "Duration": ("1 [minute]", "1 [hour]"),
     }
     assert (result.same_facts, result.same_sentences) == (2, 1)
+    assert result.shared_facts == [("Casting Time", "1 action"), ("Classes", "Wizard, Bard")]
     assert broken_laws(result) == []
+
+
+def test_an_area_that_only_the_text_states_is_a_fact():
+    one = replace(spell("It burns."), fields={"area": "line", "area_size": 100.0})
+    assert facts_of(differences([one, spell("It burns.", "two", shape_type="line", shape_size=60)])) == {
+        "Area": ("[100]-foot line", "[60]-foot line")
+    }
 
 
 def test_ability_scores_are_facts_of_their_own():

@@ -335,7 +335,9 @@ def test_doctor_says_whether_the_library_has_the_edition(tmp_path):
     assert "no entries of A5E" in check["message"]
 
 
-def test_a_book_that_comes_last_does_so_in_its_edition_too_unless_it_is_named():
-    books = [Book("late", "2024", last=True), Book("other", "a5e"), Book("own", "2014")]
-    assert in_order(books, ["2024"])[-1] == "late"
-    assert in_order(books, ["late"])[0] == "late"
+def test_an_edition_that_is_asked_for_comes_before_the_others_also_of_books_that_come_last():
+    books = [Book("srd-2024", "2024"), Book("kp", "2014"), Book("lorekeeper-starter", "2014", last=True)]
+    assert in_order(books, ("2014",)) == ["kp", "lorekeeper-starter", "srd-2024"]
+    assert in_order(books, ("2024",)) == ["srd-2024", "kp", "lorekeeper-starter"]
+    assert in_order(books, ()) == ["srd-2024", "kp", "lorekeeper-starter"]
+    assert in_order(books, ("lorekeeper-starter",)) == ["lorekeeper-starter", "srd-2024", "kp"]

@@ -148,3 +148,15 @@ def test_a_table_that_only_its_name_answers_is_shown_from_its_first_row():
     )
     assert "d4" in evidence(table, "what turns up", nearest="4; A trinket of gold").text
     assert "gold" in evidence(table, "made of gold").text
+
+
+def test_a_class_is_listed_with_what_it_gets_by_level():
+    features = [
+        {"name": "Second Breath", "desc": "You breathe.", "gained_at": [{"level": 5}, {"level": 2}]},
+        {"name": "Hit Points", "desc": "You have some.", "gained_at": []},
+        {"name": "Oath", "desc": "You swear.", "gained_at": [{"level": 1}]},
+    ]
+    data = {"name": "Guard", "desc": "", "features": features}
+    guard = make("guard", type="character_options", kind="class", data=data)
+    assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath."
+    assert evidence(guard, "swear").text.startswith("Oath: You swear.")

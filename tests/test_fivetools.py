@@ -294,7 +294,7 @@ def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[
             {"category": ("wondrous item",)},
         ),
         ("subrace", {"raceName": "Elf", "raceSource": "PHB"}, {"parent": "elf"}),
-        ("feat", {"prerequisite": [{"level": 4}]}, {}),
+        ("feat", {"prerequisite": [{"level": 4}]}, {"prerequisite": ("level 4",)}),
     ],
 )
 def test_what_is_absent_is_absent_and_old_shapes_are_read(tmp_path: Path, kind: str, values: Raw, fields: Raw) -> None:

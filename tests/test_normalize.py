@@ -459,7 +459,7 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "feature": "Mine", "feature_desc": "You know it.", "suggested_characteristics": "",
         },
         ("character_options", "background"),
-        {},
+        {"skills": ("history",)},
     ),
     "section": (
         {"slug": "sailing", "name": "Sailing", "desc": "How ships move.", "parent": "Gameplay at Sea"},
@@ -1033,3 +1033,46 @@ def test_b9_a_checked_record_of_an_entry_of_the_corpus_is_that_entry(corpus):
                 assert (again, again.content_hash) == (entity, entity.content_hash)
                 number += 1
     assert number > 9000
+
+
+def benefit(kind: str, desc: str) -> dict[str, str]:
+    return {"name": kind.title(), "desc": desc, "type": kind}
+
+
+@pytest.mark.parametrize(
+    ("obj", "fields"),
+    [
+        (
+            {"benefits": [benefit("skill_proficiency", "Stealth, and either Sleight of Hand or Persuasion.")]},
+            {"skills": ("persuasion", "sleight of hand", "stealth")},
+        ),
+        ({"benefits": [benefit("skill_proficiency", "Two of your choice.")]}, {}),
+        (
+            {"benefits": [benefit("tool_proficiency", "One type of gaming set, thieves\u2019 tools.")]},
+            {"tools": ("gaming set", "thieves tools")},
+        ),
+        ({"benefits": [benefit("tool_proficiency", "No additional tool proficiencies")]}, {}),
+        ({"benefits": [benefit("ability_score", "+1 to Wisdom and one other ability score.")]}, {"ability": ("wisdom",)}),
+        ({"benefits": [benefit("", "Increase your Strength or Dexterity score by 1.")]}, {"ability": ("strength", "dexterity")}),
+        ({"benefits": [benefit("", "You have advantage on Strength checks.")]}, {}),
+        (
+            {"prerequisite": "Level 4+, Strength or Dexterity 13+"},
+            {"prerequisite": ("level 4", "strength", "strength 13", "dexterity", "dexterity 13")},
+        ),
+        ({"prerequisite": "*8th level or higher*"}, {"prerequisite": ("level 8",)}),
+        (
+            {"prerequisite": "Requires the ability to cast at least one spell of 1st level or higher"},
+            {"prerequisite": ("spell",)},
+        ),
+        ({"prerequisite": "*N/A*"}, {}),
+    ],
+)  # fmt: skip
+def test_what_backgrounds_and_feats_give_and_ask_for_are_fields(obj, fields):
+    for whole in (
+        {"key": "ta_x", "name": "X", "desc": "", "document": DOC, "benefits": [], "has_prerequisite": False, **obj},
+        {"collection": "character_options", "kind": "feat", "name": "X", "description": "It is.", **obj},
+    ):
+        found = {name: set(value) if isinstance(value, tuple) else value for name, value in one(whole).fields.items()}
+        assert {name: value for name, value in found.items() if value and name != "audience"} == {
+            name: set(value) for name, value in fields.items()
+        }

@@ -96,6 +96,14 @@ async def test_a_search_for_a_closed_name_says_the_same_instead_of_asking_to_rep
     assert "Rephrase" not in (page.note or "")
 
 
+@pytest.mark.parametrize("asked", ["random treasure by CR", "roll loot for an ogre", "hoard table of a dragon"])
+async def test_tables_of_treasure_are_said_to_be_in_no_open_book(starter, asked):
+    note = (await ask(starter, ["rules", "equipment"], asked)).note or ""
+    assert "No open book has tables of treasure." in note
+    assert "order='random'" in note
+    assert "treasure" not in ((await ask(starter, ["rules", "equipment"], "map to a buried treasure")).note or "")
+
+
 async def test_the_nearest_name_to_a_closed_one_comes_with_that_note(starter):
     page = await ask(starter, ["creatures"], filters={"name": "beholdr zombie"})
     assert page.results == [] or "'beholder' is not open content" in (page.note or "")

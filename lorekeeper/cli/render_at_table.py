@@ -29,6 +29,8 @@ def print_comparison(content: JsonObject) -> None:
     for fact in content["facts"]:
         console.print(f"[dim]{plain(fact['label'])}[/]")
         _print_texts(fact["values"], "[dim]not stated[/]")
+    if shared := [f"{fact['label']} {fact['value']}" for fact in content["shared"]]:
+        console.print(f"[dim]The same: {plain('; '.join(shared))}[/]")
     for passage in content["texts"]:
         console.print(f"\n[bold]{_heading(passage['places'])}[/]")
         if not passage["rows"]:
@@ -36,8 +38,7 @@ def print_comparison(content: JsonObject) -> None:
         for row in passage["rows"]:
             _print_texts(row)
     same = content["same"]
-    left_out = f"{quantity(same['facts'], 'fact')}, {quantity(same['sentences'], 'sentence')}"
-    console.print(f"\n[dim]Identical, and left out: {left_out}.[/]")
+    console.print(f"\n[dim]Identical, and left out: {quantity(same['sentences'], 'sentence')}.[/]")
 
 
 def _letters() -> list[str]:

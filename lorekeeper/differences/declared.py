@@ -28,8 +28,14 @@ UNPRINTED: dict[str, dict[str, str]] = {
 def declared(entity: Entity, printed: set[str]) -> list[tuple[str, str]]:
     """Labels and values of these fields, but for flags that are not set and labels that the page has."""
     fields = UNPRINTED.get(entity.type, {}).items()
-    said = [(label, _said(entity.fields.get(name))) for name, label in fields if label not in printed]
-    return [(label, value) for label, value in said if value]
+    said = [("Area", _area(entity)), *((label, _said(entity.fields.get(name))) for name, label in fields)]
+    return [(label, value) for label, value in said if value and label not in printed]
+
+
+def _area(entity: Entity) -> str:
+    """The area of a spell, which some sources state in the text alone: "100-foot line"."""
+    shape, size = entity.fields.get("area"), entity.fields.get("area_size")
+    return f"{amount(size)}-foot {shape}" if isinstance(size, (int, float)) and shape else ""
 
 
 def _said(value: Value | None) -> str:

@@ -89,6 +89,11 @@ class Differences:
         return [fact for fact in self.facts if fact.differs]
 
     @property
+    def shared_facts(self) -> list[tuple[str, str]]:
+        """Labels and values of the facts that all have alike, in the first entry's words."""
+        return [(fact.label, text_of(fact.values[0])) for fact in self.facts if not fact.differs]
+
+    @property
     def differing_passages(self) -> Iterator[tuple[Passage, list[Row]]]:
         """The passages to show, each with the rows that differ."""
         for passage in self.passages:

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import equipment, lined, statblocks
+from lorekeeper.normalize import equipment, lined, options, statblocks
 from lorekeeper.normalize.build import Imported, Origin, build, part_key, slugify, without_empty
 from lorekeeper.printable import shown
 from lorekeeper.records.values import first_number
@@ -479,7 +479,7 @@ def _option(kind: str, *lines: tuple[str, str]) -> Callable[[Element, Origin], I
             "traits": [*map(_feature, element.findall("trait")), *more],
             "book": book,
         }
-        yield _made("character_options", kind, data, origin, {})
+        yield _made("character_options", kind, data, origin, options.read(data) if kind != "race" else {})
 
     return read
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import equipment, spells
+from lorekeeper.normalize import equipment, options, spells
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.creatures import repaired_fields
 from lorekeeper.normalize.shared import split_shared
@@ -205,9 +205,13 @@ ENDPOINTS: dict[str, Endpoint] = {
             version=None,
             children=_nested("subraces", "races", "subrace_of"),
         ),
-        Endpoint("feats", _signatures("has_prerequisite", "effects_desc"), "character_options", "feat"),
+        Endpoint("feats", _signatures("has_prerequisite", "effects_desc"), "character_options", "feat", options.read),
         Endpoint(
-            "backgrounds", _signatures("benefits", "skill_proficiencies feature"), "character_options", "background"
+            "backgrounds",
+            _signatures("benefits", "skill_proficiencies feature"),
+            "character_options",
+            "background",
+            options.read,
         ),
         Endpoint("rules", _signatures("ruleset initialHeaderLevel", "ruleset desc"), "rules", "rule", _chapter),
         Endpoint("rulesets", _signatures("rules desc"), "rules", "section", _chapter),

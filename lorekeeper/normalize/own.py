@@ -27,7 +27,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored, unknown_name
-from lorekeeper.normalize import characters, equipment, spells
+from lorekeeper.normalize import characters, equipment, options, spells
 from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.normalize.creatures import own_values
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
@@ -106,6 +106,7 @@ def _values(collection: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
 _READERS = {
     "spells": (spells.read, spells.restated),
     "equipment": (equipment.own_fields, equipment.restated),
+    "character_options": (options.read, options.restated),
 }
 """For each collection: what follows from the rest of an object, and its values in words as fields have them."""
 

@@ -123,7 +123,9 @@ DERIVED = (
 
 def _kind(source: Source) -> str:
     subtype = source.words("subtype", "subtypes")
-    kind = " ".join(part for part in (source.words("size").lower(), source.words("type").lower()) if part)
+    sizes = source.words("size").lower()
+    sizes = "medium or small" if sizes == "small, medium" else sizes
+    kind = " ".join(part for part in (sizes, source.words("type").lower()) if part)
     return capital(f"{kind} ({subtype})" if subtype else kind)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import CacheError
 from lorekeeper.order import RANDOM
 from lorekeeper.search.query import Query
@@ -53,7 +54,8 @@ class PageCache:
     async def _versions(self, query: Query) -> object | None:
         """A value that changes whenever an entry does that the page may have; None if that cannot be said."""
         with suppress(CacheError):
-            return await self._cache.versions([*query.types, "documents"])
+            ranked = SEARCHED if query.text is not None else ()  # what is nearer may be of another type
+            return await self._cache.versions([*dict.fromkeys([*query.types, *ranked]), "documents"])
         return None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lorekeeper.cache.protocol import Identity, SearchCache
-from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
@@ -49,7 +49,7 @@ from lorekeeper.search.unfinished import completed
 from lorekeeper.search.unlicensed import NEAREST, Absent, absent
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
-from lorekeeper.text.evidence import lengths
+from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.names import canonical_name
 
 if TYPE_CHECKING:
@@ -67,6 +67,15 @@ STATED = "Your question set the filter where='{}'. Rephrase it to search by mean
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
 CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
+
+NEARER, NEAR = 0.12, 0.65
+"""How much nearer, in cosine similarity, an entry of another kind is that is mentioned, and from where on none is looked for.
+
+Of 137 graded questions that are asked of their own kind 4 get such a note; asked of the four others, 265 of 603, three quarters of
+them with an entry of the right kind."""
+
+SHORT_PAGE = 5
+"""Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
 
 SURE_FEW = 3
 """Most sure hits of a ranking whose order is sure."""
@@ -189,6 +198,7 @@ class Searcher:
             self._put_characters_first,
             self._doubt,
             self._show,
+            self._say_kind,
             self._say_editions,
             self._say_filters,
         )
@@ -612,6 +622,29 @@ class Searcher:
             search.page = replace(search.page, explanation=explanation)
         return None
 
+    async def _say_kind(self, search: Search) -> str | None:
+        """That an entry of another kind is much nearer in meaning than all of the one that is searched."""
+        query, own = search.query, search.found.semantic
+        is_plain = query.mode == "auto" and query.counted and not (query.filters or query.offset or search.like)
+        if not is_plain or len(query.types) > 1 or query.types[0] in CAMPAIGN or not own or search.missing:
+            return None
+        if search.language or (search.hits and search.hits[0].retriever == "name"):
+            return None
+        nearest = max(hit.score for hit in own.values())
+        if nearest >= NEAR:
+            return None
+        types = [name for name in SEARCHED if name not in (*CAMPAIGN, *query.types)]
+        scopes = await self.documents.scopes(types, query.documents)
+        others, _ = await self._semantic(replace(query, types=types), search.texts, scopes, 1)
+        best = next(iter(others.items()), None)
+        if best is None or best[1].score - nearest < NEARER:
+            return None
+        (entity_type, _), hit = best
+        collection = COLLECTIONS[entity_type]
+        said = f"Nearer in meaning is the {collection.label} {one_line(hit.name, MAX_SHOWN)} ({collection.tool})."
+        search.note(said)
+        return said
+
     async def _ranked_page(self, search: Search) -> ResultPage:
         query, found, missing = search.query, search.found, search.missing
         counted = not (search.like or query.order) and (search.whole or search.mode == "semantic")
@@ -652,7 +685,7 @@ class Searcher:
                 titles,
                 search.found.all_ranked,
                 asked,
-                length,
+                length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
                 [variants[key] for key in hit.duplicates if key in variants],
             )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)

@@ -58,8 +58,17 @@ class Absent:
         """What the reader should know."""
         if self.game:
             return f"This asks about {self.game}; the library has nothing on it."
-        return f"No entry is called '{self.name}'. {CLOSED.format('It')}"
+        instead = f" {TREASURE}" if not _TREASURE.isdisjoint(self.name.split()) else ""
+        return f"No entry is called '{self.name}'. {CLOSED.format('It')}{instead}"
 
+
+_TREASURE = frozenset({"treasure", "loot", "hoard"})
+
+TREASURE = (
+    "No open book has tables of treasure. lookup_equipment with kind='magic-item', a rarity and order='random' draws items; the "
+    "rule Magic Item Prices says what they are worth."
+)
+"""What a game master can do who asks for treasure: the SRDs of both editions leave its tables out."""
 
 NEAREST = "These are the nearest in meaning."
 

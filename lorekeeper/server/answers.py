@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lorekeeper.attribution import Attribution, attribution
@@ -53,6 +53,11 @@ LIMIT, HEAD = 10, 3
 MIN_SNIPPET = 50
 """Characters that a snippet keeps."""
 
+MAX_WHOLE = 6_000
+"""Most characters of the whole entries of a page, but for the first, which is always whole."""
+
+ROOM = "Whole entries have room for {} of these {}; get_entity reads another one, or offset continues."
+
 MAX_PART = 80_000
 """Most characters of an entry's page in one answer, but for those of `MAX_CHARS`."""
 
@@ -88,8 +93,14 @@ class Answer:
 def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] | None = None) -> Answer:
     """A page of results, with the whole entries if ``full``; ``related`` says by uri what notes are linked with."""
     contents = _contents(page)
-    texts = [markdown(r.entity, related=(related or {}).get(r.entity.uri, UNRELATED)) for r in page.results if full]
-    return Answer(_page_content(page, contents, full=full), _page_text(page, contents, texts))
+    texts: list[str] = []
+    for result in page.results if full else ():
+        text = markdown(result.entity, related=(related or {}).get(result.entity.uri, UNRELATED))
+        if texts and sum(map(len, texts)) + len(text) > MAX_WHOLE:
+            page = replace(page, note=" ".join(filter(None, [page.note, ROOM.format(len(texts), len(page.results))])))
+            break
+        texts.append(text)
+    return Answer(_page_content(page, contents, whole=len(texts)), _page_text(page, contents, texts))
 
 
 async def full_answer(view: View, page: ResultPage) -> Answer:
@@ -100,7 +111,7 @@ async def full_answer(view: View, page: ResultPage) -> Answer:
 
 def page_content(page: ResultPage) -> JsonObject:
     """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
-    return _page_content(page, _contents(page), full=False)
+    return _page_content(page, _contents(page))
 
 
 def page_text(page: ResultPage) -> str:
@@ -111,13 +122,13 @@ def page_text(page: ResultPage) -> str:
     return _page_text(page, _contents(page), [])
 
 
-def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) -> JsonObject:
-    """With ``full``, the whole entry stands in the place of the snippet."""
-    results = list(contents)
-    if full:
-        results = [c | {"snippet": "", "entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
+def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, whole: int = 0) -> JsonObject:
+    """The whole entry stands in the place of the snippet of the first ``whole`` results."""
+    first = [
+        c | {"snippet": "", "entity": lean(r.entity)} for c, r in zip(contents[:whole], page.results, strict=False)
+    ]
     return {
-        "results": results,
+        "results": [*first, *contents[whole:]],
         "total": page.total,
         "mode": page.mode,
         "next_offset": page.next_offset,
@@ -126,7 +137,7 @@ def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: boo
 
 
 def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence[str]) -> str:
-    """``texts`` are those of the whole entries, which stand in the place of the snippets if there are any."""
+    """``texts`` are the whole entries of the first results, which stand in the place of their snippets."""
     if not page.results:
         return nothing_found(page.note)
     parts = [_heading(page)]
@@ -141,7 +152,7 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
         source = f"{source_of(shown)} | {shown['uri']}{wording}{secret_mark(shown)}"
         parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
-        parts.append(_quoted(texts[number - 1] if texts else shown["snippet"]))
+        parts.append(_quoted(texts[number - 1] if number <= len(texts) else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
     return "\n".join(parts)

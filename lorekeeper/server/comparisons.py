@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from pydantic import Field
@@ -22,11 +23,18 @@ from lorekeeper.search.versions import Versions, versions
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
 from lorekeeper.server.arguments import Texts
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
+from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.secrecy import is_secret
 from lorekeeper.views.view import View
 
 LETTERS = "ABCD"
 """What the text calls the entries."""
+
+MAX_PASSAGES, MAX_HEADINGS = 4_500, 700
+"""Most characters of the passages of an answer, and of the headings of those that have no room."""
+
+MAX_SHARED = 60
+"""Longest value that is shown of a fact that all have alike, in characters."""
 
 MAIN_TEXT = "Text"
 """Where sentences stand that have no heading."""
@@ -37,7 +45,8 @@ async def compare(view: View, arguments: Arguments) -> Answer:
     found = await _entries(view, arguments.get("uris"), arguments.get("name"))
     result = await asyncio.to_thread(differences, found.entities)
     heads = [await _head(view, entity) for entity in found.entities]
-    note = " ".join(filter(None, [found.note, _more(found.left_out)])) or None
+    result, unshown = _shortened(result)
+    note = " ".join(filter(None, [found.note, _more(found.left_out), _unshown(unshown)])) or None
     return Answer(comparison_content(result, heads, note), comparison_text(result, heads, note))
 
 
@@ -62,6 +71,28 @@ async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> 
         if entity.uri in [other.uri for other in found[:number]]:
             raise FilterError(f"uris has {shown(entity.uri)} twice; an entry is compared with others")
     return Versions(found, [], None)
+
+
+def _shortened(result: Differences) -> tuple[Differences, list[str]]:
+    """The passages that have room in one answer, and the headings of the others that differ."""
+    passages: list[Passage] = []
+    unshown: list[str] = []
+    length = 0
+    for passage in result.passages:
+        rows = [row for row in passage.rows if row.differs]
+        length += sum(map(len, passage_lines(passage, rows))) if passage.differs else 0
+        if length <= MAX_PASSAGES or not passage.differs:
+            passages.append(passage)
+        else:
+            unshown.append(heading(passage))
+    return replace(result, passages=tuple(passages)), unshown
+
+
+def _unshown(headings: Sequence[str]) -> str:
+    if not headings:
+        return ""
+    listed = snippet("; ".join(headings), MAX_HEADINGS)
+    return f"{quantity(len(headings), 'further passage')} also differ; get_entity with section reads one: {listed}"
 
 
 def _more(left_out: Sequence[str]) -> str:
@@ -95,6 +126,7 @@ def comparison_content(result: Differences, heads: Sequence[JsonObject], note: s
             {"label": one_line(fact.label), "values": [marked(value) for value in fact.values]}
             for fact in result.differing_facts
         ],
+        "shared": [{"label": one_line(label), "value": one_line(value)} for label, value in result.shared_facts],
         "texts": [
             {
                 "places": [None if place is None else place_of(place) for place in passage.places],
@@ -132,7 +164,7 @@ def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str 
         parts.append(f"Note: {one_line(note)}")
     parts += _facts(result)
     parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
-    same = f"{quantity(result.same_facts, 'fact')} and {quantity(result.same_sentences, 'sentence')}"
+    same = quantity(result.same_sentences, "sentence")
     return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ."])
 
 
@@ -142,6 +174,8 @@ def _facts(result: Differences) -> Iterator[str]:
     for fact in facts:
         values = " | ".join(f"{letters}: {value or 'not stated'}" for letters, value in by_text(fact.values))
         yield f"- {one_line(fact.label)}: {values}"
+    if shared := [f"{one_line(label)} {one_line(value, MAX_SHARED)}" for label, value in result.shared_facts]:
+        yield f"- {'Both' if len(result.entities) == 2 else 'All'}: {'; '.join(shared)}"
 
 
 def by_text(texts: Sequence[Runs | None]) -> list[tuple[str, str | None]]:
@@ -189,8 +223,8 @@ def heading(passage: Passage) -> str:
 COMPARISON: JsonObject = {
     "type": "object",
     "description": (
-        "entries; facts: label, values; texts: places, rows: a sentence per entry (null: none), changed words in **; same "
-        "(counts, left out); note"
+        "entries; facts: label, values; shared: facts alike; texts: places, rows: a sentence per entry (null: none), changed "
+        "words in **; same (counts); note"
     ),
 }
 
@@ -201,7 +235,12 @@ COMPARE_ENTRIES = Tool(
     arguments=model(
         "compare_entries",
         {
-            "uris": (Texts | None, Field(None, description=f"2-{MAX_ENTRIES}, as lore://spells/srd-2024/fireball")),
+            "uris": (
+                Texts | None,
+                Field(
+                    None, description=f"2-{MAX_ENTRIES}: lore://type/document/slug, as lore://spells/srd-2024/fireball"
+                ),
+            ),
             "name": optional_text("all versions of it"),
         },
     ),

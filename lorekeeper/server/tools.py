@@ -36,6 +36,7 @@ WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
     "creatures": "cr:5..8 ac>15 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
+    "character_options": "skills:stealth -tools:vehicle",
     "notes": "dated>=7d -tags:dead",
     "characters": "languages:elvish darkvision>=60 prepared:fireball",
 }
@@ -111,7 +112,7 @@ def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> d
     fields = ["any key" if name == PROPERTIES else name for name in fields]
     further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
     return {
-        "where": (str | None, Field(None, description=f"conditions, e.g. {example}{further}")),
+        "where": (str | None, Field(None, description=f"tests, e.g. {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
         "seed": (int | None, Field(None, description="for random")),
     }
@@ -139,7 +140,7 @@ _PAGING: dict[str, Parameter] = {
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
     "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description="results")),
-    "offset": (int, Field(0, ge=0, description="results to skip")),
+    "offset": (int, Field(0, ge=0, description="to skip")),
     "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
 }
 

@@ -219,6 +219,19 @@ def level_line(entity: Entity, query: str) -> str:
     return f"Level {level}: {'; '.join(said)}." if said else ""
 
 
+def levels(entity: Entity) -> str:
+    """What a class or subclass gets, by level: "1: Sneak Attack, Expertise; 2: Cunning Action"; "" if it does not say that."""
+    listed = entity.data.get("features") if entity.kind in ("class", "subclass") else None
+    gained: dict[int, list[str]] = {}
+    for each in listed if isinstance(listed, list) else ():
+        found = _numbers(each.get("gained_at"), "level") if isinstance(each, Mapping) else set()
+        known = [level for level in found if isinstance(level, int)]
+        if known:
+            gained.setdefault(min(known), []).append(str(each.get("name")))
+    said = "; ".join(f"{level}: {', '.join(dict.fromkeys(names))}" for level, names in sorted(gained.items()))
+    return f"By level: {said}." if said else ""
+
+
 _SLOTS = re.compile(r"\d|proficiency", re.IGNORECASE)
 """How the names of columns begin that each class has."""
 
@@ -281,7 +294,12 @@ def read(entity: Entity) -> list[Section]:
 
 
 def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
-    """How an entry begins; of a creature, which traits and actions it has, then a decisive trait, or else the longest."""
+    """How an entry begins; of a creature, which traits and actions it has, then a decisive trait, or else the longest.
+
+    Of a class it is what it gets at which level.
+    """
+    if gained := levels(entity):
+        return Evidence(gained)
     titled = [section for section in prose if section.heading]
     if entity.type != "creatures" or len(titled) < 2:
         return _beginning(entity, prose)

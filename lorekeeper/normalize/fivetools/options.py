@@ -26,6 +26,7 @@ from lorekeeper.normalize.fivetools.values import (
     title,
     uid,
 )
+from lorekeeper.normalize.options import read as granted
 
 CATEGORIES = {"G": "general", "O": "origin", "FS": "fighting style", "EB": "epic boon", "D": "dragonmark"}
 """Categories of feats by their codes; longer codes begin with one of them."""
@@ -167,4 +168,4 @@ def fields(data: Object) -> dict[str, object]:
     """The raw filter values of a character option."""
     parent = text(data.get("subclass_of")) or text(data.get("subrace_of"))
     die = text(data.get("hit_die"))
-    return {"parent": parent or None, "hit_die": die or None}
+    return {"parent": parent or None, "hit_die": die or None, **granted(data)}

@@ -19,6 +19,8 @@ _ENDPOINTS = {
     ("character_options", "subclass"): "classes",
     ("character_options", "race"): "species",
     ("character_options", "subrace"): "species",
+    ("character_options", "background"): "backgrounds",
+    ("character_options", "feat"): "feats",
     ("documents", "document"): "documents",
 }
 """The endpoint of Open5e whose objects have the shape of a type and kind."""

@@ -173,6 +173,7 @@ SHAPES: Mapping[str, JsonObject] = {
     ),
     "Recent": _object({"results": (_list("Note"), "newest first")}),
     "Fact": _object({"label": ("string", ""), "values": (MAYBE_TEXTS, "of each entry, null for one without")}),
+    "SharedFact": _object({"label": ("string", ""), "value": ("string", "")}),
     "Passage": _object(
         {
             "places": (MAYBE_TEXTS, "headings and name of each entry, null for one without"),
@@ -184,10 +185,11 @@ SHAPES: Mapping[str, JsonObject] = {
         {
             "entries": (_list("Compared"), "in the order of all values and texts"),
             "facts": (_list("Fact"), "those that differ; changed words are between double asterisks"),
+            "shared": (_list("SharedFact"), "those that all have alike"),
             "texts": (_list("Passage"), "those that differ"),
             "same": (
                 _object({"facts": ("integer", ""), "sentences": ("integer", "")}),
-                "how much is alike, and left out",
+                "how much is alike",
             ),
             "note": (MAYBE_TEXT, "what the reader should know"),
         }
