@@ -20,7 +20,7 @@ from lorekeeper.audience import Viewer
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library
 from lorekeeper.search.facets import facets
-from lorekeeper.search.typed import typed
+from lorekeeper.search.query_syntax.parsing import parse_query
 from lorekeeper.settings import PREFIX, Settings, load_settings
 from lorekeeper.views.view import View
 
@@ -59,7 +59,7 @@ async def typed_in(view: View, text: str) -> list[Keystroke]:
     titles = await view.searcher.documents.titled()
     for end in range(1, len(text) + 1):
         began = time.perf_counter()
-        sought = typed(text[:end], titles, SEARCHED)
+        sought = parse_query(text[:end], titles, SEARCHED)
         page = await view.searcher.search(sought.query(limit=LIMIT, typing=True))
         found = time.perf_counter()
         await facets(view.searcher, sought, page)

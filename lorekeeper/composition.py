@@ -60,14 +60,14 @@ def embedding_of(settings: Settings) -> EmbeddingService:
 
 def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
     """The store of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
-    return _package(settings.cache_backend).open_store(settings, _fields_again, types or tuple(COLLECTIONS))
+    return _package(settings.cache_backend).open_store(settings, _derive_fields, types or tuple(COLLECTIONS))
 
 
-def _fields_again(entity: Entity) -> Mapping[str, Value]:
-    """`fields_again`, whose rules take a tenth of a second to import, and are seldom needed."""
-    from lorekeeper.normalize.again import fields_again
+def _derive_fields(entity: Entity) -> Mapping[str, Value]:
+    """`derive_fields`, whose rules take a tenth of a second to import, and are seldom needed."""
+    from lorekeeper.normalize.derive_fields import derive_fields
 
-    return fields_again(entity)
+    return derive_fields(entity)
 
 
 def open_cache(

@@ -91,6 +91,9 @@ MAX_RECORD_BYTES = 1 << 20
 
 T = FieldType
 
+VAULT = "vault"
+"""`Entity.source_api` of what is from a vault: the user's own notes."""
+
 _AUDIENCE = Field(AUDIENCE, T.TEXTS, "who may see it, if not everyone: dm, players, names")
 
 COLLECTIONS: dict[str, Collection] = {

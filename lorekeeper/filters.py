@@ -58,7 +58,13 @@ __all__ = [
 MAX_VALUES = 500
 """Most values in an any-of filter."""
 
-_SHORT_NAMES = {"challenge_rating": ("cr",), "armor_class": ("ac",), "hit_points": ("hp",)}
+_SHORT_NAMES = {
+    "challenge_rating": ("cr",),
+    "armor_class": ("ac",),
+    "hit_points": ("hp",),
+    "damage_types": ("damage",),
+    "casting_time": ("casting", "cast"),
+}
 """What fields are called besides, in stat blocks and at the table."""
 
 Operator = Literal["any", "min", "max", "above", "below", "outside", "name"]

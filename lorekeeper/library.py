@@ -126,7 +126,7 @@ class Library(View, AsyncClosing):
         self._filling = asyncio.Lock()
         self._ready = ready
         self._starter, self._begun = starter, False
-        self._news = ""
+        self._notice = ""
         """What the next answer has to say of the library's beginning."""
         self._opened = False
 
@@ -186,8 +186,8 @@ class Library(View, AsyncClosing):
             self._projections,
             viewer,
             changed=lambda: searcher.documents.forget(),
-            withheld=lambda: view.withheld,
-            sealed=lambda: view.sealed,
+            stale_uris=lambda: view.stale_uris,
+            unreadable_vaults=lambda: view.unreadable_vaults,
         )
         searcher = Searcher(cache, self.searcher.documents.edition, self.reranker, self.searcher.traits)
         view = View(self, self.cache, cache, searcher, viewer)
@@ -286,7 +286,7 @@ class Library(View, AsyncClosing):
         if ready is not None and store is not None and await asyncio.to_thread(store.is_new):
             space = ready.space or await self._space()
             if await asyncio.to_thread(ready.copy_to, store, space):
-                self._news = STARTED
+                self._notice = STARTED
                 await self._record_starter()
 
     async def _lacking(self) -> Sequence[Path]:
@@ -306,7 +306,7 @@ class Library(View, AsyncClosing):
             before = await self.cache.documents()
             await self.load_starter(books)
             if STARTER_DOCUMENT not in before and len(books) > 1:
-                self._news = ADDED if any(before.values()) else STARTED
+                self._notice = ADDED if any(before.values()) else STARTED
         except (CacheError, EmbeddingError) as error:
             logger.info("the starter compendium is not loaded yet: %s", error)
 
@@ -321,10 +321,10 @@ class Library(View, AsyncClosing):
         except EmbeddingError:
             return default_space().fingerprint
 
-    def take_news(self) -> str:
+    def pop_notice(self) -> str:
         """What the next answer has to say of the library's beginning, once."""
-        news, self._news = self._news, ""
-        return news
+        notice, self._notice = self._notice, ""
+        return notice
 
     async def fill(self) -> None:
         """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""

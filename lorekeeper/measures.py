@@ -27,7 +27,7 @@ EVENTS: tuple[Event, ...] = get_args(Event)
 
 
 @dataclass
-class Steps:
+class ProgressCounter:
     """How far some work has got, for whoever looks.
 
     Attributes:

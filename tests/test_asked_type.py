@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.search.asked_type import MAX_CHARS, OTHERS, asked_type
 from lorekeeper.search.query import Query
+from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -30,6 +32,9 @@ TYPES = list(COLLECTIONS)
         ("what happens to an invisible creature in fog", None),
         ("weapons", "equipment"),
         ("who met the abbot at night", None),
+        ("which monsters can turn you to stone", "creatures"),
+        ("what spells make you invisible", "spells"),
+        ("which monsters did we fight", None),
         ("a spell " + "that is long " * 30, None),
         ("", None),
     ],
@@ -54,6 +59,17 @@ def test_the_more_wordings_name_a_type_the_more_it_counts():
     assert (both.weight("spells"), both.weight("rules")) == (1.0, OTHERS)
     assert OTHERS < one.weight("rules") < one.weight("spells") == 1.0
     assert neither is None
+
+
+@pytest.mark.parametrize(
+    ("wording", "nearer"),
+    [("a monster that turns you to stone", "books"), ("the monster that Odo saw turn to stone", "notes")],
+)
+def test_who_asks_for_a_kind_of_entry_asks_for_no_session_unless_somebody_is_named(wording, nearer):
+    session, cockatrice = ("notes", ("vale", "session-3")), ("creatures", ("srd", "cockatrice"))
+    near = {key: Ranked(key[1], "", score) for key, score in ((session, 0.6), (cockatrice, 0.5))}
+    found = Retrieved(semantic=near, asked=asked_type(TYPES, [wording]))
+    assert found.nearest_corpus.name == nearer
 
 
 def test_a_type_that_is_not_searched_or_the_only_one_is_not_preferred():

@@ -19,7 +19,7 @@ from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.migrate import migrate
 from lorekeeper.maintenance.repair import repair
 from lorekeeper.normalize import UnknownShapeError, normalize
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.settings import Settings, load_settings
 from tests.support.commands import variables
 from tests.support.entities import everything
@@ -198,7 +198,7 @@ def test_foreign_data_says_nothing_of_audiences() -> None:
     spell |= {"level_int": 1, "school": "conjuration", "document__slug": "srd"}
     (entity,) = normalize(spell, hint="spells")
     assert "audience" not in entity.fields
-    assert "audience" not in fields_again(entity)
+    assert "audience" not in derive_fields(entity)
 
 
 async def test_copies_of_a_library_keep_what_is_secret(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_copies_of_a_library_keep_what_is_secret(tmp_path: Path) -> None:
         await brought_in(library, write_lines(tmp_path / "b.jsonl", entries[1:]))
         expected = await audiences(library)
         assert expected == {"Tide Ape": ("dm",), "Kelp Snare": ("ana",)}
-        assert all(fields_again(e) == e.fields for e in await everything(library.cache, "creatures"))
+        assert all(derive_fields(e) == e.fields for e in await everything(library.cache, "creatures"))
     await backup(one, tmp_path / "all.zip")
     await restore(settings_in(tmp_path / "two"), tmp_path / "all.zip")
     await migrate(settings_in(tmp_path / "three"), one.library_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.library import Library
-from lorekeeper.measures import Steps
+from lorekeeper.measures import ProgressCounter
 from lorekeeper.search.query import Query
 from lorekeeper.server.tools import ToolError, all_tools
 from lorekeeper.vaults import sync as sync_module
@@ -61,10 +61,10 @@ async def test_it_is_not_said_of_another_vault_or_of_types_that_no_note_gives(re
 async def test_a_process_that_ends_with_its_answer_waits_until_everything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waited: list[Steps] = []
+    waited: list[ProgressCounter] = []
 
     @asynccontextmanager
-    async def waiting(steps: Steps) -> AsyncIterator[None]:
+    async def waiting(steps: ProgressCounter) -> AsyncIterator[None]:
         waited.append(steps)
         yield
 

@@ -16,8 +16,8 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.book_tables import count_entries
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.book_tables import book_tables, entry_of, may_have_tables
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables
 from lorekeeper.render.pages import markdown
 from lorekeeper.rolling.tables import numbered_texts, tables_of
@@ -85,7 +85,7 @@ def test_tables_are_rules_of_the_book_of_their_entry():
     assert all(table.slug.startswith("weather-") for table in tables)
     assert len({table.slug for table in tables}) == 2
     assert [table.data["license"] for table in tables] == ["CC0", "CC0"]
-    assert {tuple(fields_again(table)) for table in tables} == {()}
+    assert {tuple(derive_fields(table)) for table in tables} == {()}
 
 
 def test_a_table_that_became_an_entry_is_rolled_on_as_in_its_entry_and_says_which_that_is():

@@ -18,8 +18,8 @@ from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.characters import completed, slots
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.foundry.documents import documents
 from lorekeeper.normalize.foundry.entries import Importer
 from lorekeeper.normalize.note_characters import characters_of
@@ -33,7 +33,7 @@ from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import Share
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
-from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.redact import is_visible, redact
 from tests.support.entities import make
 from tests.support.libraries import settings
 
@@ -340,7 +340,7 @@ def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
     assert made.data["hit_points_now"] == 30
     assert made.data["scales"] == {"Channel Divinity": "1"}
     assert made.data["skill_bonuses"]["religion"] == -1 + 2 * 2
-    assert fields_again(made) == made.fields
+    assert derive_fields(made) == made.fields
 
 
 # --- notes, stat blocks, homebrew ---------------------------------------------------------------------------------------
@@ -556,7 +556,7 @@ def test_homebrew_states_a_character_in_the_words_of_the_fields() -> None:
         "characters", {"player": "Bo", "level": 2, "speed_fly": 60, "audience": ["Ash", "Bo"]}
     )
     assert "audience" not in shared.fields
-    assert fields_again(private) == private.fields
+    assert derive_fields(private) == private.fields
 
 
 # --- in a library -----------------------------------------------------------------------------------------------------
@@ -750,6 +750,27 @@ async def test_an_encounter_is_planned_for_the_characters_of_the_library(library
         await ask(library, "plan_encounter", Viewer.player(), party="the table", monsters=["2 wolf"])
 
 
+async def test_the_characters_of_two_campaigns_are_no_party(vale: Path, tmp_path: Path) -> None:
+    north = tmp_path / "north"
+    north.mkdir()
+    (north / "Osk.md").write_text(SHEET.replace("Brannoch", "Osk").replace("level: 7", "level: 2"))
+    embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(tmp_path / "vectors.db"))
+    registry = Registry(tmp_path / "library.vaults", [vale, north], tmp_path / "library")
+    cache = open_cache(settings(cache_backend="sqlite", sqlite_db_path=tmp_path / "cache.db"), embedding)
+    async with Library(cache, embedding, offline=True, vaults=registry) as library:
+        wolf = make("wolf", "Bites.", type="creatures", name="Wolf", challenge_rating=1)
+        await library.cache.store_entities([wolf], "creatures")
+        await library.vaults.sync()
+        asked: dict[str, Any] = {"monsters": ["2 wolf"], "rules": "2014"}
+        with pytest.raises(FilterError, match=r"characters of 2 campaigns: north \(1\), vale \(1\)"):
+            await ask(library, "plan_encounter", **asked)
+        for campaign, name in (("North", "Osk"), ("vale", "Brannoch")):
+            answer = await ask(library, "plan_encounter", party=campaign, **asked)
+            assert [each["name"] for each in answer.structured["characters"]] == [name]
+        with pytest.raises(FilterError, match="4x"):
+            await ask(library, "plan_encounter", party="south", **asked)
+
+
 @pytestmark_module
 async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_the_characters(library: Library) -> None:
     await library.cache.store_entities(
@@ -911,8 +932,10 @@ async def test_a_sheet_in_a_vault_is_its_players_unless_something_says_otherwise
     viewers = {name: Viewer.player(name) for name in ("cleo", "bo")}
     assert {name for name, viewer in viewers.items() if is_visible(made, viewer)} == seen_by
     folder = path.rpartition("/")[0]
-    assert any(folder in str(cut(made, viewers[name], lambda _: None).data) for name in seen_by) is (folder == "Shared")
-    assert clean_fields("characters", fields_again(made)) == made.fields
+    assert any(folder in str(redact(made, viewers[name], lambda _: None).data) for name in seen_by) is (
+        folder == "Shared"
+    )
+    assert clean_fields("characters", derive_fields(made)) == made.fields
     (vale / path).unlink()
     await library.vaults.sync()
 

@@ -17,9 +17,9 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ConfigError, FilterError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
+from lorekeeper.search.editions import STATED
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
-from lorekeeper.search.stated_edition import STATED
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import load_settings, write_setting

@@ -21,8 +21,8 @@ from lorekeeper.folding import fold_kind
 from lorekeeper.library import Library
 from lorekeeper.search.facets import MOST_VALUES, Facet, facets
 from lorekeeper.search.pipeline import Searcher
-from lorekeeper.search.typed import typed, with_test
-from lorekeeper.search.typed_names import called
+from lorekeeper.search.query_syntax.names import called
+from lorekeeper.search.query_syntax.parsing import parse_query, with_test
 from lorekeeper.views.view import View
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.campaign import campaign
@@ -162,7 +162,7 @@ def plainly(entries: Iterable[Entity]) -> Counted:
 
 async def asked_for(view: View, text: str) -> list[Entity]:
     """The entries that a text without words asks for, found by looking at each."""
-    sought = typed(text, await view.searcher.documents.titled(), SEARCHED)
+    sought = parse_query(text, await view.searcher.documents.titled(), SEARCHED)
     filters = {} if sought.where is None else {WHERE: sought.where}
     return [
         entry
@@ -175,11 +175,11 @@ async def asked_for(view: View, text: str) -> list[Entity]:
 
 def sees_no_notes(text: str) -> bool:
     """Whether a text asks for notes, which are secret unless they say otherwise."""
-    return typed(text, {}, SEARCHED).types == ("notes",)
+    return parse_query(text, {}, SEARCHED).types == ("notes",)
 
 
 async def shown(searcher: Searcher, text: str) -> list[Facet]:
-    return await facets(searcher, typed(text, await searcher.documents.titled(), SEARCHED))
+    return await facets(searcher, parse_query(text, await searcher.documents.titled(), SEARCHED))
 
 
 @BOTH
@@ -206,7 +206,7 @@ async def test_players_meet_no_value_that_only_secret_entries_have(library: Libr
 async def test_with_words_the_results_are_counted(library: Library) -> None:
     for viewer in (None, Viewer.player()):
         searcher = library.view(viewer).searcher
-        sought = typed("storm ward", await searcher.documents.titled(), SEARCHED)
+        sought = parse_query("storm ward", await searcher.documents.titled(), SEARCHED)
         page = await searcher.search(sought.query(limit=50))
         assert page.total == len(page.found) == len(page.results) > 5
         wanted, counted = (
@@ -238,7 +238,7 @@ async def test_choosing_a_value_finds_as_many_entries_as_it_was_counted_for(libr
             again = {f.name: f for f in await shown(searcher, text)}
             (chosen,) = [v for v in again[facet.name].values if v.chosen]
             assert (chosen.value, chosen.count) == (value.value, value.count), text
-            page = await searcher.search(typed(text, titles, SEARCHED).query())
+            page = await searcher.search(parse_query(text, titles, SEARCHED).query())
             assert page.total == value.count, text
             tried += 1
     assert tried > 15
@@ -259,7 +259,7 @@ async def test_what_is_withheld_from_a_player_is_not_counted(library: Library) -
     view = library.view(Viewer.player())
     before = of_facets(await shown(view.searcher, "in:spells"))
     gone = (await everything(view.cache, "spells"))[0]
-    view.withheld = frozenset({gone.uri})
+    view.stale_uris = frozenset({gone.uri})
     after = of_facets(await shown(view.searcher, "in:spells"))
     assert after["book", None][gone.document] == before["book", None][gone.document] - 1
     assert after["in", None]["spells"] == before["in", None]["spells"] - 1

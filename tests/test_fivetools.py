@@ -16,7 +16,7 @@ from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.fivetools import recognises
 from lorekeeper.render import lean, markdown
 from lorekeeper.search.query import Query
@@ -230,7 +230,7 @@ def test_sources_are_documents_with_their_titles_authors_and_edition(harbour: di
 def test_the_rules_read_stored_entries_again_as_they_made_them(harbour: dict[str, Entity]) -> None:
     assert len(harbour) > 12
     for entity in harbour.values():
-        assert fields_again(entity) == dict(entity.fields)
+        assert derive_fields(entity) == dict(entity.fields)
 
 
 def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[str, Entity]) -> None:
@@ -478,5 +478,5 @@ def test_damaged_files_never_stop_an_import(tmp_path: Path, seed: int, number: i
     for entity in entities:
         assert markdown(entity)
         lean(entity)
-        assert fields_again(entity) == dict(entity.fields)
+        assert derive_fields(entity) == dict(entity.fields)
     assert len(problems(report)) < 100_000

@@ -17,7 +17,7 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render import lean, markdown
 from lorekeeper.repairs.entries import repaired_entry
 from tests.support.homebrew import brew, mutated, problems, read
@@ -129,7 +129,7 @@ def test_every_entry_has_a_page_without_markup_and_is_read_again_as_it_was(every
         page = markdown(entity)
         assert re.search(r"\{@\w", page.replace("{@b not a tag", "")) is None, page
         assert json.dumps(lean(entity))
-        assert fields_again(entity) == dict(entity.fields)
+        assert derive_fields(entity) == dict(entity.fields)
 
 
 # --- field by field ------------------------------------------------------------------------------------------------------
@@ -371,4 +371,4 @@ def test_damaged_files_never_stop_an_import(folder: Path, tmp_path: Path, seed: 
         assert [fold(e.name) for e in entities][-2:] == ["whole", "tide tables"]
         for entity in entities:
             assert markdown(entity)
-            assert fields_again(entity) == dict(entity.fields)
+            assert derive_fields(entity) == dict(entity.fields)

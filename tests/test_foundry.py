@@ -17,7 +17,7 @@ from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.intake.formats.yaml_document import MAX_DEPTH, parse
 from lorekeeper.library import Library
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.markup import text_of
 from lorekeeper.render import markdown
@@ -210,7 +210,7 @@ def test_a_creature_is_a_whole_stat_block(tmp_path):
     assert owl.fields["environments"] == ("swamp", "forest")
     assert owl.fields["damage_types"] == ("piercing", "psychic")
     assert owl.fields["saves"] == ("wisdom",)
-    assert fields_again(owl) == owl.fields
+    assert derive_fields(owl) == owl.fields
 
 
 def test_what_a_creature_does_not_say_is_absent(tmp_path):
@@ -309,7 +309,7 @@ def test_a_spell_has_all_its_values_and_its_classes_from_a_list_of_spells(tmp_pa
     expected |= {"classes": ("seer",), "material_cost": 25, "area": "sphere", "area_size": 20}
     assert {name: found.fields[name] for name in expected} == expected
     assert "Wick Spark" in markdown(named(entities, "Seer Spells"))
-    assert fields_again(found) == found.fields
+    assert derive_fields(found) == found.fields
 
 
 def test_items_have_kind_price_weight_and_what_they_do(tmp_path):

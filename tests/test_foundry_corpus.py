@@ -19,7 +19,7 @@ from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.folding import fold
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render import lean, markdown
 from lorekeeper.rolling.tables import tables_of
 from tests.support.foundry import imported, named
@@ -89,7 +89,7 @@ def test_every_document_of_a_folder_becomes_an_entry_and_nothing_fails(foundry, 
     ]
     assert len({entity.uri for entity in entities}) == len(entities) - (2 if name == "db" else 0)
     for entity in entities:
-        assert fields_again(entity) == entity.fields
+        assert derive_fields(entity) == entity.fields
         assert entity.name
         page = markdown(entity)
         assert page

@@ -195,7 +195,7 @@ async def test_players_see_no_vault_while_the_file_is_wrong(damage: str | bytes 
             marks.write_bytes(damage.encode() if isinstance(damage, str) else damage)
         assert await visible(library) == []
         view = library.view(ANYBODY)
-        assert view.sealed == {EVERY_VAULT}
+        assert view.unreadable_vaults == {EVERY_VAULT}
         assert (await found(library), await view.cache.count_entities("notes"), await view.cache.names("notes")) == (
             0,
             0,

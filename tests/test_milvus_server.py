@@ -17,11 +17,10 @@ import pytest
 import stamina
 
 from lorekeeper.cache.milvus import collections as milvus_collections
-from lorekeeper.cache.milvus import driver
-from lorekeeper.cache.milvus import plain as milvus_plain
+from lorekeeper.cache.milvus import driver, layout_v2
 from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus import server as milvus_server
-from lorekeeper.cache.milvus.schema import PROPERTY
+from lorekeeper.cache.milvus.layout_v3 import PROPERTY
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.embedding import HashingProvider
@@ -123,7 +122,7 @@ async def test_a_server_that_is_too_old_is_refused_before_anything_is_made(
 )
 def test_what_a_server_can_do_follows_from_its_version(version: str, words: int | None, infix: bool) -> None:
     able = driver.capabilities(version, "http://x")
-    assert (able.format, able.words, able.infix) == (milvus_plain.FORMAT, words, infix)
+    assert (able.format, able.words, able.infix) == (layout_v2.FORMAT, words, infix)
     assert version in able.remarks
     assert ("BM25" in able.remarks) == (words is None)
 
@@ -222,7 +221,7 @@ async def test_calls_that_are_refused_for_being_too_many_are_made_again(
 
 def test_no_collection_has_more_than_servers_allow() -> None:
     for collection in COLLECTIONS.values():
-        columns = milvus_plain.columns(collection, 384, words=True)
+        columns = layout_v2.columns(collection, 384, words=True)
         assert len(columns) <= 64
         assert not any(column.nullable for column in columns)
         assert all(column.size <= 65_535 and column.many <= 4_096 for column in columns)
@@ -240,7 +239,7 @@ async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_
         await cache.store_entities(entities[:1], "spells")
         backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
         pairs = zip(entities, vectors, strict=True)
-        rows = [row for entity, vector in pairs for row in milvus_plain.rows(entity, passages(entity), [vector])]
+        rows = [row for entity, vector in pairs for row in layout_v2.rows(entity, passages(entity), [vector])]
         backend.upsert("spells", rows)
         found = backend.search("spells", vectors[7], "level == 7", 1000, ["slug"])
         assert {row["slug"] for row in found} == {e.slug for e in entities[7::60]}
@@ -264,7 +263,7 @@ async def test_the_least_number_is_no_value_and_the_next_is_found(client: Client
 
 
 async def test_pieces_of_two_versions_are_never_put_together(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(milvus_plain, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(layout_v2, "PAUSE_SECONDS", 0.0)
     one, two = client("one"), client("two")
     random = Random(5)
     first, second = (make("x", data={"noise": random.randbytes(60_000).hex()}) for _ in range(2))
@@ -287,7 +286,7 @@ async def test_pieces_of_two_versions_are_never_put_together(client: Client, mon
 async def test_an_entity_that_lacks_a_piece_is_an_error_that_says_what_to_do(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_plain, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(layout_v2, "PAUSE_SECONDS", 0.0)
     cache = client("one")
     whole = make("x", data={"noise": Random(5).randbytes(60_000).hex()})
     await cache.store_entities([whole, make("y", "Why.")], "spells")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lorekeeper.cache.milvus import layout_v3
 from lorekeeper.cache.milvus import remote as milvus_remote
-from lorekeeper.cache.milvus import schema as milvus_schema
-from lorekeeper.cache.milvus.schema import WORDS_BYTES
+from lorekeeper.cache.milvus.layout_v3 import WORDS_BYTES
 from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
@@ -269,5 +269,5 @@ async def test_a_library_without_words_is_ranked_by_the_copy_until_it_is_reindex
     assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
     assert await by_words(cache, "ashes") == ["x"]
     assert await cache.reindex() == 3
-    assert cache._store.collections.info("spells").words == milvus_schema.WORDS_FORMAT  # type: ignore[attr-defined]
+    assert cache._store.collections.info("spells").words == layout_v3.WORDS_FORMAT  # type: ignore[attr-defined]
     assert await by_words(cache, "burning") == ["ship"]

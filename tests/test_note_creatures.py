@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.filters import matches, parse_filters
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.build import checked
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_creatures import Creatures, creatures_of
 from lorekeeper.normalize.stat_block import READERS, RUBRICS
 from lorekeeper.notes.note import Note, StatBlock
@@ -185,7 +185,7 @@ def test_a_stat_block_is_a_creature_of_its_vault():
     assert (entity.type, entity.kind, entity.name) == ("creatures", "creature", "Fen Wyrm")
     assert (entity.document, entity.document_name, entity.source_api) == ("fens", "The Fens", "vault")
     assert checked("creatures", entity.as_record()) == entity
-    assert fields_again(entity) == entity.fields
+    assert derive_fields(entity) == entity.fields
     assert any("breathes air and water" in passage.text for passage in passages(entity))
 
 

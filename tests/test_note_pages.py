@@ -25,7 +25,7 @@ from lorekeeper.render.note_html import (
 )
 from lorekeeper.server.page.site import entry_address
 from lorekeeper.vaults.links import Links
-from lorekeeper.views.cut import cut
+from lorekeeper.views.redact import redact
 from tests.support.pages import elements
 
 KEEP = "/entries/notes/saga/World%2FKeep.md"
@@ -130,7 +130,7 @@ def test_embedded_notes_stand_in_the_page_for_programs_and_terminals() -> None:
     assert ("Wet." in page, "Tall." in page, page.count("Here:")) == (False, False, 1)
     ana = Viewer.player("ana")
     seen = {
-        path: cut(each, ana, lambda name: f"{name}.md" if name != "Lair" else None)
+        path: redact(each, ana, lambda name: f"{name}.md" if name != "Lair" else None)
         for path, each in found.items()
         if path != "Lair.md"
     }

@@ -14,7 +14,7 @@ from lorekeeper.audience import Viewer
 from lorekeeper.cli.render_vaults import print_vault_report
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
@@ -129,7 +129,7 @@ def test_tables_in_callouts_and_around_secrets_are_whole():
 def test_who_may_see_a_table_is_said_by_its_note_and_its_section(note, audience):
     (entity,) = tables_in(note).entities
     assert entity.fields.get("audience") == audience
-    assert fields_again(entity).keys() == entity.fields.keys()
+    assert derive_fields(entity).keys() == entity.fields.keys()
 
 
 def test_what_a_table_is_called_does_not_tell_of_secret_ones_or_of_secret_headings():

@@ -12,12 +12,12 @@ from lorekeeper.audience import Viewer
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import matches, parse_filters
-from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.build import checked
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.note import Link, Note, Section
-from lorekeeper.views.cut import cut
+from lorekeeper.views.redact import redact
 
 PATHS = {"Oda": "People/Oda.md", "Tallow Bridge": "World/Tallow Bridge.md"}
 
@@ -116,7 +116,7 @@ def test_a_note_is_found_by_its_fields(filters, expected):
 
 
 def test_an_upgrade_of_the_library_keeps_what_a_note_is_found_by():
-    assert fields_again(entity_of()) == entity_of().fields
+    assert derive_fields(entity_of()) == entity_of().fields
 
 
 def test_a_note_without_anything_has_only_the_date_of_its_file():
@@ -198,7 +198,7 @@ def test_what_a_player_filters_by_has_no_trace_of_what_is_secret(front):
         "## GM Notes\n\n**Master**: the duke\n\n- [ ] unmask her\n\nSecret: yes\n"
     )
     with_secret, without = (entity_of(read_note("a.md", each)) for each in (text, text.partition("## GM")[0]))
-    seen = [dict(cut(each, Viewer.player(), lambda _: None).fields) for each in (with_secret, without)]
+    seen = [dict(redact(each, Viewer.player(), lambda _: None).fields) for each in (with_secret, without)]
     assert seen[0] == seen[1]
     assert seen[0]["state"] == "done"
     assert with_secret.fields["state"] == "open"

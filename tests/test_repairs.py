@@ -12,7 +12,7 @@ from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.maintenance.repair import data_repairs
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render.lean import lean
 from lorekeeper.render.pages import markdown
 from lorekeeper.repairs import changes
@@ -443,7 +443,7 @@ def test_stored_values_are_renewed_when_a_library_is_opened():
     made = creature(blindsight_range=3010, passive_perception=13)
     stored = replace(made, fields={**made.fields, "blindsight": 3010.0})
     earlier = declared(COLLECTIONS["creatures"]).replace("blindsight:decimal:fold:2", "blindsight:decimal:fold:1")
-    assert upgraded(stored, earlier, fields_again).fields["blindsight"] == 30
+    assert upgraded(stored, earlier, derive_fields).fields["blindsight"] == 30
 
 
 def test_keys_of_other_entries_are_names_in_snippets():

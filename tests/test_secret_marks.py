@@ -24,10 +24,10 @@ from lorekeeper.notes.secrets import heading_mark, key_mark, path_mark
 from lorekeeper.notes.vocabulary import KEY, NAME, SAYINGS, WORDS
 from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import FOLDER, Share, Shares
-from lorekeeper.vaults.check import check
+from lorekeeper.vaults.lint import check
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.state import State
-from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.redact import is_visible, redact
 from lorekeeper.views.sharing import suspicions
 from tests.support.mark_rows import ROWS, WORD
 from tests.support.vaults import vault_library, write
@@ -49,7 +49,7 @@ def labelled(text: str) -> Iterator[tuple[str, str]]:
 def seen(path: str, text: str, viewer: Viewer = ANYBODY, resolve: Callable[[str], str | None] = lambda _: None) -> Any:
     """What a viewer sees of a note, as JSON; None for nothing."""
     entity = note_entity(read_note(path, text), "saga", "Saga", 0.0, resolve)
-    return json.dumps(cut(entity, viewer, resolve).as_record(), default=str) if is_visible(entity, viewer) else None
+    return json.dumps(redact(entity, viewer, resolve).as_record(), default=str) if is_visible(entity, viewer) else None
 
 
 async def answer(library: Library, viewer: Viewer, tool: str, **arguments: Any) -> str:
@@ -326,7 +326,7 @@ def of_mark(form: str, words: str) -> str:
     entity = note_entity(read_note(path, text, own), "saga", "Saga", 0.0, lambda _: None)
     if not is_visible(entity, ANYBODY):
         return "held"
-    shown = cut(entity, ANYBODY, lambda _: None)
+    shown = redact(entity, ANYBODY, lambda _: None)
     if WORD not in json.dumps(shown.as_record(), default=str):
         return "held"
     return "listed" if list(suspicions(shown, raw=text)) else "missed"

@@ -20,8 +20,8 @@ import pytest
 from lorekeeper.cache.milvus import failover
 from lorekeeper.cache.milvus.backend import OPERATIONS, DamagedError, refusal
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
+from lorekeeper.cache.milvus.layout_v3 import columns
 from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine
-from lorekeeper.cache.milvus.schema import columns
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.milvus.sharing import messages
 from lorekeeper.cache.milvus.sharing import server as sharing_server

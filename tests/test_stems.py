@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from lorekeeper.text.known import KnownNames
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import SIMILAR, name_key, nearest, similar_names
 from lorekeeper.text.similar import SimilarTexts
 from lorekeeper.text.stems import BEGINNING, corrected, names_of_stems, names_with_words, stems
 
-NAMES = KnownNames(
+NAMES = NameList(
     ["grappling", "grappled", "goblin", "goblin boss", "dire wolf", "wolf", "elf drow", "adult red dragon", "harpy"]
 )
 
@@ -67,7 +67,7 @@ def test_names_are_found_by_their_words_as_by_looking_at_each_of_them(seed):
     print(f"seed {seed}")
     chance = random.Random(seed)
     names = some_names(chance)
-    known, found = KnownNames(names), 0
+    known, found = NameList(names), 0
     for text in [*WORDS, *(" ".join(chance.choices(WORDS, k=2)) for _ in range(40))]:
         wanted = stems(text)
         beginnings = [stem[:-1][:BEGINNING] for stem in wanted]
@@ -84,15 +84,15 @@ def test_names_are_looked_through_as_one_text_as_one_by_one(seed):
     print(f"seed {seed}")
     chance = random.Random(seed)
     names = [*some_names(chance), "", "a", "a a"]
-    known = KnownNames(names)
+    known = NameList(names)
     for part in ["", "a", "s", "go", "boss", " of ", "no such", *WORDS, *chance.sample(names, 30)]:
         assert list(known.places(part)) == [place for place, name in enumerate(names) if part in name], part
         assert known.beginning_with(part) == [name for name in names if name.startswith(part)], part
         assert (part in known) is (part in names), part
         assert set(known.words_beginning_with(part)) == {word for word in known.words if word.startswith(part)}, part
         assert set(known.words_ending_with(part)) == {word for word in known.words if word.endswith(part)}, part
-    assert list(KnownNames().places("a")) == list(KnownNames().places("")) == []
-    assert KnownNames.of(known) is known
+    assert list(NameList().places("a")) == list(NameList().places("")) == []
+    assert NameList.of(known) is known
 
 
 def test_texts_that_cannot_be_similar_are_not_compared(seed: int) -> None:

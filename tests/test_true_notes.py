@@ -24,9 +24,9 @@ from lorekeeper.search.languages import (
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
 from lorekeeper.search.off_topic import nothing
 from lorekeeper.search.query import Query
+from lorekeeper.search.query_syntax.parsing import parse_query
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.typed import typed
 from lorekeeper.search.unlicensed import NOT_OPEN, absent, closed_name
 from lorekeeper.search.versions import versions
 from lorekeeper.server.answers import documents_answer, page_text
@@ -384,7 +384,7 @@ async def test_the_list_of_documents_says_that_they_are_one_book(halves):
 @pytest.mark.parametrize("key", ["srd-2014", "wotc-srd"])
 async def test_the_facet_of_books_counts_what_choosing_the_book_finds(halves, key):
     titles = await halves.searcher.documents.titled()
-    sought = typed(f"type:rule book:{key}", titles, ["rules", "spells"])
+    sought = parse_query(f"type:rule book:{key}", titles, ["rules", "spells"])
     book = next(facet for facet in await facets(halves.searcher, sought) if facet.name == "book")
     assert [(value.value, value.count, value.chosen) for value in book.values] == [(key, 2, True)]
     assert (await halves.search(sought.query())).total == 2

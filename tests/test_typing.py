@@ -14,8 +14,8 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
+from lorekeeper.search.query_syntax.parsing import parse_query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.typed import typed
 from lorekeeper.search.unfinished import begun, completed
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import BACKENDS
@@ -56,7 +56,7 @@ async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 async def found(library: Library, text: str, *, typing: bool = True) -> list[str]:
-    page = await library.searcher.search(typed(text, {}, TYPES).query(typing=typing, limit=20))
+    page = await library.searcher.search(parse_query(text, {}, TYPES).query(typing=typing, limit=20))
     return [result.entity.name for result in page.results]
 
 
@@ -137,7 +137,7 @@ TEXTS = {
 
 async def led(library: Library, text: str, first: str = "") -> list[str]:
     """The names that a text begins, one of each entry, as they are listed while somebody types."""
-    query = typed(text, {}, TYPES).query(typing=True)
+    query = parse_query(text, {}, TYPES).query(typing=True)
     groups = await begun(library.cache, library.searcher.documents, query, first)
     entities = [(await library.cache.load(kind, [identity]))[0] for (kind, identity), *_ in groups]
     return [entity.name for entity in entities]
@@ -163,7 +163,7 @@ async def test_what_leads_the_names_stays_as_long_as_its_name_fits(library: Libr
 
 async def test_versions_of_an_entry_are_begun_once(library: Library) -> None:
     await library.cache.store_entities([make("other", type="spells", name="Fireball", document="other-book")], "spells")
-    query = typed("fireba", {}, TYPES).query(typing=True)
+    query = parse_query("fireba", {}, TYPES).query(typing=True)
     first, *others = await begun(library.cache, library.searcher.documents, query)
     assert {document for _, (document, _) in first} == {"own", "other-book"}
     assert all(len(group) == 1 for group in others)
@@ -177,7 +177,7 @@ async def texts(library: Library) -> Library:
 
 
 async def phrased(library: Library, text: str) -> tuple[set[str], ResultPage]:
-    page = await library.searcher.search(typed(text, {}, TYPES).query(limit=50))
+    page = await library.searcher.search(parse_query(text, {}, TYPES).query(limit=50))
     return {r.entity.slug for r in page.results if r.entity.document == "texts"}, page
 
 

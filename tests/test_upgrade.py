@@ -24,7 +24,7 @@ import lorekeeper
 from lorekeeper.cache import formats
 from lorekeeper.cache.milvus import embedded, failover
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.schema import described
+from lorekeeper.cache.milvus.layout_v3 import described
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
@@ -35,7 +35,7 @@ from lorekeeper.errors import CacheError, FilterError, LoreKeeperError, Upgradin
 from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
-from lorekeeper.normalize.again import fields_again
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
@@ -112,7 +112,7 @@ def entities_of(path: Path) -> list[Entity]:
 
 def renewed(entity: Entity) -> Entity:
     """An entity with the filter values that today's rules give."""
-    return replace(entity, fields=fields_again(entity))
+    return replace(entity, fields=derive_fields(entity))
 
 
 def types_of(c: sqlite3.Connection) -> list[str]:
@@ -237,7 +237,7 @@ class _Gate:
             self.reached.set()
             self._open.wait()
         self._left = max(0, self._left - 1)
-        return fields_again(entity)
+        return derive_fields(entity)
 
     def open(self) -> None:
         self._open.set()
@@ -246,7 +246,7 @@ class _Gate:
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Gate]:
     made = _Gate(5)
-    monkeypatch.setattr("lorekeeper.normalize.again.fields_again", made)
+    monkeypatch.setattr("lorekeeper.normalize.derive_fields.derive_fields", made)
     monkeypatch.setattr(formats, "ANSWER_SECONDS", 0.2)
     yield made
     made.open()

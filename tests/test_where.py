@@ -47,6 +47,7 @@ READ: list[tuple[str, str, Read]] = [
     ("creatures", "-type:dragon,undead", [("type", "any", ("dragon", "undead"), True)]),
     ("spells", "class_key:wizard", [("classes", "any", ("wizard",), False)]),
     ("spells", "class:wizard", [("classes", "any", ("wizard",), False)]),
+    ("spells", "damage:fire", [("damage_types", "any", ("fire",), False)]),
     ("spells", "damage.type:fire", [("damage_types", "any", ("fire",), False)]),
     ("spells", "ritual", [("ritual", "any", (True,), False)]),
     ("spells", "-ritual", [("ritual", "any", (False,), False)]),

@@ -11,12 +11,12 @@ import numpy as np
 from lorekeeper.cache.protocol import (
     BATCH,
     DELETE_DOCUMENT,
-    MARKS,
     OPEN,
     PHRASES,
     RANK_SEMANTIC,
     REINDEX,
     STORE,
+    VERSIONS,
     Asked,
     LibraryCache,
     Operation,
@@ -56,7 +56,7 @@ class ThreadedCache(LibraryCache):
             DELETE_DOCUMENT.name: self._delete_document,
             REINDEX.name: self._reindex,
             OPEN.name: self._open,
-            MARKS.name: self._marks,
+            VERSIONS.name: self._versions,
         }
         """What is not for the store alone, by the names of operations."""
 
@@ -87,9 +87,9 @@ class ThreadedCache(LibraryCache):
     async def _open(self, _: None, types: Sequence[str]) -> None:
         await asyncio.to_thread(self._store.open, types)
 
-    async def _marks(self, _: None, types: Sequence[str]) -> object | None:
+    async def _versions(self, _: None, types: Sequence[str]) -> object | None:
         def read() -> object | None:
-            return [self._store.mark(name) for name in types] if self._store.marks_all_writes else None
+            return [self._store.version(name) for name in types] if self._store.versions_track_all_writes else None
 
         return await asyncio.to_thread(read)
 

@@ -21,13 +21,13 @@ from lorekeeper.cache.protocol import (
     DELETE_DOCUMENT,
     DELETE_ENTITIES,
     GET_ENTITIES,
-    MARKS,
     OPEN,
     PHRASES,
     RANK_SEMANTIC,
     REINDEX,
     STATISTICS,
     STORE,
+    VERSIONS,
     Asked,
     CacheProtocol,
     Documents,
@@ -90,9 +90,9 @@ class DerivedIndex(Catalogue):
         if differing:
             self.file.write(write)
 
-    def mark(self, entity_type: str) -> object:
+    def version(self, entity_type: str) -> object:
         """A value that changes whenever the index of a type does."""
-        return self._read(lambda c: self.version(c, entity_type))
+        return self._read(lambda c: self.version_in(c, entity_type))
 
 
 class CompletedCache(LibraryCache):
@@ -126,7 +126,7 @@ class CompletedCache(LibraryCache):
             STATISTICS.name: self._statistics,
             REINDEX.name: self._reindex,
             OPEN.name: self._open,
-            MARKS.name: self._no_marks,
+            VERSIONS.name: self._no_versions,
         }
         """What the index does not answer, by the names of operations."""
 
@@ -224,7 +224,7 @@ class CompletedCache(LibraryCache):
         """None: no entry of another package's backend has shipped phrases."""
         return {}
 
-    async def _no_marks(self, *_: object) -> None:
+    async def _no_versions(self, *_: object) -> None:
         """None: what other programs write to the backend is not seen at once."""
 
     async def _open(self, _: None, types: Sequence[str]) -> None:

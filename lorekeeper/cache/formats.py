@@ -24,7 +24,7 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value, declared_type
 from lorekeeper.errors import CacheError, FilterError, UpgradingError
 from lorekeeper.filters import clean_fields
-from lorekeeper.measures import Steps
+from lorekeeper.measures import ProgressCounter
 from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ ANSWER_SECONDS = 15.0
 _patience: ContextVar[float | None] = ContextVar("patience", default=None)
 """How long reading waits for an upgrade; None for as long as it takes."""
 
-_steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
+_steps: ContextVar[ProgressCounter | None] = ContextVar("steps", default=None)
 """How far the upgrade has got that runs here."""
 
 
@@ -229,7 +229,7 @@ def _waiting(seconds: float | None) -> Iterator[None]:
 @contextmanager
 def reported(what: str, total: int) -> Iterator[Progress]:
     """Show the progress of an upgrade if `shown` is set; else warn of it, since answers wait for it."""
-    show, steps = shown.get(), _steps.get() or Steps()
+    show, steps = shown.get(), _steps.get() or ProgressCounter()
     level = logging.WARNING if show is None else logging.INFO
     logger.log(level, "upgrading %s to the format of LoreKeeper %s, once: %d entries", what, VERSION, total)
     steps.start(total)
@@ -271,7 +271,7 @@ class Upgrade:
         self._outdated, self._lock, self._run = outdated, lock, run
         self._threads, self._starting = threading.RLock(), threading.Lock()
         self._thread: threading.Thread | None = None
-        self._steps = Steps()
+        self._steps = ProgressCounter()
         self._tried = False
         self.failure: CacheError | None = None
 
@@ -356,5 +356,5 @@ class Upgrade:
             return error
         finally:
             _steps.reset(token)
-            self._steps = Steps()
+            self._steps = ProgressCounter()
         return None

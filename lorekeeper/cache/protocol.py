@@ -341,8 +341,8 @@ DELETE_ENTITIES = Operation[int]("delete_entities", InView.LIBRARY, _by_store("d
 REINDEX = Operation[int]("reindex", InView.LIBRARY)
 OPEN = Operation[None]("open", InView.LIBRARY)
 STATISTICS = Operation[Statistics]("statistics", blocking=lambda store, _: store.statistics())
-MARK = Operation[object]("mark", blocking=_by_store("mark"))
-MARKS = Operation[object | None]("marks")
+VERSION_OF_TYPE = Operation[object]("version", blocking=_by_store("version"))
+VERSIONS = Operation[object | None]("versions")
 
 
 def require_storable(entities: Iterable[object], entity_type: str) -> None:
@@ -604,9 +604,9 @@ class SearchCache(AsyncClosing):
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    async def marks(self, types: Iterable[str]) -> object | None:
+    async def versions(self, types: Iterable[str]) -> object | None:
         """A value that is another one whenever an entry of these types may be; None if no value can say so."""
-        return await self.call(MARKS, None, list(types))
+        return await self.call(VERSIONS, None, list(types))
 
     async def open(self, types: Iterable[str] | None = None) -> None:
         """Open the store and these types now, so that the first query need not wait; otherwise each is opened at first use."""
@@ -627,6 +627,6 @@ class LibraryCache(SearchCache):
         """The store itself, for maintenance; None if another package's backend has it."""
         raise NotImplementedError
 
-    async def mark(self, entity_type: str) -> object:
+    async def version(self, entity_type: str) -> object:
         """A value that changes whenever a type may have changed."""
-        return await self.call(MARK, entity_type)
+        return await self.call(VERSION_OF_TYPE, entity_type)

@@ -39,8 +39,8 @@ class Store(Protocol):
     types: Sequence[str]
     """The types of entity that it holds."""
 
-    marks_all_writes: bool = True
-    """Whether `mark` changes at once with every write, also of other processes and machines."""
+    versions_track_all_writes: bool = True
+    """Whether `version` changes at once with every write, also of other processes and machines."""
 
     _lock: WriteLock
 
@@ -48,7 +48,7 @@ class Store(Protocol):
         """What a type's vectors were made with, None if nothing was stored yet."""
         ...
 
-    def mark(self, entity_type: str) -> object:
+    def version(self, entity_type: str) -> object:
         """A value that changes whenever a type has changed; of a server some seconds later if another machine wrote."""
         ...
 

@@ -24,7 +24,7 @@ from lorekeeper.settings import Settings
 if TYPE_CHECKING:
     from lorekeeper.cli.render import Bar
     from lorekeeper.library import Library
-    from lorekeeper.measures import Steps
+    from lorekeeper.measures import ProgressCounter
     from lorekeeper.search.resolve_entry import Found
     from lorekeeper.views.view import View
 
@@ -181,7 +181,7 @@ DRY_RUN = argument("--dry-run", action="store_true", help="read and count withou
 
 
 @asynccontextmanager
-async def _reading(steps: Steps) -> AsyncIterator[None]:
+async def _reading(steps: ProgressCounter) -> AsyncIterator[None]:
     """Say that notes are read before the answer, and show how far that is."""
     from lorekeeper.cli.render import Bar
 
@@ -194,7 +194,7 @@ async def _reading(steps: Steps) -> AsyncIterator[None]:
             showing.cancel()
 
 
-async def _shown(steps: Steps, bar: Bar) -> None:
+async def _shown(steps: ProgressCounter, bar: Bar) -> None:
     total = done = 0
     while True:
         bar.start(steps.total - total)

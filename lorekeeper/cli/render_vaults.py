@@ -11,7 +11,7 @@ from lorekeeper.cli.render import console, plain, print_problems
 from lorekeeper.printable import quantity
 
 if TYPE_CHECKING:
-    from lorekeeper.vaults.check import Finding
+    from lorekeeper.vaults.lint import Finding
     from lorekeeper.vaults.reports import VaultReport
     from lorekeeper.vaults.status import Status
 
@@ -78,7 +78,7 @@ TITLES = {"dangling": "broken links"}
 
 def print_vault_findings(findings: Sequence[Finding], notes: int) -> None:
     """What a check of so many notes found, by kind."""
-    from lorekeeper.vaults.check import KINDS
+    from lorekeeper.vaults.lint import KINDS
 
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         found = list(group)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import VAULT, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
@@ -29,27 +30,61 @@ NONE_KNOWN = (
 )
 
 
+CHOOSE = (
+    "name one of them as the party, give levels, for example 4x3, or have them remembered with 'lorekeeper party 4x3'"
+)
+
+
 def is_the_table(party: object) -> bool:
     """Whether a party is asked for as that of the library."""
     only = party[0] if isinstance(party, list) and len(party) == 1 else party
     return isinstance(only, str) and fold(only) in THE_TABLE
 
 
-async def at_the_table(view: View) -> list[Entity]:
+async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:
     """The characters of players that the viewer sees, as their files are now, by name; the newest of one that is there twice.
 
+    Args:
+        view: of who asks.
+        campaign: only the characters of the vault or book with this key or title; None for all.
+
     Raises:
-        FilterError: there is none whose level is known, or there are too many for one party.
+        FilterError: there is none whose level is known, there are too many for one party, or they are of several campaigns and
+            the caller does not say of which.
     """
     await view.refresh()
-    found = current(each for each in await view.cache.get_entities(CHARACTERS, kind="character") if level_of(each))
-    if not found:
+    known = [each for each in await view.cache.get_entities(CHARACTERS, kind="character") if level_of(each)]
+    if not known:
         raise FilterError(NONE_KNOWN)
+    if campaign is None:
+        await _of_one_campaign(view, known)
+    else:
+        known = [each for each in known if fold(campaign) in _names_of(each)]
+    found = current(known)
     if len(found) > MAX_CHARACTERS:
         raise FilterError(
             f"the library has {len(found)} characters, and a party has at most {MAX_CHARACTERS}; give their levels"
         )
     return found
+
+
+async def campaigns(view: View) -> frozenset[str]:
+    """The keys and titles, folded, of what has characters that the viewer sees."""
+    characters = await view.cache.get_entities(CHARACTERS, kind="character")
+    return frozenset(name for each in characters if level_of(each) for name in _names_of(each))
+
+
+def _names_of(character: Entity) -> tuple[str, str]:
+    return fold(character.document), fold(character.document_name or "")
+
+
+async def _of_one_campaign(view: View, characters: Sequence[Entity]) -> None:
+    """Pass characters that may be one party: those of two vaults are not; FilterError says how to choose."""
+    vaults = {each.document for each in await view.cache.get_entities("documents", source_api=VAULT)}
+    counts = Counter(each.document for each in characters if each.document in vaults)
+    if len(counts) > 1:
+        listed = ", ".join(f"{one_line(name)} ({count})" for name, count in sorted(counts.items()))
+        raise FilterError(f"the library has characters of {len(counts)} campaigns: {listed}; {CHOOSE}")
 
 
 def levels_of(characters: Sequence[Entity]) -> tuple[int, ...]:

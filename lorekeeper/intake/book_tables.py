@@ -56,7 +56,7 @@ class Made:
 
 
 @dataclass
-class Kept:
+class TableChanges:
     """What became of the tables of entries.
 
     Attributes:
@@ -106,14 +106,14 @@ class ImportedTables:
                 self._made.tables[digest.type, digest.identity] = ()
 
 
-async def keep_tables_of(cache: SearchCache, entities: Iterable[Entity], gone: Collection[Key] = ()) -> Kept:
+async def keep_tables_of(cache: SearchCache, entities: Iterable[Entity], gone: Collection[Key] = ()) -> TableChanges:
     """Bring the tables of entries of the library in step with these, and remove those of entries that are gone."""
     made = await asyncio.to_thread(Made.of, entities)
     made.tables |= dict.fromkeys(gone, ())
     return await keep_tables(cache, made)
 
 
-async def keep_tables(cache: SearchCache, made: Made, *, dry_run: bool = False) -> Kept:
+async def keep_tables(cache: SearchCache, made: Made, *, dry_run: bool = False) -> TableChanges:
     """Store the tables of entries that the library lacks or has otherwise, and remove those that they have no more."""
     wanted = {table.identity: table for tables in made.tables.values() for table in tables}
     present = {table.identity: table.content_hash for table in await _stored(cache, made.tables.keys())}
@@ -125,7 +125,7 @@ async def keep_tables(cache: SearchCache, made: Made, *, dry_run: bool = False) 
         if obsolete:
             await cache.delete_entities(TYPE, sorted(obsolete))
     counts = Counter(stored=len(due), unchanged=len(wanted) - len(due), removed=len(obsolete))
-    return Kept(counts, made.problems)
+    return TableChanges(counts, made.problems)
 
 
 async def count_entries(cache: SearchCache, entity_type: str, sources: Sequence[str]) -> int:

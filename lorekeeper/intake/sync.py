@@ -16,7 +16,7 @@ from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
 from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
 from lorekeeper.intake.audiences import as_secret_as
-from lorekeeper.intake.book_tables import Kept, keep_tables_of
+from lorekeeper.intake.book_tables import TableChanges, keep_tables_of
 from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
@@ -274,7 +274,7 @@ class Outcome:
     unchanged: list[Entity] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     clashes: list[tuple[str, str]] = field(default_factory=list)
-    tables: Kept = field(default_factory=Kept)
+    tables: TableChanges = field(default_factory=TableChanges)
 
 
 async def store_from_source(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from lorekeeper.cache.formats import declared, names, upgraded
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.filters import collection_of
-from lorekeeper.normalize.again import fields_again
 from lorekeeper.normalize.build import checked
+from lorekeeper.normalize.derive_fields import derive_fields
 
 
 def current_entity(entity_type: str, record: object, declaration: str) -> Entity:
@@ -24,7 +24,9 @@ def current_entity(entity_type: str, record: object, declaration: str) -> Entity
     """
     if declaration == declared(collection_of(entity_type)):
         return checked(entity_type, record)
-    return upgraded(checked(entity_type, _without_changed(entity_type, record, declaration)), declaration, fields_again)
+    return upgraded(
+        checked(entity_type, _without_changed(entity_type, record, declaration)), declaration, derive_fields
+    )
 
 
 def _without_changed(entity_type: str, record: object, declaration: str) -> object:

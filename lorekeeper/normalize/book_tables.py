@@ -14,7 +14,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build, part_key, slugify
 from lorekeeper.normalize.foundry.fields import SOURCE as FOUNDRY
 from lorekeeper.normalize.notes import SOURCE as VAULT
-from lorekeeper.normalize.table_parts import KIND, MOST, Tables, told, too_many
+from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
 from lorekeeper.rolling.tables import Table, tables_in
@@ -108,7 +108,7 @@ def _name(entity: Entity, title: str, number: int) -> str:
 def _entity(entity: Entity, found: Table, title: str, number: int) -> Entity:
     name = _name(entity, title, number)
     data = {
-        **told(replace(found, name=name)),
+        **table_data(replace(found, name=name)),
         ENTRY: entity.uri,
         "entry_name": entity.name,
         **{key: entity.data[key] for key in CREDITS if key in entity.data},

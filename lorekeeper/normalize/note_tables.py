@@ -14,7 +14,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, rejoined, vault_audiences
-from lorekeeper.normalize.table_parts import KIND, MOST, Tables, told, too_many
+from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, Section
 from lorekeeper.printable import shown
 from lorekeeper.render.prose import prose
@@ -90,7 +90,7 @@ def _heading(note: Note, section: Section) -> str:
 
 
 def _entity(note: Note, section: Section, found: Table, number: int, origin: Origin) -> Entity:
-    data = {**told(found), **origin_of(note, section, origin.document)}
+    data = {**table_data(found), **origin_of(note, section, origin.document)}
     slug = slug_of(note, found.name, number, section.audience)
     fields = {AUDIENCE: vault_audiences(data)}
     return build("rules", data, origin, name=found.name, kind=KIND, slug=slug, fields=fields)

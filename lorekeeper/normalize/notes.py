@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from lorekeeper.audience import DM, Audience, listed, parsed, within
-from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_RECORD_BYTES, Entity, Field, Value
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_RECORD_BYTES, VAULT, Entity, Field, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
@@ -21,8 +21,7 @@ from lorekeeper.notes.keys import properties_of, state_of, world_date_of
 from lorekeeper.notes.note import WRITTEN, Link, Note, Section
 from lorekeeper.printable import has_controls
 
-SOURCE = "vault"
-"""`Entity.source_api` of what is from a vault."""
+SOURCE = VAULT
 
 OPEN_TAGS = "open_tags"
 """Key of the tags that stand outside of secret stretches, of notes that have others too."""

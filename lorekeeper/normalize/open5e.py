@@ -15,7 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import creatures, equipment, spells
 from lorekeeper.normalize.build import Origin, build, slugify
-from lorekeeper.normalize.shared import taken_apart
+from lorekeeper.normalize.shared import split_shared
 from lorekeeper.records.values import local_key, ref_key
 from lorekeeper.repairs.values import repaired_values
 
@@ -268,7 +268,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
     """
     if endpoint.type is None:
         return []
-    parts = [obj] if document else taken_apart(obj)
+    parts = [obj] if document else split_shared(obj)
     if len(parts) > 1 or parts[0] is not obj:
         return [entity for part in parts for entity in entities(part, endpoint)]
     version = 2 if "key" in obj else 1

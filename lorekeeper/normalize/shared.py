@@ -16,7 +16,7 @@ SHARED_DOCUMENT = "core"
 """The document under which Open5e files them."""
 
 
-def taken_apart(obj: Object) -> list[Object]:
+def split_shared(obj: Object) -> list[Object]:
     """One object for each document that an object's descriptions are from; the object itself if that is its own only.
 
     A description that names no document belongs to the object's own.

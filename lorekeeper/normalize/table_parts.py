@@ -28,7 +28,7 @@ class Tables:
     problems: list[str] = field(default_factory=list)
 
 
-def told(found: Table) -> dict[str, Any]:
+def table_data(found: Table) -> dict[str, Any]:
     """The data of a table: its name, its text with a first column of the numbers, and what `tables_of` reads."""
     data = as_data(found)
     return {"name": found.name, "desc": as_markdown(data), "table": data}

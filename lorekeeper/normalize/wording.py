@@ -22,7 +22,7 @@ _LINK = re.compile(r"\[([^][]{1,80})\]\([^()\s]{0,200}\)")
 _MARKUP = re.compile(r"[*_`]+")
 _TYPOGRAPHIC = str.maketrans({"’": "'", "‑": "-", "–": "-", "−": "-", "\u00a0": " ", "\u00ad": ""})
 _HYPHENS = re.compile(r"(?<=\w)-{2,}")
-_GLUED = re.compile(r"foot(?=radius|wide|long|tall|high|cube|cone)")
+_GLUED = re.compile(r"foot(?=by\b|radius|wide|long|tall|high|cube|cone)")
 _SENTENCE = re.compile(r"[^.!?;:\n]+(?:\.(?=\d)[^.!?;:\n]+)*")
 
 

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
-from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_stretches, infobox_lines
+from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_spans, infobox_lines
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
 from lorekeeper.notes.links import read_inline
@@ -151,7 +151,7 @@ class Body:
         left, cuts = list(lines), list[Cut]()
         if any("[!" in line for line in lines):
             left, cuts = cut_callouts(lines, blocks(lines), self.own)
-        left, stretches, problems = cut_stretches(left, self.own)
+        left, stretches, problems = cut_spans(left, self.own)
         self.problems += problems
         keyed = list[Cut]()
         if place.marked.audience != DM:

@@ -25,7 +25,7 @@ from lorekeeper.notes.secrets import (
     tag_mark,
     word_audience,
 )
-from lorekeeper.notes.stretches import KEY, LEAD, MOST_KEY_WORDS, Stretch, Stretches, begins
+from lorekeeper.notes.spans import KEY, LEAD, MOST_KEY_WORDS, Span, SpanScanner, begins
 
 _ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)")
@@ -377,20 +377,20 @@ def _row(row: Iterable[str]) -> str:
     return f"| {' | '.join(row)} |"
 
 
-# --- stretches --------------------------------------------------------------------------------------------------------
+# --- spans ---------------------------------------------------------------------------------------------------------------
 
 
-def cut_stretches(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut], list[str]]:
+def cut_spans(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut], list[str]]:
     """Lines without comments and secret stretches, what is secret of these, and problems; as many lines as before."""
     text = "\n".join(lines)
-    if not Stretches.may_be_in(text):
+    if not SpanScanner.may_be_in(text):
         return list(lines), [], []
-    stretches = Stretches(text, own)
-    left = stretches.taken_out().split("\n")
-    return left, list(_placed(stretches.found, left)), stretches.problems
+    scanner = SpanScanner(text, own)
+    left = scanner.taken_out().split("\n")
+    return left, list(_placed(scanner.found, left)), scanner.problems
 
 
-def _placed(found: Sequence[Stretch], left: Sequence[str]) -> Iterator[Cut]:
+def _placed(found: Sequence[Span], left: Sequence[str]) -> Iterator[Cut]:
     """Cuts at the lines where they were; one from within a paragraph comes after it."""
     blank = [len(left)] * (len(left) + 1)
     for i in reversed(range(len(left))):

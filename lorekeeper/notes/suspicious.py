@@ -12,7 +12,7 @@ from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.languages import LANGUAGES, Language, master_phrases
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.secrets import humps_apart, introduces, is_name
-from lorekeeper.notes.stretches import KEY, LEAD, MOST_KEY_WORDS
+from lorekeeper.notes.spans import KEY, LEAD, MOST_KEY_WORDS
 
 NAME, IN_FOLDER, TAG, HEADING, CALLOUT, FACT, COLUMN, LINE, NAMED = (
     *("name", "folder", "tag", "heading", "callout", "key", "column"),

@@ -160,8 +160,8 @@ def _challenge(creature: Creature) -> str:
     if rating is None:
         return inline(creature.rating.text)
     points = creature.experience_points
-    told = f"{amount(points)} XP" if points else NO_EXPERIENCE
-    return f"{format_rating(rating)} ({told}; proficiency bonus {signed(creature.proficiency_bonus)})"
+    worth = f"{amount(points)} XP" if points else NO_EXPERIENCE
+    return f"{format_rating(rating)} ({worth}; proficiency bonus {signed(creature.proficiency_bonus)})"
 
 
 def _abilities(creature: Creature) -> str:
@@ -185,7 +185,7 @@ def _sections(creature: Creature, source: Source) -> Iterator[str]:
         before = prose(creature.introductions.get(kind, ""))
         if kind == LEGENDARY and features and not before:
             before = _legendary(creature, source)
-        blocks = before, *map(told, features)
+        blocks = before, *map(action_text, features)
         if kind == TRAIT and style_of(source) == OF_2014:
             yield "\n\n".join(filter(None, blocks))  # these books have no heading there
         else:
@@ -214,7 +214,7 @@ def _legendary(creature: Creature, source: Source) -> str:
     )
 
 
-def told(feature: Feature) -> str:
+def action_text(feature: Feature) -> str:
     """An action or trait, with what its use depends on behind its name."""
     name = inline(feature.name).strip("*_. ")
     text = without_title(prose(feature.text), name)

@@ -8,17 +8,19 @@ from __future__ import annotations
 import re
 
 _GLUED = """
-a|creature a|dungeon a|foot a|jump a|number a|secret a|successful adventurers|interact air|before an|adventurer an|area
-an|expertise any|effect as|bats as|normal as|oozes assumes|short be|removed beyond|that bludgeoning|damage breath|for
-bright|light brilliant|full can|be can|breathe can|cover character|must character|suffers cover|the creature|lands
-darkness|and darkness|outdoors days|provide decide|that decide|to dense|foliage dwell|underground even|less exact|distances
-far|the fast|pace feet|on feet|that finding|hidden from|one from|the further|adventure gain|benefits her|character hit|points
-if|the immediately|before in|turn is|dying its|constitution key|role land|prone last|longer magical|darkness
-might|allow moving|over normal|and number|of objects|always of|attacks of|the of|twilight of|walking on|sight on|the only|half
-only|shades or|her or|slow or|swimming pace|makes relatively|simple rolls|the see|into simple|to so|areas some|spent
-sources|of special|vehicles speed|and surface|or the|crew the|day the|difficulty the|dungeon the|gm the|help the|jump their|minds
-this|section threatening|situation three|categories throws|against to|effects to|name travel|for water|must with|darkvision
-you|normally
+adventurers|interact air|before any|effect an|adventurer an|area an|expertise an|unlit assumes|short as|bats as|normal
+as|oozes a|creature a|dungeon a|foot a|jump a|number a|secret a|successful beyond|that be|removed bludgeoning|damage
+breath|for bright|light brilliant|full can|be can|breathe can|cover can|summarize character|must character|suffers
+cover|the creature|lands darkness|and darkness|outdoors days|provide decide|that decide|to dense|foliage
+dwell|underground even|less exact|distances far|the fast|pace feet|on feet|that finding|hidden flesh|and from|one
+from|the further|adventure gain|benefits goblins|are her|character hit|points if|the imbued|with immediately|before
+in|turn is|dying its|constitution key|role land|prone last|longer mage|can magical|darkness might|allow moving|over
+nearest|to normal|and number|of objects|always of|attacks of|the of|twilight of|walking only|half only|shades on|sight
+on|the on|them or|her or|slow or|swimming pace|makes priest|can relatively|simple relying|on replaced|with
+restoration|or rolls|the see|into simple|to siren|can some|spent sources|of so|areas special|vehicles speed|and
+strike|or surface|or their|minds the|crew the|day the|difficulty the|dungeon the|gm the|help the|jump this|section
+this|weapon threatening|situation three|categories throws|against to|charm to|effects to|name travel|for water|must
+with|darkvision you|normally
 """
 """Two words each, which stand without the space between them."""
 
@@ -32,7 +34,7 @@ MISPRINT = re.compile(
     rf"(?<![\w'’-])(?:{'|'.join(sorted(map(re.escape, _WHOLE), key=len, reverse=True))})(?![\w'’])", re.IGNORECASE
 )
 
-BOOKS = frozenset({"srd-2014", "wotc-srd", "srd-2024", "a5e-ag", "a5e-mm", "tdcs", "core"})
+BOOKS = frozenset({"srd-2014", "wotc-srd", "srd-2024", "a5e-ag", "a5e-mm", "tdcs", "toh", "core"})
 """The documents that have such words; elsewhere a word may be a name."""
 
 

@@ -30,7 +30,7 @@ from lorekeeper.text.aliases import (
     aliases_within,
 )
 from lorekeeper.text.keywords import content_words, subject_words
-from lorekeeper.text.known import KnownNames
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import nearest
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
 
@@ -107,7 +107,7 @@ _TABLE_OF = re.compile(
 _NEVER = "\n"
 """No folded name has it."""
 
-_Find = Callable[[str, str, KnownNames], Iterable[_Group]]
+_Find = Callable[[str, str, NameList], Iterable[_Group]]
 
 
 async def understand(cache: SearchCache, types: Sequence[str], filters: Filters, scopes: Scopes) -> Understood:
@@ -119,7 +119,7 @@ async def understand(cache: SearchCache, types: Sequence[str], filters: Filters,
     plain: list[tuple[str, Filters]] = [(entity_type, filters) for entity_type in types]
     written = filters.get(NAME.name)
     wanted = fold(written) if isinstance(written, str) else ""
-    names = {t: KnownNames.of(await cache.names(t)) for t in types} if wanted else {}
+    names = {t: NameList.of(await cache.names(t)) for t in types} if wanted else {}
     if not any(names.values()):
         return Understood(plain)
     plain += await other_names.called(cache, types, wanted, filters)
@@ -177,7 +177,7 @@ async def rank(
     for name in _tables(wordings) if entity_type == "rules" and filters.get("kind", "table") == "table" else ():
         found += await cache.rank_names(entity_type, name, documents, **{**filters, "kind": "table"})
     found += await sessions.rank(cache, wordings, documents, **filters) if entity_type == NOTES else ()
-    known = KnownNames.of(await cache.names(entity_type) if inexact else ())
+    known = NameList.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
         found += [hit._replace(score=similarity) for hit in same if hit.score == 1]
@@ -202,7 +202,7 @@ async def within(
         documents: to look in; None for all.
         **filters: further ones.
     """
-    known, folded = KnownNames.of(await cache.names(entity_type)), fold(text)
+    known, folded = NameList.of(await cache.names(entity_type)), fold(text)
     names = _present(aliases_within(entity_type, folded, foreign=True), known)
     words = folded.split()[:MAX_SENTENCE_WORDS]
     for start in range(len(words)):
@@ -252,12 +252,12 @@ def best_first(found: Iterable[Ranked]) -> list[Ranked]:
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.identity))
 
 
-def _all_understood_as(entity_type: str, texts: Sequence[str], known: KnownNames) -> list[tuple[str, float]]:
+def _all_understood_as(entity_type: str, texts: Sequence[str], known: NameList) -> list[tuple[str, float]]:
     """Names of a library that one of some folded queries is, and how similar they count, a few for each query."""
     return [name for text in texts for name in _understood_as(entity_type, text, known)[:MAX_RANKED_NAMES]]
 
 
-def _understood_as(entity_type: str, text: str, known: KnownNames) -> list[tuple[str, float]]:
+def _understood_as(entity_type: str, text: str, known: NameList) -> list[tuple[str, float]]:
     """Names of a library that a folded query is, and how similar they count."""
     aliases = aliases_of(entity_type, text)
     if aliases:
@@ -271,7 +271,7 @@ def _understood_as(entity_type: str, text: str, known: KnownNames) -> list[tuple
     return [(name, WITHIN_SIMILARITY) for name in _present(aliases_within(entity_type, text), known)]
 
 
-def _having(text: str, known: KnownNames) -> list[str]:
+def _having(text: str, known: NameList) -> list[str]:
     """The few names that have all words of what a question is about, and others."""
     subject = subject_words(text)
     if not 0 < len(subject) <= MAX_PART_WORDS:
@@ -280,7 +280,7 @@ def _having(text: str, known: KnownNames) -> list[str]:
     return partial if len(partial) <= MAX_PARTIAL_NAMES else []
 
 
-def _named(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:
+def _named(entity_type: str, wanted: str, known: NameList) -> Iterator[_Group]:
     """Names that a name certainly means, apart from those that contain it."""
     aliases = [alias for alias in aliases_of(entity_type, wanted) if _present([alias], known)]
     whole = [name for name in _present(aliases, known) if wanted not in name]
@@ -292,13 +292,13 @@ def _named(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]
             yield _Group(entity_type, others)
 
 
-def _each(find: _Find, wanted: str, names: Mapping[str, KnownNames]) -> list[_Group]:
+def _each(find: _Find, wanted: str, names: Mapping[str, NameList]) -> list[_Group]:
     """What a function finds in the names of each type."""
     return [group for entity_type, known in names.items() for group in find(entity_type, wanted, known)]
 
 
 async def _similar(
-    cache: SearchCache, wanted: str, names: Mapping[str, KnownNames], filters: Filters, scopes: Scopes
+    cache: SearchCache, wanted: str, names: Mapping[str, NameList], filters: Filters, scopes: Scopes
 ) -> list[_Group]:
     """What a name that nothing has may mean: a part of another name, the nearest name, or misspelt words of a name."""
     parts = await asyncio.to_thread(_each, _parts, wanted, names)
@@ -311,7 +311,7 @@ async def _similar(
     return await asyncio.to_thread(_each, _corrected, wanted, names)
 
 
-def _parts(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:
+def _parts(entity_type: str, wanted: str, known: NameList) -> Iterator[_Group]:
     aliases = aliases_with(entity_type, wanted) if len(wanted) >= MIN_PART_CHARS else []
     names = _present(aliases, known)
     if names:
@@ -329,7 +329,7 @@ async def _nearest(
     best = ranked[0].score if ranked else 0.0
     close = await asyncio.to_thread(nearest, wanted, alias_names(entity_type))
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
-    present = _present(aliases, KnownNames.of(await cache.names(entity_type)))
+    present = _present(aliases, NameList.of(await cache.names(entity_type)))
     if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):
         told = _explanation(aliases)
         shown = f": {told.removeprefix(SHOWING)}" if told.startswith(SHOWING) else f"; {told}"
@@ -345,14 +345,14 @@ async def _nearest(
     return [(best, _Group(entity_type, names, f"showing the nearest name: {title}"))]
 
 
-def _corrected(entity_type: str, wanted: str, known: KnownNames) -> Iterator[_Group]:
+def _corrected(entity_type: str, wanted: str, known: NameList) -> Iterator[_Group]:
     text = corrected(wanted, known) if len(wanted.split()) <= MAX_NAME_WORDS else None
     names = names_with_words(text, known) if text else []
     if names:
         yield _Group(entity_type, names, f"showing names with the words '{text}'")
 
 
-def _present(aliases: Iterable[Alias], known: KnownNames) -> list[str]:
+def _present(aliases: Iterable[Alias], known: NameList) -> list[str]:
     """The names of a library that aliases stand for: the English name, else its variants ("Feather Token (Anchor)")."""
     present: dict[str, None] = {}
     for name in dict.fromkeys(fold(alias.name) for alias in aliases):

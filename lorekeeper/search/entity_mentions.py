@@ -17,8 +17,8 @@ from lorekeeper.search.corpora import BOOKS, CAMPAIGN
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.keywords import content_words
-from lorekeeper.text.known import KnownNames
 from lorekeeper.text.matching import possible
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.stems import BEGINNING, stems
 
 WHOLE, PART = 0.4, 0.15
@@ -62,7 +62,7 @@ async def named_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[s
     capitals = {
         word for wording in wordings for each in _WITHIN.findall(wording) if each[0].isupper() for word in _words(each)
     }
-    known = KnownNames.of([name for each in CAMPAIGN for name in await cache.names(each)] if capitals else ())
+    known = NameList.of([name for each in CAMPAIGN for name in await cache.names(each)] if capitals else ())
     rare = {word for word in capitals if 0 < len(known.with_words([word])) <= FEW}
     asked = [stems(fold(wording)) for wording in wordings]
     beginnings = {own[:BEGINNING] for words in asked for own in words}

@@ -17,9 +17,9 @@ from lorekeeper.field_values import Stored
 from lorekeeper.search import by_name
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
+from lorekeeper.search.query_syntax.names import BOOK, IN, called, stored_values
+from lorekeeper.search.query_syntax.parsing import ParsedQuery
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.typed import Typed
-from lorekeeper.search.typed_names import BOOK, IN, called, stored_values
 from lorekeeper.text.facts import format_rating
 
 MOST_VALUES = 12
@@ -90,7 +90,7 @@ class _Part:
     among: Sequence[Identity] | None = None
 
 
-async def facets(searcher: Searcher, sought: Typed, page: ResultPage | None = None) -> list[Facet]:
+async def facets(searcher: Searcher, sought: ParsedQuery, page: ResultPage | None = None) -> list[Facet]:
     """The facets of what a text finds: types, books and kinds first, then the fields of each type, the commonest type first.
 
     What offers no choice is left out: a facet with a single value that is not chosen. Of a whole library, where nothing is sought,
@@ -146,7 +146,7 @@ async def _counted(searcher: Searcher, parts_found: Sequence[_Part], names: Sequ
     return {entity_type: counts for entity_type, counts in counted.items() if counts[_DOCUMENT].total}
 
 
-def _facets(sought: Typed, counted: _Counts, titles: Mapping[str, str]) -> Iterator[Facet]:
+def _facets(sought: ParsedQuery, counted: _Counts, titles: Mapping[str, str]) -> Iterator[Facet]:
     totals = {entity_type: counts[_DOCUMENT].total for entity_type, counts in counted.items()}
     types = sorted(totals, key=lambda name: -totals[name])
     chosen = sought.chosen.get(IN, frozenset())
@@ -179,7 +179,7 @@ def _books(counts: Mapping[Value, int], chosen: Collection[str]) -> dict[str, in
     return books
 
 
-def _of_field(sought: Typed, entity_type: str | None, field: Field, counts: ValueCounts) -> Facet:
+def _of_field(sought: ParsedQuery, entity_type: str | None, field: Field, counts: ValueCounts) -> Facet:
     chosen = sought.chosen.get(field.name, frozenset())
     found = sorted(counts.counts.items(), key=lambda item: _place(field, item[0]))
     values = [

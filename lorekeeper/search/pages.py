@@ -35,25 +35,25 @@ class PageCache:
 
     async def page(self, query: Query, search: Callable[[Query], Awaitable[ResultPage]]) -> ResultPage:
         """The page of a query: as it was if nothing has changed since, else as ``search`` makes it."""
-        marks = await self._marks(query) if self._enabled and _is_repeatable(query) else None
-        if marks is None:
+        versions = await self._versions(query) if self._enabled and _is_repeatable(query) else None
+        if versions is None:
             return await search(query)
         key, now = json.dumps(vars(query), sort_keys=True, default=repr), time.monotonic()
         known = self._pages.get(key)
-        if known and known[0] == marks and now - known[1] < KEPT_SECONDS:
+        if known and known[0] == versions and now - known[1] < KEPT_SECONDS:
             self._pages.move_to_end(key)
             return known[2]
         page = await search(query)
         if _is_complete(query, page):
-            self._pages[key] = marks, now, page
+            self._pages[key] = versions, now, page
             while len(self._pages) > KEPT:
                 self._pages.popitem(last=False)
         return page
 
-    async def _marks(self, query: Query) -> object | None:
+    async def _versions(self, query: Query) -> object | None:
         """A value that changes whenever an entry does that the page may have; None if that cannot be said."""
         with suppress(CacheError):
-            return await self._cache.marks([*query.types, "documents"])
+            return await self._cache.versions([*query.types, "documents"])
         return None
 
 

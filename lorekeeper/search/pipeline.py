@@ -24,7 +24,7 @@ from lorekeeper.search.asked_type import asked_type
 from lorekeeper.search.class_features import with_features
 from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.editions import editions_first, with_editions
+from lorekeeper.search.editions import editions_first, stated_edition, with_editions
 from lorekeeper.search.entity_mentions import with_named, with_progress
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
@@ -44,7 +44,6 @@ from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, rank
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
-from lorekeeper.search.stated_edition import stated_edition
 from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.search.unfinished import completed
 from lorekeeper.search.unlicensed import NEAREST, Absent, absent

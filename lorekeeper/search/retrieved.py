@@ -79,7 +79,11 @@ class Retrieved:
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
         worded = ((key[0], ranked.score) for key, ranked in self.keyword.items())
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
-        return corpora(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
+        found = corpora(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
+        if self.asked and corpus_name(self.asked.name) == BOOKS and not self.asked.of_someone:
+            weights = {BOOKS: 1.0, NOTES: min(found[NOTES].weight, self.asked.others)}
+            return {name: corpus._replace(weight=weights[name]) for name, corpus in found.items()}
+        return found
 
     @property
     def nearest_corpus(self) -> Corpus:

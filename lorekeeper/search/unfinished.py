@@ -14,7 +14,7 @@ from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key
 from lorekeeper.text.keywords import STOP_WORDS
-from lorekeeper.text.known import KnownNames
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
 
 LEAST, MOST = 0.7, 0.98
@@ -34,7 +34,7 @@ async def completed(cache: SearchCache, types: Sequence[str], text: str) -> str:
         return text
     common: Counter[str] = Counter()
     for entity_type in types:
-        names = KnownNames.of(await cache.names(entity_type))
+        names = NameList.of(await cache.names(entity_type))
         common.update({word: len(names.words[word]) for word in names.words_beginning_with(last)})
     words = [*whole, *(word for word, _ in common.most_common(1))]
     return " ".join(words) or text

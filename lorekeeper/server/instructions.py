@@ -6,15 +6,13 @@ import contextlib
 import json
 from pathlib import Path
 
+from lorekeeper.entities import VAULT
 from lorekeeper.printable import one_line
 from lorekeeper.system import private_file
 from lorekeeper.views.view import View
 
 MAX_INSTRUCTIONS = 1200
 """Longest instructions, in characters."""
-
-VAULT = "vault"
-"""Source of the documents that are the user's own notes."""
 
 MAX_BOOKS = 500
 """Most books that a file is believed to list."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from lorekeeper.text.keywords import content_words
-from lorekeeper.text.known import KnownNames
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import nearest
 from lorekeeper.text.porter import porter_stem
 
@@ -19,7 +19,7 @@ _PLURALS = {"wolves": "wolf", "elves": "elf", "dwarves": "dwarf", "thieves": "th
 """Endings of plurals that the stemmer does not know."""
 
 
-def names_of_stems(text: str, names: KnownNames) -> tuple[list[str], list[str]]:
+def names_of_stems(text: str, names: NameList) -> tuple[list[str], list[str]]:
     """The names that have the stems of a text's words: those with no other words, and those with others besides."""
     wanted = stems(text)
     beginnings = [_beginning(own) for own in wanted]
@@ -29,7 +29,7 @@ def names_of_stems(text: str, names: KnownNames) -> tuple[list[str], list[str]]:
     return [name for name, own in found if own == wanted], [name for name, own in found if own > wanted]
 
 
-def _with_stem(wanted: str, names: KnownNames) -> set[int]:
+def _with_stem(wanted: str, names: NameList) -> set[int]:
     """Places of the names that have a word of a stem."""
     words = names.words_beginning_with(_beginning(wanted))
     words += [word for end in _PLURALS for word in names.words_ending_with(end)]
@@ -46,7 +46,7 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, content_words(text)))
 
 
-def corrected(text: str, names: KnownNames) -> str | None:
+def corrected(text: str, names: NameList) -> str | None:
     """A text with each word that is in none of the names replaced by the nearest one that is; None if there is none."""
     words = text.split()
     for position, word in enumerate(words):
@@ -58,7 +58,7 @@ def corrected(text: str, names: KnownNames) -> str | None:
     return " ".join(words)
 
 
-def names_with_words(text: str, names: KnownNames) -> list[str]:
+def names_with_words(text: str, names: NameList) -> list[str]:
     """The names that have every word of a text."""
     places = set.intersection(*(names.with_words([word]) for word in text.split()))
     return [names[place] for place in sorted(places)]

@@ -19,7 +19,7 @@ from lorekeeper.cache.protocol import Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
-from lorekeeper.measures import Steps, counted
+from lorekeeper.measures import ProgressCounter, counted
 from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_own_thread, in_thread, private_folder
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
@@ -29,7 +29,7 @@ from lorekeeper.vaults.status import FOREIGN, FORMER, MISSING, Status, state_of
 
 if TYPE_CHECKING:
     from lorekeeper.notes.marks import OwnMarks
-    from lorekeeper.vaults.check import Finding
+    from lorekeeper.vaults.lint import Finding
     from lorekeeper.vaults.state import Row, State
     from lorekeeper.vaults.watch import Watcher
 
@@ -87,12 +87,12 @@ class Vaults(AsyncClosing):
         self._failure = ""
         self._task: asyncio.Task[None] | None = None
         self._stopped = threading.Event()
-        self.steps = Steps()
+        self.steps = ProgressCounter()
         """How far the reading of what was noticed has got."""
         self._progressed = asyncio.Condition()
         self._behind: frozenset[str] = frozenset()
         """Keys of the vaults that the last note of `fresh` is about."""
-        self.waiting: Callable[[Steps], AbstractAsyncContextManager[None]] | None = None
+        self.waiting: Callable[[ProgressCounter], AbstractAsyncContextManager[None]] | None = None
         """What surrounds the wait of a question until everything is read, where the process ends with its answer; gets how far
         the reading is. None: a question does not wait, and its answer comes with a note."""
 
@@ -150,14 +150,14 @@ class Vaults(AsyncClosing):
 
         return frozenset(uri for vault in self.registry.vaults() for uri in changed_entities(vault, self._state))
 
-    async def sealed(self) -> frozenset[str]:
+    async def unreadable(self) -> frozenset[str]:
         """Keys of the vaults of which players may see nothing now, as they were not read with the marks that hold now.
 
         `EVERY_VAULT` is among them if it cannot be known which marks hold.
         """
-        return await asyncio.to_thread(self._sealed)
+        return await asyncio.to_thread(self._unreadable)
 
-    def _sealed(self) -> frozenset[str]:
+    def _unreadable(self) -> frozenset[str]:
         try:
             return frozenset(vault.key for vault in self._marked_otherwise())
         except LoreKeeperError as error:
@@ -227,7 +227,7 @@ class Vaults(AsyncClosing):
 
     async def check(self, key: str | None = None) -> list[Finding]:
         """What is wrong with a vault, or with all; NotFoundError if there is none of that key."""
-        from lorekeeper.vaults.check import check
+        from lorekeeper.vaults.lint import check
 
         if not self.exist:
             return []
@@ -345,7 +345,7 @@ class Vaults(AsyncClosing):
         """Sync until all is in the library that was noticed."""
         while self._done < self._noticed:
             noticed, self._began = self._noticed, time.monotonic()
-            self.steps = Steps()
+            self.steps = ProgressCounter()
             try:
                 await self._sync(None, self.steps.start, self.steps.advance)
                 self._failure = ""
@@ -355,7 +355,7 @@ class Vaults(AsyncClosing):
             except Exception as error:
                 logger.exception("reading the vaults failed")
                 self._failure = str(error)
-            self.steps = Steps()
+            self.steps = ProgressCounter()
             async with self._progressed:
                 self._done = noticed
                 self._progressed.notify_all()

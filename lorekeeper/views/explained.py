@@ -13,7 +13,7 @@ from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.intake.audiences import Who, stored
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.notes import vault_audiences
-from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.redact import is_visible, redact
 
 UNMARKED = "no mark: a vault is the game master's unless a mark says otherwise"
 IMPORTED = "imported or marked for the game master"
@@ -141,7 +141,7 @@ def _sections(entity: Entity) -> Iterator[dict[str, Any]]:
 def _open(entity: Entity) -> dict[str, list[str]]:
     """What everybody sees of a note beside its sections."""
     viewer = Viewer.player()
-    seen = cut(entity, viewer, lambda _: None) if is_visible(entity, viewer) else None
+    seen = redact(entity, viewer, lambda _: None) if is_visible(entity, viewer) else None
     data: Mapping[str, Any] = seen.data if seen else {}
     tags = seen.fields.get("tags") if seen else None
     return {

@@ -41,7 +41,7 @@ from lorekeeper.vaults.scan import File
 from lorekeeper.vaults.shares import kept, shared
 from lorekeeper.vaults.state import Row
 from lorekeeper.vaults.vaults import Vaults
-from lorekeeper.views.cut import cut, is_visible
+from lorekeeper.views.redact import is_visible, redact
 
 MOST_CANDIDATES = 8
 
@@ -257,7 +257,7 @@ def _seen(
                 preview.held.append((path, note.mark))
             continue
         preview.notes.append(path)
-        preview.shown = cut(entity, looking, lambda _: None)
+        preview.shown = redact(entity, looking, lambda _: None)
         names = NOBODY if note.audience == DM else secret
         for each in suspicions(preview.shown, names, text):
             if each.place != IN_FOLDER or each.text not in folders:

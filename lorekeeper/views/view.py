@@ -37,7 +37,7 @@ ADDED = (
 )
 
 
-class Upkeep(Protocol):
+class MaintainedLibrary(Protocol):
     """What a view has the library do before it is read."""
 
     @property
@@ -73,7 +73,7 @@ class Upkeep(Protocol):
         """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""
         ...
 
-    def take_news(self) -> str:
+    def pop_notice(self) -> str:
         """What the next answer has to say of the library's beginning, once."""
         ...
 
@@ -90,14 +90,14 @@ class View:
     """
 
     def __init__(
-        self, library: Upkeep, stored: SearchCache, cache: SearchCache, searcher: Searcher, viewer: Viewer
+        self, library: MaintainedLibrary, stored: SearchCache, cache: SearchCache, searcher: Searcher, viewer: Viewer
     ) -> None:
         self.viewer = viewer
         self.cache = cache
         self.searcher = searcher
-        self.withheld: frozenset[str] = frozenset()
+        self.stale_uris: frozenset[str] = frozenset()
         """Uris of the entries that this viewer does without, since their files have changed."""
-        self.sealed: frozenset[str] = frozenset() if viewer.sees_all else frozenset({EVERY_VAULT})
+        self.unreadable_vaults: frozenset[str] = frozenset() if viewer.sees_all else frozenset({EVERY_VAULT})
         """Keys of the vaults of which this viewer sees nothing, since they were not read with the marks that hold now."""
         self._library, self._stored = library, stored
         self._read_through: ReadThroughSearcher | None = None
@@ -143,8 +143,8 @@ class View:
         """
         behind = await self._library.vaults.fresh()
         if not self.viewer.sees_all:
-            self.withheld = await self._library.vaults.unread() if behind else frozenset()
-            self.sealed = await self._library.vaults.sealed()
+            self.stale_uris = await self._library.vaults.unread() if behind else frozenset()
+            self.unreadable_vaults = await self._library.vaults.unreadable()
         return behind
 
     async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
@@ -169,9 +169,9 @@ class View:
 
     async def _search(self, query: Query) -> ResultPage:
         page = await self._answer(query)
-        if page.total or self.sealed or any((await self.cache.documents()).values()):
-            news = self._library.take_news()
-            return replace(page, note=" ".join(filter(None, [page.note, news]))) if news else page
+        if page.total or self.unreadable_vaults or any((await self.cache.documents()).values()):
+            notice = self._library.pop_notice()
+            return replace(page, note=" ".join(filter(None, [page.note, notice]))) if notice else page
         try:
             await self._library.fill()
         except EmbeddingError as error:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from lorekeeper.audience import DM, PLAYERS, Viewer
-from lorekeeper.cache.projections import Projection, file_of
 from lorekeeper.cache.protocol import (
     FIND,
     Identity,
@@ -20,13 +19,14 @@ from lorekeeper.cache.protocol import (
     Subject,
     type_of,
 )
+from lorekeeper.cache.redacted_views import Projection, file_of
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, Field, uri_of
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import collection_of
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.system import AsyncClosing
-from lorekeeper.views.cutters import DocumentCutter, EntryCutter
+from lorekeeper.views.redact import DocumentRedactor, EntryRedactor
 
 T = TypeVar("T")
 
@@ -48,15 +48,15 @@ class Projections(AsyncClosing):
         self._embedding, self._folder = embedding, folder
         self._kept: dict[tuple[frozenset[str], frozenset[str]], Projection] = {}
         self._named: dict[str, tuple[object, frozenset[str] | None]] = {}
-        """Of each type its mark, and the names under which something of it is shared; None if nothing is kept secret."""
+        """Of each type its version, and the names under which something of it is shared; None if nothing is kept secret."""
 
-    async def of(self, entity_type: str, viewer: Viewer, sealed: frozenset[str]) -> tuple[SearchCache, bool]:
+    async def of(self, entity_type: str, viewer: Viewer, unreadable_vaults: frozenset[str]) -> tuple[SearchCache, bool]:
         """Where a viewer reads a type, and whether that has changed since it was read last.
 
         Args:
             entity_type: the type.
             viewer: who reads.
-            sealed: keys of the vaults of which nothing may be seen, or `EVERY_VAULT`.
+            unreadable_vaults: keys of the vaults of which nothing may be seen, or `EVERY_VAULT`.
 
         Raises:
             CacheError: the library or a projection cannot be read or written.
@@ -65,13 +65,15 @@ class Projections(AsyncClosing):
         if viewer.sees_all:
             return self.main, False
         if entity_type == "documents":
-            return await self._documents(viewer, sealed)
-        mark = await self.main.mark(entity_type)
-        named = await self._names_in(entity_type, mark)
+            return await self._documents(viewer, unreadable_vaults)
+        version = await self.main.version(entity_type)
+        named = await self._names_in(entity_type, version)
         if named is None:
             return self.main, False
-        projection = self._projection(viewer.names & named, sealed)
-        return projection.cache, await projection.refresh(entity_type, mark, EntryCutter(viewer, sealed))
+        projection = self._projection(viewer.names & named, unreadable_vaults)
+        return projection.cache, await projection.refresh(
+            entity_type, version, EntryRedactor(viewer, unreadable_vaults)
+        )
 
     async def close(self) -> None:
         """Close all of them."""
@@ -79,31 +81,33 @@ class Projections(AsyncClosing):
             await projection.close()
         self._kept.clear()
 
-    async def _documents(self, viewer: Viewer, sealed: frozenset[str]) -> tuple[SearchCache, bool]:
+    async def _documents(self, viewer: Viewer, unreadable_vaults: frozenset[str]) -> tuple[SearchCache, bool]:
         """The documents: those of which nothing may be seen are left out, of vaults also those without entries."""
-        marks = [await self.main.mark(name) for name in COLLECTIONS]
-        names = [await self._names_in(name, mark) for name, mark in zip(COLLECTIONS, marks, strict=True)]
+        versions = [await self.main.version(name) for name in COLLECTIONS]
+        names = [await self._names_in(name, version) for name, version in zip(COLLECTIONS, versions, strict=True)]
         if all(each is None for each in names):
             return self.main, False
-        caches = {name: (await self.of(name, viewer, sealed))[0] for name in ENTRIES}
+        caches = {name: (await self.of(name, viewer, unreadable_vaults))[0] for name in ENTRIES}
         present = {key for name, cache in caches.items() for key in await cache.documents([name])}
         hidden = (await self.main.documents(ENTRIES)).keys() - present
         named = frozenset[str]().union(*filter(None, names))
-        mark = (marks[-1], frozenset(present), frozenset(hidden))
-        projection = self._projection(viewer.names & named, sealed)
-        return projection.cache, await projection.refresh("documents", mark, DocumentCutter(viewer, present, hidden))
+        version = (versions[-1], frozenset(present), frozenset(hidden))
+        projection = self._projection(viewer.names & named, unreadable_vaults)
+        return projection.cache, await projection.refresh(
+            "documents", version, DocumentRedactor(viewer, present, hidden)
+        )
 
-    def _projection(self, names: frozenset[str], sealed: frozenset[str]) -> Projection:
-        if (names, sealed) not in self._kept:
-            path = file_of(self._folder, names, sealed)
-            self._kept[names, sealed] = Projection(self.main, self._embedding, path)
-        return self._kept[names, sealed]
+    def _projection(self, names: frozenset[str], unreadable_vaults: frozenset[str]) -> Projection:
+        if (names, unreadable_vaults) not in self._kept:
+            path = file_of(self._folder, names, unreadable_vaults)
+            self._kept[names, unreadable_vaults] = Projection(self.main, self._embedding, path)
+        return self._kept[names, unreadable_vaults]
 
-    async def _names_in(self, entity_type: str, mark: object) -> frozenset[str] | None:
+    async def _names_in(self, entity_type: str, version: object) -> frozenset[str] | None:
         """The folded names under which something of a type is shared; None if everybody may see all of it."""
         known = self._named.get(entity_type)
-        if known is None or known[0] != mark:
-            self._named[entity_type] = known = mark, await self._read_names(entity_type)
+        if known is None or known[0] != version:
+            self._named[entity_type] = known = version, await self._read_names(entity_type)
         return known[1]
 
     async def _read_names(self, entity_type: str) -> frozenset[str] | None:
@@ -121,8 +125,8 @@ class ViewCache(SearchCache):
         projections: of the library.
         viewer: who reads.
         changed: called when what this viewer sees has changed.
-        withheld: gives the uris of entries that are left out all the same.
-        sealed: gives the keys of vaults of which nothing may be seen, or `EVERY_VAULT`.
+        stale_uris: gives the uris of entries that are left out all the same.
+        unreadable_vaults: gives the keys of vaults of which nothing may be seen, or `EVERY_VAULT`.
     """
 
     def __init__(
@@ -131,12 +135,12 @@ class ViewCache(SearchCache):
         viewer: Viewer,
         *,
         changed: Callable[[], None],
-        withheld: Callable[[], Collection[str]],
-        sealed: Callable[[], frozenset[str]],
+        stale_uris: Callable[[], Collection[str]],
+        unreadable_vaults: Callable[[], frozenset[str]],
     ) -> None:
         self.types = tuple(COLLECTIONS)
         self._projections, self._viewer = projections, viewer
-        self._changed, self._withheld, self._sealed = changed, withheld, sealed
+        self._changed, self._stale_uris, self._unreadable_vaults = changed, stale_uris, unreadable_vaults
         self._main = projections.main
 
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
@@ -153,27 +157,27 @@ class ViewCache(SearchCache):
         if operation.in_view is InView.COUNTS:
             return await cache.call(operation, subject, *await self._counted(cache, subject, *arguments))
         answer = await cache.call(operation, subject, *arguments)
-        withheld = self._withheld()  # by now: an entry may have become secret while it was read
-        if operation.in_view is InView.ENTITIES and withheld:
-            return cast("T", [entity for entity in cast("list[Entity]", answer) if entity.uri not in withheld])
+        stale_uris = self._stale_uris()  # by now: an entry may have become secret while it was read
+        if operation.in_view is InView.ENTITIES and stale_uris:
+            return cast("T", [entity for entity in cast("list[Entity]", answer) if entity.uri not in stale_uris])
         return answer
 
     async def _counted(
         self, cache: SearchCache, subject: Subject, fields: Sequence[Field], among: Sequence[Identity] | None
     ) -> tuple[Sequence[Field], Sequence[Identity] | None]:
         """The arguments of a count without what is withheld, which may be secret by now."""
-        withheld = self._withheld()
-        if withheld:
+        stale_uris = self._stale_uris()
+        if stale_uris:
             if among is None:
                 found = await cache.call(FIND, subject, None, 0)
                 among = found
-            among = [identity for identity in among if uri_of(type_of(subject), *identity) not in withheld]
+            among = [identity for identity in among if uri_of(type_of(subject), *identity) not in stale_uris]
         return fields, among
 
     async def _of(self, entity_type: str) -> SearchCache:
         """Where this viewer reads a type."""
         collection_of(entity_type)
-        cache, changed = await self._projections.of(entity_type, self._viewer, self._sealed())
+        cache, changed = await self._projections.of(entity_type, self._viewer, self._unreadable_vaults())
         if changed:
             self._changed()
         return cache
@@ -190,8 +194,8 @@ class ViewCache(SearchCache):
             details={},
         )
 
-    async def marks(self, types: Iterable[str]) -> object | None:
-        return None if self._withheld() or self._sealed() else await self._main.marks(types)
+    async def versions(self, types: Iterable[str]) -> object | None:
+        return None if self._stale_uris() or self._unreadable_vaults() else await self._main.versions(types)
 
     async def close(self) -> None:
         """Nothing: the library and its projections are closed by the library."""

@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.foundry.documents import Document, Index
-from lorekeeper.normalize.foundry.enrich import told
+from lorekeeper.normalize.foundry.enrich import to_markdown
 from lorekeeper.normalize.foundry.rolls import Doer
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.sheets import Sheet
@@ -178,4 +178,4 @@ def in_words(text: str, item: Mapping[str, Any] | None = None, rules: str = "201
     """A text of an item of the marsh owl, its marks in words."""
     (owl,) = (Document("actors", "owl0000000000001", marsh_owl(), "owl.json"),)
     sheet = Sheet.of("Marsh Owl", owl.system, rules)
-    return told(text, Scope(Index.of([owl]), owl, Doer(item or FANG, sheet, rules)))
+    return to_markdown(text, Scope(Index.of([owl]), owl, Doer(item or FANG, sheet, rules)))

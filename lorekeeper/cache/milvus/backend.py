@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Generic, Protocol, TypeVar
 
-from lorekeeper.cache.milvus.schema import FORMAT, Column, Row
+from lorekeeper.cache.milvus.layout_v3 import FORMAT, Column, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusSchemaError

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lorekeeper.cache.milvus import schema as ms
+from lorekeeper.cache.milvus import layout_v3 as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.schema import NOTHING, REBUILT, RECORDS, UPGRADED, Row, quoted
+from lorekeeper.cache.milvus.layout_v3 import NOTHING, REBUILT, RECORDS, UPGRADED, Row, quoted
 from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, nearest_sections
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked

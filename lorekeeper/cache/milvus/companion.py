@@ -114,10 +114,10 @@ class Companion(PassageCatalogue):
         """The entities of pending writes: those that began and have not ended."""
         return self._rows("SELECT DISTINCT document, slug FROM unfinished WHERE type = ?", [entity_type])
 
-    def version_mark(self, entity_type: str) -> tuple[object, ...]:
+    def version_of(self, entity_type: str) -> tuple[object, ...]:
         """A value that changes whenever a write begins or ends."""
         return self._remembered(
-            "mark", entity_type, lambda c: (*self.version(c, entity_type), *self._state(c, entity_type))
+            "version", entity_type, lambda c: (*self.version_in(c, entity_type), *self._state(c, entity_type))
         )
 
     def _remembered(self, what: str, entity_type: str, read: Callable[[sqlite3.Connection], R]) -> R:
@@ -165,7 +165,9 @@ class Companion(PassageCatalogue):
 
     def has_vectors(self, entity_type: str, info: CollectionInfo) -> bool:
         """Whether the file has the vectors of a collection of that description."""
-        return self._remembered("vectors", entity_type, lambda c: _recorded(c, "vectors", entity_type)) == _mark(info)
+        return self._remembered("vectors", entity_type, lambda c: _recorded(c, "vectors", entity_type)) == _vectors_of(
+            info
+        )
 
     def rank_semantic(
         self, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
@@ -173,7 +175,7 @@ class Companion(PassageCatalogue):
         """The entities whose best passage is nearest to a vector, exactly; None if these are another collection's vectors."""
 
         def rank(c: sqlite3.Connection) -> list[Ranked] | None:
-            current = _recorded(c, "vectors", selection.entity_type) == _mark(info)
+            current = _recorded(c, "vectors", selection.entity_type) == _vectors_of(info)
             return self.nearest(c, selection, vector, limit) if current else None
 
         return self._read(rank)
@@ -204,7 +206,7 @@ class Companion(PassageCatalogue):
                 _insert(c, entity_type, [row for row, _ in own], [texts for _, (texts, _) in own], vectors)
             if missing:
                 raise CacheError(f"{len(missing):,} {entity_type} have no vectors")
-            c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, *_mark(info)))
+            c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, *_vectors_of(info)))
             passages.replaced(c, entity_type)
 
         self._write(write)
@@ -255,13 +257,13 @@ def _finish(c: sqlite3.Connection, entity_type: str) -> None:
     c.execute("DELETE FROM unfinished WHERE type = ?", (entity_type,))
 
 
-def _mark(info: CollectionInfo) -> tuple[str, str]:
+def _vectors_of(info: CollectionInfo) -> tuple[str, str]:
     """What tells the vectors of a collection from others."""
     return info.store, info.embedding
 
 
 def _recorded(c: sqlite3.Connection, table: str, entity_type: str) -> tuple[str, str] | None:
-    """What a table of `_MARKS` has for a type: the `_mark` of its vectors, if all are there, or its seal."""
+    """What a table of `_MARKS` has for a type: the `_vectors_of` of its vectors, if all are there, or its seal."""
     row: tuple[str, str, str] | None = c.execute(f"SELECT * FROM {table} WHERE type = ?", (entity_type,)).fetchone()
     return row and row[1:]
 

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from lorekeeper.cache.formats import NewerLibraryError, OlderLibraryError, declared, is_later, names, newer, older
-from lorekeeper.cache.milvus import plain, schema
+from lorekeeper.cache.milvus import layout_v2, layout_v3
 from lorekeeper.cache.milvus.backend import Capabilities
-from lorekeeper.cache.milvus.schema import Layout, described
+from lorekeeper.cache.milvus.layout_v3 import Layout, described
 from lorekeeper.entities import BASE_FIELDS, WHOLE_NAME, declared_type
 from lorekeeper.errors import MilvusSchemaError
 from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
 
-LAYOUTS: dict[int, Layout] = {plain.FORMAT: plain, schema.FORMAT: schema}
+LAYOUTS: dict[int, Layout] = {layout_v2.FORMAT: layout_v2, layout_v3.FORMAT: layout_v3}
 """The layouts by format: that of servers, and that of embedded libraries."""
 
 _BASE = {field.name for field in (*BASE_FIELDS, WHOLE_NAME)}

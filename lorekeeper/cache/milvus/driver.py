@@ -8,9 +8,9 @@ import re
 from typing import TYPE_CHECKING
 
 from lorekeeper.addresses import is_local, without_secrets
-from lorekeeper.cache.milvus import plain as milvus_plain
+from lorekeeper.cache.milvus import layout_v2
 from lorekeeper.cache.milvus.backend import Capabilities
-from lorekeeper.cache.milvus.schema import WORDS_FORMAT
+from lorekeeper.cache.milvus.layout_v3 import WORDS_FORMAT
 from lorekeeper.errors import CacheError, MilvusConnectionError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def connect(uri: str, token: str | None) -> MilvusClient:
 def capabilities(version: str, location: str) -> Capabilities:
     """What a server of that version supports; MilvusConnectionError if that is not enough."""
     if version.startswith(LITE):
-        return Capabilities(milvus_plain.FORMAT, WORDS_FORMAT, flushed_by_client=True, remarks=version)
+        return Capabilities(layout_v2.FORMAT, WORDS_FORMAT, flushed_by_client=True, remarks=version)
     numbers = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
     release = tuple(int(number or 0) for number in numbers.groups()) if numbers else MINIMUM
     if release < MINIMUM:
@@ -75,7 +75,7 @@ def capabilities(version: str, location: str) -> Capabilities:
     if not infix:
         remarks.append("LIKE finds only beginnings (until 2.4): names are compared on this machine")
     version_of_words = WORDS_FORMAT if words else None
-    return Capabilities(milvus_plain.FORMAT, version_of_words, infix, remarks="; ".join(remarks))
+    return Capabilities(layout_v2.FORMAT, version_of_words, infix, remarks="; ".join(remarks))
 
 
 def rate_limited(error: Exception) -> bool:

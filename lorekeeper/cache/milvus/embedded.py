@@ -33,7 +33,7 @@ from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.schema import FORMAT, REBUILT, RECORDS, UPGRADED
+from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS, UPGRADED
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Progress, Ranked, Statistics
@@ -353,7 +353,7 @@ class EmbeddedStore(MilvusStore):
 
     def _difference(self, entity_type: str, info: CollectionInfo | None) -> str | None:
         """How a collection differs from what its companion has, in words; None if it does not."""
-        before = self.companion.version_mark(entity_type)
+        before = self.companion.version_of(entity_type)
         store, finished = self.companion.state(entity_type)
         if store is None or not finished or (info and info.store != store):
             return None
@@ -362,7 +362,7 @@ class EmbeddedStore(MilvusStore):
         expected = self.companion.count(Selection(entity_type))
         created = self.backend.has_collection(entity_type)  # perhaps since its description was read
         entities = self.backend.count(entity_type, RECORDS) if created else 0
-        if entities == expected or self.companion.version_mark(entity_type) != before:
+        if entities == expected or self.companion.version_of(entity_type) != before:
             return None
         return f"it has {entities:,} of the {expected:,} entries that were stored"
 

@@ -27,7 +27,7 @@ from lorekeeper.cache.milvus.backend import (
     perform,
     refusal,
 )
-from lorekeeper.cache.milvus.schema import type_of
+from lorekeeper.cache.milvus.layout_v3 import type_of
 from lorekeeper.cache.milvus.sharing.client import Client
 from lorekeeper.cache.milvus.sharing.server import Server
 from lorekeeper.cache.repair import ADVICE

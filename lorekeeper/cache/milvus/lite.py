@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lorekeeper.cache.milvus.backend import Backend, Known, Operation, perform
-from lorekeeper.cache.milvus.schema import (
+from lorekeeper.cache.milvus.layout_v3 import (
     HELD,
     INDEX,
     PROPERTY,

@@ -24,7 +24,7 @@ from lorekeeper.text.keywords import KeywordQuery
 COMPARE_SECONDS = 30.0
 """How long the companion is relied on before it is compared with what other machines have written."""
 
-MARK_SECONDS = 5.0
+VERSION_SECONDS = 5.0
 """How long a type is taken to be unchanged if nothing on this machine has changed it."""
 
 COMPARE_SHARE = 20
@@ -42,7 +42,7 @@ class RemoteStore(MilvusStore):
         types: the types of entity that it holds.
     """
 
-    marks_all_writes = False  # another machine's are in the server only
+    versions_track_all_writes = False  # another machine's are in the server only
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class RemoteStore(MilvusStore):
         expression = self.collections.expression(selection, records=True)
         return rank_words(self.server, selection.entity_type, expression, query, limit)
 
-    def mark(self, entity_type: str) -> object:
-        """That of the companion, and a new one every `MARK_SECONDS`: other machines' writes are seen in the server only."""
-        return super().mark(entity_type), time.monotonic() // MARK_SECONDS
+    def version(self, entity_type: str) -> object:
+        """That of the companion, and a new one every `VERSION_SECONDS`: other machines' writes are seen in the server only."""
+        return super().version(entity_type), time.monotonic() // VERSION_SECONDS
 
     def statistics(self) -> Statistics:
         kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}

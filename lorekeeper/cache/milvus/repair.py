@@ -11,8 +11,8 @@ from pathlib import Path
 from lorekeeper.cache.formats import UnknownFormatError, not_again
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
+from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.remote import RemoteStore
-from lorekeeper.cache.milvus.schema import REBUILT
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, differences, merged, nothing_readable

@@ -14,7 +14,7 @@ import stamina
 from lorekeeper.addresses import shown_address
 from lorekeeper.cache.milvus import driver
 from lorekeeper.cache.milvus.backend import Capabilities, LazyBackend
-from lorekeeper.cache.milvus.schema import (
+from lorekeeper.cache.milvus.layout_v3 import (
     MESSAGE_BYTES,
     PROPERTY,
     WORDS,

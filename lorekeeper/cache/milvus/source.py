@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
+from lorekeeper.cache.milvus.layout_v3 import Row, described
 from lorekeeper.cache.milvus.lite import Engine
-from lorekeeper.cache.milvus.schema import Row, described
 from lorekeeper.cache.milvus.sharing.discovery import serving_process
 from lorekeeper.cache.vectors import pack_vector, passage_keys
 from lorekeeper.entities import declared_type

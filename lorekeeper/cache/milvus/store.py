@@ -16,7 +16,7 @@ from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.schema import REBUILT
+from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Identity, Ranked, Statistics
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
@@ -159,8 +159,8 @@ class MilvusStore(Store):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def mark(self, entity_type: str) -> object:
-        return self.companion.version_mark(entity_type) if self._companion_ready(entity_type) else None
+    def version(self, entity_type: str) -> object:
+        return self.companion.version_of(entity_type) if self._companion_ready(entity_type) else None
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         self._info(entity_type)

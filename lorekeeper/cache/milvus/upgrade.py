@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lorekeeper.cache.formats import Normalized, reported, upgraded
-from lorekeeper.cache.milvus import schema as ms
+from lorekeeper.cache.milvus import layout_v3 as ms
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.schema import RECORDS
+from lorekeeper.cache.milvus.layout_v3 import RECORDS
 from lorekeeper.cache.protocol import Identity, Progress
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError

@@ -4,7 +4,7 @@ Every server has the analyzer "standard", but not every one has a stemmer. So wo
 storing and for searching: all clients stem alike.
 
 Servers count rows, not entities, so that passages, which have no words, lower the average length of a text;
-`schema.WORDS_INDEX` compensates for it. Milvus returns scores above 0, Milvus Lite's own server the same ones negated;
+`layout_v3.WORDS_INDEX` compensates for it. Milvus returns scores above 0, Milvus Lite's own server the same ones negated;
 both return the best first, so the magnitude is the score. Milvus Lite's server has separate statistics for each of its files
 instead of for the whole collection, and reads index parameters only within "params".
 """
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from lorekeeper.cache.milvus.backend import WordSearch
-from lorekeeper.cache.milvus.schema import WORDS, WORDS_BYTES, identity
+from lorekeeper.cache.milvus.layout_v3 import WORDS, WORDS_BYTES, identity
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite.keywords import words_of
 from lorekeeper.entities import Entity

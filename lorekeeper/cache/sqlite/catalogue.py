@@ -304,7 +304,7 @@ class Catalogue:
 
         return self._read(score)
 
-    def version(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
+    def version_in(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
         row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
         return self.file.opened, row[0] if row else 0
@@ -347,7 +347,7 @@ class Catalogue:
 
     def _cached(self, c: sqlite3.Connection, entity_type: str, read: Read[R]) -> R:
         """What a function reads of a type, read again after the type has changed."""
-        version, known = self.version(c, entity_type), self._memory.get((read, entity_type))
+        version, known = self.version_in(c, entity_type), self._memory.get((read, entity_type))
         if known is None or known[0] != version:
             self._memory[read, entity_type] = known = version, read(c, entity_type)
         value: R = known[1]

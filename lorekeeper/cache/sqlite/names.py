@@ -10,7 +10,7 @@ from typing import Self
 
 from lorekeeper.entities import ALIASES, WHOLE_NAME, declared_type
 from lorekeeper.filters import Condition
-from lorekeeper.text.known import KnownNames
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.similar import SimilarTexts
 
 FIRST, WITHIN, SCATTERED, ALIAS = 0.75, 0.75, 0.5, 0.99
@@ -30,14 +30,14 @@ class NameIndex:
     """
 
     ids: Sequence[int]
-    folded: KnownNames
+    folded: NameList
     spelt: SimilarTexts
     aliased: Mapping[str, Sequence[int]]
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, str, str]], aliases: Iterable[tuple[str, int]] = ()) -> Self:
         """The index of (row id, folded name, key) in the order of the ids, and of (folded alias, row id)."""
-        folded = KnownNames(name for _, name, _ in rows)
+        folded = NameList(name for _, name, _ in rows)
         aliased: dict[str, list[int]] = {}
         for alias, row in aliases:
             aliased.setdefault(alias, []).append(row)

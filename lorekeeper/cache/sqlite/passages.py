@@ -123,7 +123,7 @@ class PassageCatalogue(Catalogue):
 
     def _current(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The matrix of a type; of one that was known before only the entities are read that have changed since."""
-        known, version = self._known_matrices.get(entity_type), self.version(c, entity_type + PASSAGES)
+        known, version = self._known_matrices.get(entity_type), self.version_in(c, entity_type + PASSAGES)
         hashes = dict(c.execute(f"SELECT id, hash FROM {entity_type}"))
         if known is None or known.matrix is None or known.replaced != version:
             matrix = _matrix(c, entity_type)

@@ -167,8 +167,8 @@ class SqliteStore(PassageCatalogue, Store):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def mark(self, entity_type: str) -> object:
-        return self._read(lambda c: self.version(c, entity_type))
+    def version(self, entity_type: str) -> object:
+        return self._read(lambda c: self.version_in(c, entity_type))
 
     def embedding_of(self, entity_type: str) -> str | None:
         return self._read(lambda c: _embedding(c, entity_type))

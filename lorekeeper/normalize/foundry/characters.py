@@ -13,7 +13,7 @@ from typing import Any
 from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier, written_at
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.armor import armor_class
-from lorekeeper.normalize.foundry.enrich import told
+from lorekeeper.normalize.foundry.enrich import to_markdown
 from lorekeeper.normalize.foundry.npcs import defended, languages_of, sense_ranges, speeds_of
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.sheets import Sheet
@@ -95,7 +95,7 @@ def character(actor: Object, scope: Scope, name: str) -> Character:
         inventory=[_held(item) for item in items if item.get("type") not in NO_ITEMS and text(item.get("name"))],
         conditions=_conditions(actor, system),
         gold=_gold(system),
-        desc=told(at(system, "details.biography.value") or at(system, "biography.backstory"), scope),
+        desc=to_markdown(at(system, "details.biography.value") or at(system, "biography.backstory"), scope),
         modified=_modified(actor),
         derived=("armor_class", "hit_points", "saving_throws", "skill_bonuses")
         if level and whole(at(system, "attributes.hp.max")) is None

@@ -34,7 +34,7 @@ _MARK = re.compile(
 )
 
 
-def told(html: object, scope: Scope) -> str:
+def to_markdown(html: object, scope: Scope) -> str:
     """A text in HTML as Markdown, its marks in words; what is secret is added to the scope's secrets."""
     found = text_of(html)
     if found.secret:
@@ -49,7 +49,7 @@ def markdown(source: object, scope: Scope) -> str:
 
 def line(html: object, scope: Scope) -> str:
     """The same in one line."""
-    return " ".join(told(html, scope).split())
+    return " ".join(to_markdown(html, scope).split())
 
 
 def enriched(source: str, scope: Scope) -> str:
@@ -192,7 +192,7 @@ def table_text(raw: Object, scope: Scope) -> tuple[str, TableData]:
     """A table that is rolled on: its description above it as Markdown, and the table itself."""
     found = table_of(raw, scope.index, lambda html: line(html, scope))
     rolled_on = as_markdown(numbered(found)) if found["rows"] else ""
-    return "\n\n".join(filter(None, (told(raw.get("description"), scope), rolled_on))), found
+    return "\n\n".join(filter(None, (to_markdown(raw.get("description"), scope), rolled_on))), found
 
 
 def page_text(page: Object, scope: Scope) -> str:
@@ -202,7 +202,7 @@ def page_text(page: Object, scope: Scope) -> str:
         return ""
     if said.get("format") == MARKDOWN and isinstance(said.get("markdown"), str):
         return markdown(said["markdown"], scope)
-    return told(said.get("content"), scope)
+    return to_markdown(said.get("content"), scope)
 
 
 MARKDOWN = 2
@@ -213,4 +213,4 @@ def described(item: Object, scope: Scope) -> str:
     """The description of an item."""
     system = mapping(item.get("system"))
     description = system.get("description")
-    return told(at(description, "value") if isinstance(description, dict) else description, scope)
+    return to_markdown(at(description, "value") if isinstance(description, dict) else description, scope)

@@ -95,13 +95,13 @@ def _damage(arguments: Arguments, scope: Scope, following: str) -> str | None:
     versatile = not {"versatile", "twohanded"}.isdisjoint(arguments.options)
     given = _given_roll(arguments, scope)
     if given:
-        phrase = given.told(with_average=with_average, capitals=capitals)
+        phrase = given.as_text(with_average=with_average, capitals=capitals)
         return _with_noun(phrase, "damage", following, has_type=bool(given.types))
     activity = _activity(arguments, scope, "attack", "save", "savingThrow", "damage", "check")
     found = rolls.damage(scope.doer, activity, versatile=versatile) if activity else []
     if not found:
         return None
-    phrase = rolls.damage_told(found, with_average=with_average, capitals=capitals)
+    phrase = rolls.damage_text(found, with_average=with_average, capitals=capitals)
     phrase = _with_noun(phrase, "damage", following, has_type=bool(found[-1].types))
     return f"*Hit:* {phrase}" if extended else phrase
 
@@ -139,7 +139,7 @@ def _healing(arguments: Arguments, scope: Scope, following: str) -> str | None:
     points = _hit_points(scope.doer)
     temporary = not {"temp", "temporary"}.isdisjoint(arguments.options) or "temphp" in roll.types
     noun = f"temporary {points}" if temporary else points
-    phrase = replace(roll, types=()).told(with_average=with_average)
+    phrase = replace(roll, types=()).as_text(with_average=with_average)
     said = following.startswith(("hit point", "hp", "temporary", "additional"))
     return phrase if said else f"{phrase} {noun}"
 

@@ -114,7 +114,7 @@ def _from_activities(doer: Doer) -> str:
     attack = doer.activity("", "attack")
     if attack is None or doer.sheet is NOBODY:
         return ""
-    told = rolls.damage_told(rolls.damage(doer, attack), with_average=True, capitals=doer.rules == "2024")
+    told = rolls.damage_text(rolls.damage(doer, attack), with_average=True, capitals=doer.rules == "2024")
     sentence = f"{rolls.attack_sentence(doer, attack)}."
     return f"{sentence} *Hit:* {told} damage." if told else sentence
 

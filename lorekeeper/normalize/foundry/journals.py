@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from lorekeeper.normalize.build import without_empty
-from lorekeeper.normalize.foundry.enrich import page_text, table_text, told
+from lorekeeper.normalize.foundry.enrich import page_text, table_text, to_markdown
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.values import Object, at, items, mapping, objects, text
 from lorekeeper.normalize.foundry.words import spoken
@@ -51,7 +51,9 @@ def page(raw: Object, scope: Scope) -> dict[str, object]:
     system = mapping(raw.get("system"))
     blocks = [page_text(raw, scope)]
     description = system.get("description")
-    blocks += [told(html, scope) for html in (items(description) if isinstance(description, dict) else [description])]
+    blocks += [
+        to_markdown(html, scope) for html in (items(description) if isinstance(description, dict) else [description])
+    ]
     if text(raw.get("type")) in MEDIA:
         blocks.append(text(at(raw, "image.caption")))
     if text(raw.get("type")) == "spells":

@@ -102,7 +102,7 @@ class _Part:
     rows: list[list[str]] = field(default_factory=list)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return "".join(self.pieces)
 
 
@@ -124,7 +124,7 @@ class _Reader:
         """All that was read."""
         while len(self._open) > 1:
             self._close_last()
-        return Text(_tidy(self._open[0].told), _tidy("\n\n".join(self._secrets)))
+        return Text(_tidy(self._open[0].text), _tidy("\n\n".join(self._secrets)))
 
     def data(self, data: str) -> None:
         """A stretch of text."""
@@ -261,7 +261,7 @@ class _Reader:
         """Close the innermost open element; its kind."""
         part = self._open.pop()
         self._counts[part.kind] -= 1
-        told = part.told
+        told = part.text
         if part.kind == "secret" and self._counts["secret"]:
             self._write(told)  # it is within another one
         elif part.kind == "secret":

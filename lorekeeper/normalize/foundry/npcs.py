@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.armor import UNARMORED, armor_class
-from lorekeeper.normalize.foundry.enrich import told
+from lorekeeper.normalize.foundry.enrich import to_markdown
 from lorekeeper.normalize.foundry.features import Feature, features, spellcasting, spells_of
 from lorekeeper.normalize.foundry.lookups import legendary
 from lorekeeper.normalize.foundry.scope import Scope
@@ -72,9 +72,9 @@ def creature(actor: Object, scope: Scope) -> dict[str, object]:
 def _biography(system: Object, scope: Scope) -> str:
     """What everybody knows of a creature; what only the game master does goes to the secrets."""
     biography = mapping(at(system, "details.biography")) or mapping(system.get("biography"))
-    secret = told(biography.get("value"), scope)
+    secret = to_markdown(biography.get("value"), scope)
     scope.secrets[:0] = [secret] if secret else []
-    return told(biography.get("public"), scope)
+    return to_markdown(biography.get("public"), scope)
 
 
 def _deeds(actor: Object, scope: Scope) -> dict[str, object]:
@@ -127,7 +127,7 @@ def _with_resistances(traits: list[Feature], system: Object) -> None:
 
 
 def _introduction(system: Object, scope: Scope) -> str:
-    return told(at(system, "biography.legendary"), scope) or legendary(system)
+    return to_markdown(at(system, "biography.legendary"), scope) or legendary(system)
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
     system = mapping(actor.get("system"))
     traits, actions, _ = features(actor, scope)
     biography = mapping(at(system, "details.biography"))
-    secret = told(biography.get("value"), scope)
+    secret = to_markdown(biography.get("value"), scope)
     scope.secrets[:0] = [secret] if secret else []
     kind = first_text(system, "vehicleType", "traits.type.value", "details.type")
     size = first_text(system, "traits.size")
@@ -318,8 +318,8 @@ def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
 
 def _vehicle_texts(system: Object, scope: Scope) -> list[str]:
     biography = mapping(at(system, "details.biography"))
-    described = told(at(system, "description.value") or biography.get("public"), scope)
-    return [described, told(at(system, "description.actions"), scope)]
+    described = to_markdown(at(system, "description.value") or biography.get("public"), scope)
+    return [described, to_markdown(at(system, "description.actions"), scope)]
 
 
 def _line_of_speed(speeds: Mapping[str, object]) -> str:
@@ -344,13 +344,13 @@ def lair(actor: Object, scope: Scope) -> dict[str, object]:
     """A lair: what it does, and how it changes the region around it."""
     description = mapping(at(actor, "system.description"))
     traits, actions, _ = features(actor, scope)
-    desc = [told(description.get("value"), scope)]
+    desc = [to_markdown(description.get("value"), scope)]
     effects = {"lairActions": actions, "regionalEffects": traits}
     for key, heading in _LAIR_TEXTS.items():
         listed = [f"- **{feature['name']}.** {' '.join(str(feature['desc']).split())}" for feature in effects[key]]
-        body = "\n\n".join(filter(None, (told(description.get(key), scope), "\n".join(listed))))
+        body = "\n\n".join(filter(None, (to_markdown(description.get(key), scope), "\n".join(listed))))
         desc.append(f"## {heading}\n\n{body}" if body else "")
-    desc.append(told(description.get("conclusion"), scope))
+    desc.append(to_markdown(description.get("conclusion"), scope))
     return without_empty({"desc": "\n\n".join(filter(None, desc))})
 
 

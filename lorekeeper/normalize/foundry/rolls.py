@@ -259,7 +259,7 @@ class Roll:
     average: int | None
     types: tuple[str, ...] = ()
 
-    def told(self, *, with_average: bool, capitals: bool = False) -> str:
+    def as_text(self, *, with_average: bool, capitals: bool = False) -> str:
         """As the books print it: "5 (1d6 + 2) slashing"."""
         dice = self.formula
         if with_average and self.average is not None:
@@ -334,9 +334,9 @@ def _with_bonus(dice: str, bonus: int) -> str:
     return f"{dice} {'+' if bonus > 0 else '-'} {abs(bonus)}"
 
 
-def damage_told(rolls: list[Roll], *, with_average: bool, capitals: bool) -> str:
+def damage_text(rolls: list[Roll], *, with_average: bool, capitals: bool) -> str:
     """Several rolls in one phrase: "19 (2d10 + 8) piercing damage plus 7 (2d6) fire"."""
-    told = [roll.told(with_average=with_average, capitals=capitals) for roll in rolls]
+    told = [roll.as_text(with_average=with_average, capitals=capitals) for roll in rolls]
     return " damage plus ".join(part for part in told if part)
 
 

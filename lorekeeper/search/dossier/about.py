@@ -21,8 +21,8 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.unlicensed import CLOSED, is_closed
 from lorekeeper.text.facts import facts
 from lorekeeper.text.keywords import content_words
-from lorekeeper.text.known import KnownNames
 from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.notes import note_facts
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
 
@@ -164,7 +164,7 @@ async def _notes_named(sources: Sources, topic: str) -> list[Entity]:
         return []
     whole = await sources.notes_called([wanted, f"the {wanted}", wanted.removeprefix("the ")])
     names = names_with_words(wanted, await sources.names(NOTES))
-    aliases = names_with_words(wanted, KnownNames.of((await known_aliases(sources.cache, NOTES)).folded))
+    aliases = names_with_words(wanted, NameList.of((await known_aliases(sources.cache, NOTES)).folded))
     part = await sources.notes_called([*names[:CANDIDATES], *aliases[:CANDIDATES]])
     return list({note.identity: note for note in [*whole, *part]}.values())
 

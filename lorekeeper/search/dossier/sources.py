@@ -19,8 +19,8 @@ from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import content_words
-from lorekeeper.text.known import KnownNames
 from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
 
 NOTES = "notes"
@@ -88,9 +88,9 @@ class Sources:
         """The types of book entries that are gathered."""
         return [name for name in BOOKS if name in self.types]
 
-    async def names(self, entity_type: str) -> KnownNames:
+    async def names(self, entity_type: str) -> NameList:
         """The folded names of a type."""
-        return KnownNames.of(await self.cache.names(entity_type))
+        return NameList.of(await self.cache.names(entity_type))
 
     async def note_names(self) -> frozenset[str]:
         """The folded names of all notes, and their aliases."""

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from lorekeeper.entities import COLLECTIONS, WHOLE_NAME, Entity
 from lorekeeper.folding import fold
 from lorekeeper.render.mentions import CONDITIONS, Mention
-from lorekeeper.text.known import KnownNames
+from lorekeeper.text.name_list import NameList
 from lorekeeper.views.view import View
 
 MAX_NAMES = 200
@@ -76,7 +76,7 @@ def _first(mention: Mention, found: dict[str, dict[str, Entity]]) -> Entity | No
 
 async def _of_kind(view: View, entity: Entity, kind: Kind, names: set[str]) -> dict[str, Entity]:
     """The best entry of each of some folded names, as far as there are any."""
-    known = KnownNames.of(await view.cache.names(kind.entity_type))
+    known = NameList.of(await view.cache.names(kind.entity_type))
     looked_up = sorted(name for name in names if name in known)[:MAX_NAMES]
     if not looked_up:
         return {}

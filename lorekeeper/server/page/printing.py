@@ -13,7 +13,7 @@ from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.search.query import MAX_QUERY_CHARS
-from lorekeeper.search.typed import typed
+from lorekeeper.search.query_syntax.parsing import parse_query
 from lorekeeper.server.page.entries import Shown, found, html_of, shown
 from lorekeeper.server.page.site import Page, Site, trusted
 from lorekeeper.server.rest.problems import bad_request
@@ -72,7 +72,7 @@ async def _asked(view: View, request: Request) -> Sequence[Entity]:
         return await asyncio.gather(*(found(view, uri) for uri in dict.fromkeys(uris)))
     if not text.strip():
         raise bad_request("say what to print: uri=lore://... for each entry, or q= for what a search finds")
-    asked = typed(text, await view.searcher.documents.titled(), SEARCHED)
+    asked = parse_query(text, await view.searcher.documents.titled(), SEARCHED)
     page = await view.search(asked.query(limit=MOST))
     return [result.entity for result in page.results]
 

@@ -16,9 +16,9 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.search.facets import Facet, FacetValue, facets
 from lorekeeper.search.query import MAX_QUERY_CHARS, Query
+from lorekeeper.search.query_syntax.parsing import ParsedQuery, parse_query, with_test, without_test
+from lorekeeper.search.query_syntax.parts import Kind, cleaned, parts, written
 from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.search.typed import Typed, typed, with_test, without_test
-from lorekeeper.search.typed_parts import Kind, cleaned, parts, written
 from lorekeeper.search.unfinished import begun
 from lorekeeper.server.answers import page_content
 from lorekeeper.server.page.desk import desk
@@ -119,7 +119,9 @@ async def _search(site: Site, request: Request) -> Response:
     return site.page(request, "search.html", **values | await _opened(view, sought.opened))
 
 
-async def _at_a_key(site: Site, request: Request, sought: Sought, asked: Typed, values: dict[str, object]) -> Response:
+async def _at_a_key(
+    site: Site, request: Request, sought: Sought, asked: ParsedQuery, values: dict[str, object]
+) -> Response:
     """The entries whose names begin as the text does; if there are none, the list stays as it is."""
     view, query = site.view(request), asked.query(limit=LIMIT, typing=True)
     found: list[list[Key]] = []
@@ -143,12 +145,12 @@ def _link(sought: Sought, result: Result) -> str:
     return sought.address(offset=sought.offset, opened=result.entity.uri)
 
 
-def _words(asked: Typed) -> list[str]:
+def _words(asked: ParsedQuery) -> list[str]:
     return _WORD.findall(fold(" ".join([asked.words, *asked.phrases])))
 
 
-async def _typed(view: View, sought: Sought, *, ended: bool = True) -> Typed:
-    return typed(sought.text, await view.searcher.documents.titled(), SEARCHED, ended=ended)
+async def _typed(view: View, sought: Sought, *, ended: bool = True) -> ParsedQuery:
+    return parse_query(sought.text, await view.searcher.documents.titled(), SEARCHED, ended=ended)
 
 
 def is_key(request: Request) -> bool:
@@ -161,7 +163,7 @@ def is_typing(request: Request) -> bool:
     return is_key(request) or "typing" in request.query_params
 
 
-def _query(request: Request, sought: Sought, asked: Typed) -> Query:
+def _query(request: Request, sought: Sought, asked: ParsedQuery) -> Query:
     """The search of a request: without meaning at a key, which takes longer."""
     query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing(request))
     order = query.order or (None if query.text else "name")  # the headings say that of a list without words
@@ -245,7 +247,7 @@ def tests_of(text: str, wrong: Sequence[str]) -> list[Test]:
 
 
 async def _facets(
-    view: View, sought: Sought, asked: Typed, page: ResultPage | None
+    view: View, sought: Sought, asked: ParsedQuery, page: ResultPage | None
 ) -> list[tuple[Facet, list[Choice]]]:
     """The facets of a search, each value with the search that it leads to.
 
@@ -261,9 +263,9 @@ async def _facets(
     return shown
 
 
-async def _with_others(view: View, asked: Typed, facet: Facet, titles: Mapping[str, str]) -> Facet:
+async def _with_others(view: View, asked: ParsedQuery, facet: Facet, titles: Mapping[str, str]) -> Facet:
     chosen = {value.value for value in facet.values if value.chosen}
-    wider = typed(without_test(asked.text, facet.name, None, titles), titles, SEARCHED, ended=True)
+    wider = parse_query(without_test(asked.text, facet.name, None, titles), titles, SEARCHED, ended=True)
     others = next((each for each in await facets(view.searcher, wider) if each.name == facet.name), facet)
     values = [replace(value, chosen=value.value in chosen) for value in others.values]
     missing = [value for value in facet.values if value.chosen and value.value not in {each.value for each in values}]

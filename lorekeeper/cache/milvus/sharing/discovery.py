@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lorekeeper.cache.formats import fingerprint
-from lorekeeper.cache.milvus.schema import FORMAT
+from lorekeeper.cache.milvus.layout_v3 import FORMAT
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL
 from lorekeeper.private_sockets import MeetingPoint, connect
 from lorekeeper.version import VERSION

@@ -29,7 +29,7 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.order import parse_orders
 from lorekeeper.printable import shown
 from lorekeeper.search.query import Query
-from lorekeeper.search.typed_names import (
+from lorekeeper.search.query_syntax.names import (
     BOOK,
     IN,
     ORDER,
@@ -48,7 +48,7 @@ from lorekeeper.search.typed_names import (
     stored_values,
     types_named,
 )
-from lorekeeper.search.typed_parts import Kind, Part, cleaned, parts, written
+from lorekeeper.search.query_syntax.parts import Kind, Part, cleaned, parts, written
 from lorekeeper.where import MAX_LENGTH, FieldTest
 
 _TAKES = {
@@ -64,7 +64,7 @@ NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Typed:
+class ParsedQuery:
     """A text that was typed, as a search.
 
     Attributes:
@@ -120,13 +120,13 @@ class Typed:
         )
 
 
-def typed(
+def parse_query(
     text: str,
     titles: Mapping[str, str] = NO_TITLES,
     types: Sequence[str] = tuple(COLLECTIONS),
     *,
     ended: bool = False,
-) -> Typed:
+) -> ParsedQuery:
     """What a text asks for.
 
     Args:
@@ -190,11 +190,11 @@ class _Reading:
             elif part.kind is Kind.WORD or not key_of(part):
                 self._take_word(part)
 
-    def result(self, text: str, read: Sequence[Part]) -> Typed:
+    def result(self, text: str, read: Sequence[Part]) -> ParsedQuery:
         types = [name for name in self._types if name in self._default or IN in self._chosen] or self._types
         order = self._valid_order(types)
         going_on = bool(read) and read[-1].last and bool(self._words) and self._words[-1] == _as_words(read[-1])
-        return Typed(
+        return ParsedQuery(
             text=text,
             types=tuple(types),
             words=" ".join(self._words),

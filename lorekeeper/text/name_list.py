@@ -17,7 +17,7 @@ _END = "\n"
 """What is around each name in the text of all of them; no folded name has it."""
 
 
-class KnownNames(list[str]):
+class NameList(list[str]):
     """Folded names. They are not changed; each form of them is made when it is first needed."""
 
     @classmethod

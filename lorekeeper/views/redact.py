@@ -6,12 +6,13 @@ and its links lead where they would without the notes that this player does not 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, within
+from lorekeeper.cache.redacted_views import Visible
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
@@ -21,6 +22,9 @@ from lorekeeper.notes.kinds import kind_of
 from lorekeeper.notes.links import Written, relinked, wikilink
 from lorekeeper.notes.note import PATH_SEPARATOR, WRITTEN
 from lorekeeper.notes.properties import Properties
+from lorekeeper.text.notes import aliases
+from lorekeeper.vaults.links import Links
+from lorekeeper.vaults.vaults import EVERY_VAULT
 
 V = TypeVar("V")
 
@@ -50,7 +54,7 @@ def is_visible(entity: Entity, viewer: Viewer) -> bool:
     return viewer.sees(within(parsed(entity.data.get(AUDIENCE)), parsed(entity.data.get("note_audience")), DM))
 
 
-def cut(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
+def redact(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
     """What a viewer may see of an entry of which `is_visible` is true.
 
     Args:
@@ -193,3 +197,89 @@ def _without(values: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
 
 def _known(who: str) -> Audience:
     return who if who in (DM, PLAYERS) else (who,)
+
+
+# --- for views of a library ---------------------------------------------------------------------------------------------
+
+
+class EntryRedactor:
+    """Leaves of entries what their audiences let a viewer see.
+
+    Args:
+        viewer: who asks.
+        unreadable_vaults: keys of vaults of which nothing is left, or `EVERY_VAULT`.
+    """
+
+    by_content = True
+
+    def __init__(self, viewer: Viewer, unreadable_vaults: frozenset[str] = frozenset()) -> None:
+        self._viewer, self._unreadable_vaults = viewer, unreadable_vaults
+
+    def other_names(self, entity: Entity) -> Sequence[str] | None:
+        """The aliases of a note that the viewer may know, None if nothing of it may be seen."""
+        if not self._shows(entity):
+            return None
+        return aliases(redact(entity, self._viewer, _nowhere)) if entity.type == "notes" else ()
+
+    def redact(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:
+        """What may be seen of entries; links mean the visible notes."""
+        links = _Links(visible)
+        return [redact(entity, self._viewer, links.from_note(entity)) for entity in entities if self._shows(entity)]
+
+    def _shows(self, entity: Entity) -> bool:
+        is_unreadable = entity.source_api == VAULT and not self._unreadable_vaults.isdisjoint(
+            (entity.document, EVERY_VAULT)
+        )
+        return not is_unreadable and is_visible(entity, self._viewer)
+
+
+class DocumentRedactor:
+    """Leaves the documents that a viewer sees something of, and those without entries that are no vaults and not secret.
+
+    Args:
+        viewer: who asks.
+        present: keys of the documents of which the viewer sees entries.
+        hidden: keys of those of which all entries are kept from the viewer.
+    """
+
+    by_content = False
+
+    def __init__(self, viewer: Viewer, present: Collection[str], hidden: Collection[str]) -> None:
+        self._viewer, self._present, self._hidden = viewer, present, hidden
+
+    def other_names(self, entity: Entity) -> Sequence[str] | None:
+        """(), None if nothing of the document may be seen."""
+        return () if self._shows(entity) else None
+
+    def redact(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:  # noqa: ARG002
+        """The documents that may be seen, as they are."""
+        return [redact(entity, self._viewer, _nowhere) for entity in entities if self._shows(entity)]
+
+    def _shows(self, entity: Entity) -> bool:
+        if entity.source_api == VAULT:
+            return entity.document in self._present
+        return entity.document not in self._hidden and is_visible(entity, self._viewer)
+
+
+class _Links:
+    """Finds the notes that links mean among the visible ones, by vault."""
+
+    def __init__(self, visible: Visible) -> None:
+        self._visible = visible
+        self._by_document: dict[str, Links] = {}
+
+    def from_note(self, entity: Entity) -> Callable[[str], str | None]:
+        """Finds what the links of a note mean."""
+        if entity.type != "notes":
+            return _nowhere
+        if entity.document not in self._by_document:
+            self._by_document[entity.document] = Links(_notes_of(self._visible, entity.document))
+        return partial(self._by_document[entity.document].resolve, source=entity.slug)
+
+
+def _notes_of(visible: Visible, document: str) -> Mapping[str, Sequence[str]]:
+    return {slug: names for (key, slug), names in visible.items() if key == document}
+
+
+def _nowhere(_: str) -> None:
+    """No note is meant."""

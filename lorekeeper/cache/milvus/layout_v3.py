@@ -4,7 +4,7 @@ One row is one passage with its vector. Row 0 of an entity is its entity record,
 its filter fields, so that a filtered vector search is exact. Strings are stored folded, decimals as whole thousandths.
 
 This is format 3, with nullable columns, for embedded libraries. The entity is one packed record, so that it can be read
-whichever filter columns a collection has. Format 2, in `plain`, is that of collections on servers; both are a `Layout`.
+whichever filter columns a collection has. Format 2, in `layout_v2`, is that of collections on servers; both are a `Layout`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import WHERE, named_field, parse_filters
 from lorekeeper.search.query import check, types_with
-from lorekeeper.search.typed import Typed, typed, with_test, without_test
-from lorekeeper.search.typed_names import called
-from lorekeeper.search.typed_parts import MAX_TYPED, written
+from lorekeeper.search.query_syntax.names import called
+from lorekeeper.search.query_syntax.parsing import ParsedQuery, parse_query, with_test, without_test
+from lorekeeper.search.query_syntax.parts import MAX_TYPED, written
 from tests.support.examples import examples
 
 TITLES = {"srd-2014": "5e 2014 Rules", "srd-2024": "5e 2024 Rules", "tob": "Tome of Beasts", "my-book": "my-book"}
@@ -19,8 +19,8 @@ TITLES = {"srd-2014": "5e 2014 Rules", "srd-2024": "5e 2024 Rules", "tob": "Tome
 SEARCHED = [name for name in COLLECTIONS if name != "documents"]
 
 
-def read(text: str) -> Typed:
-    return typed(text, TITLES, SEARCHED)
+def read(text: str) -> ParsedQuery:
+    return parse_query(text, TITLES, SEARCHED)
 
 
 def meant(text: str) -> tuple[object, ...]:
@@ -152,7 +152,7 @@ def test_the_search_of_a_text():
 
 
 def test_without_titles_a_book_is_its_key():
-    assert typed("book:any-key").documents == ("any-key",)
+    assert parse_query("book:any-key").documents == ("any-key",)
 
 
 def test_no_more_is_read_than_a_search_can_have():
@@ -264,7 +264,7 @@ def test_a_choice_that_is_added_and_taken_back_leaves_the_search_as_it_was(parts
     assert (read(changed).words, read(changed).phrases) == (read(before).words, read(before).phrases)
     if not any(values & read(before).chosen.get(name, frozenset()) for name, values in wanted.items()):
         assert meant(without_test(changed, choice[0], choice[1], TITLES)) == meant(before)
-    assert typed(read(text).text, TITLES, SEARCHED) == read(text)
+    assert parse_query(read(text).text, TITLES, SEARCHED) == read(text)
 
 
 @given(st.text(alphabet='ab:<>=.,"-_ 13/“\0\ud800é\n', max_size=80) | st.text(max_size=60))

@@ -10,7 +10,7 @@ import pytest
 from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import SOURCE
-from lorekeeper.views.cut import MARKS, cut, is_visible
+from lorekeeper.views.redact import MARKS, is_visible, redact
 
 PLAYER = Viewer.player("Ana")
 
@@ -54,20 +54,20 @@ def note(**data: Any) -> Entity:
 @pytest.mark.parametrize("entity", [wight(note_audience="players"), wight(), note()], ids=["shared", "opened", "note"])
 def test_no_mark_of_secrecy_reaches_a_player(entity):
     assert is_visible(entity, PLAYER)
-    seen = cut(entity, PLAYER, lambda _: None)
+    seen = redact(entity, PLAYER, lambda _: None)
     assert MARKS & set(keys_of(entity.data))
     assert MARKS & set(keys_of(seen.data)) == set()
-    assert cut(entity, GAME_MASTER, lambda _: None) == entity
+    assert redact(entity, GAME_MASTER, lambda _: None) == entity
 
 
 def test_a_part_of_a_note_that_is_not_shared_keeps_the_headings_above_it_to_itself():
-    assert cut(wight(note_audience="players"), PLAYER, lambda _: None).data["note_section"] == "Crypt"
-    assert "note_section" not in cut(wight(), PLAYER, lambda _: None).data
-    assert cut(wight(opened="For all"), PLAYER, lambda _: None).data["note_section"] == "For all"
+    assert redact(wight(note_audience="players"), PLAYER, lambda _: None).data["note_section"] == "Crypt"
+    assert "note_section" not in redact(wight(), PLAYER, lambda _: None).data
+    assert redact(wight(opened="For all"), PLAYER, lambda _: None).data["note_section"] == "For all"
 
 
 def test_only_the_sections_that_a_player_may_see_are_in_a_note():
-    seen = cut(note(), PLAYER, lambda _: None)
+    seen = redact(note(), PLAYER, lambda _: None)
     assert "bell" in str(seen.data)
     assert "thief" not in str(seen.data)
     assert not is_visible(wight(audience="dm"), PLAYER)

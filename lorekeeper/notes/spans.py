@@ -1,4 +1,4 @@
-"""Stretches between two signs: comments, and what HTML, spoilers, inline fields and shortcodes keep secret."""
+"""Spans between two signs: comments, and what HTML, spoilers, inline fields and shortcodes keep secret."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _BARRED = re.compile(r"\|\|(?=[^\s|])[^|\n]*(?<=[^\s|])\|\|")
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Span:
     """Something secret that stood in a text.
 
     Attributes:
@@ -103,12 +103,12 @@ class Line:
     is_heading: bool
 
 
-class Stretches:
+class SpanScanner:
     """One pass over a text. A sign that was not found once is not looked for again: the pass stays linear."""
 
     def __init__(self, text: str, own: OwnMarks) -> None:
         self.text, self._own = text, own
-        self.found: list[Stretch] = []
+        self.found: list[Span] = []
         self.problems: list[str] = []
         self._missing: set[str] = set()
         self._line, self._counted = 0, 0
@@ -371,7 +371,7 @@ class Stretches:
         self._counted = start
         breaks = self.text.count("\n", start, end)
         if content.strip():
-            self.found.append(Stretch(self._line, self._line + breaks, content, mark))
+            self.found.append(Span(self._line, self._line + breaks, content, mark))
         return end, "\n" * breaks
 
     def _find(self, sign: str, start: int) -> int:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from lorekeeper.cache.milvus import schema as ms
-from lorekeeper.cache.milvus.schema import (
+from lorekeeper.cache.milvus import layout_v3 as ms
+from lorekeeper.cache.milvus.layout_v3 import (
     ABSENT,
     NOTHING,
     WORDS,
@@ -161,7 +161,7 @@ def _read(
 
 
 def expression(selection: Selection, *, records: bool = False, names: Names | None = None) -> str:
-    """A Milvus filter expression; "" if everything matches. See `schema.Layout.expression`."""
+    """A Milvus filter expression; "" if everything matches. See `layout_v3.Layout.expression`."""
     return joined_expression(selection, _condition_expression, records=records, names=names)
 
 

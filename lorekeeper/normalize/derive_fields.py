@@ -18,7 +18,7 @@ from lorekeeper.normalize.open5e import ENDPOINTS
 from lorekeeper.normalize.orcbrew import TYPES
 
 
-def fields_again(entity: Entity) -> Mapping[str, Value]:
+def derive_fields(entity: Entity) -> Mapping[str, Value]:
     """The filter values that ``entity.data`` gives under the current rules.
 
     An object whose shape is no longer recognised gives the values that have the name and the type of a field. What is from a

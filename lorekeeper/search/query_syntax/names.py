@@ -12,7 +12,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.field_values import Stored, stored
 from lorekeeper.filters import WHERE, named_field, parse_filters, without_bound
 from lorekeeper.folding import fold
-from lorekeeper.search.typed_parts import Kind, Part
+from lorekeeper.search.query_syntax.parts import Kind, Part
 from lorekeeper.where import FieldTest
 
 IN, BOOK, ORDER = "in", "book", "order"

@@ -1,6 +1,6 @@
 """Projections: what a viewer may see of a type, as a library of its own beside the main one.
 
-A projection holds all entries of a type, as a `Cutter` leaves them, in the SQLite backend: whatever ranks, counts or corrects
+A projection holds all entries of a type, as a `Redactor` leaves them, in the SQLite backend: whatever ranks, counts or corrects
 spelling there depends on nothing else. It is compared with the library before each use, by content hashes, and can be deleted at
 any time: it is made again from the library, whose vectors are cached.
 """
@@ -31,7 +31,7 @@ from lorekeeper.version import VERSION
 logger = logging.getLogger(__name__)
 
 REVISION = 3
-"""Raised whenever cutters leave something else of the same entries: projections are made again then."""
+"""Raised whenever redactors leave something else of the same entries: projections are made again then."""
 
 APPLICATION = 0x4C4B5052
 """SQLite's application_id of the file that says what a projection was made from."""
@@ -48,7 +48,7 @@ Visible = Mapping[Identity, Sequence[str]]
 """The entries of a type that can be seen, with their other names as far as these can."""
 
 
-class Cutter(Protocol):
+class Redactor(Protocol):
     """Leaves of entries what a viewer may see of them.
 
     Attributes:
@@ -61,7 +61,7 @@ class Cutter(Protocol):
         """The other names under which a viewer may know an entry; None if nothing of it may be seen."""
         ...
 
-    def cut(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:
+    def redact(self, entities: Iterable[Entity], visible: Visible) -> list[Entity]:
         """What may be seen of entries of one type, of which something may be; ``visible`` are all of these."""
         ...
 
@@ -136,33 +136,33 @@ class Projection(AsyncClosing):
         self._origins = Origins(path.with_suffix(".origins"))
         self._lock = WriteLock(path.with_suffix(".lock"), str(path))
         self._turn = asyncio.Lock()
-        self._marks: dict[str, object] = {}
+        self._versions: dict[str, object] = {}
         """What each type of the library was when the projection was last compared with it."""
 
-    async def refresh(self, entity_type: str, mark: object, cutter: Cutter) -> bool:
+    async def refresh(self, entity_type: str, version: object, redactor: Redactor) -> bool:
         """Bring a type up to date with the library; whether anything has changed.
 
         Args:
             entity_type: the type.
-            mark: changes whenever the type does, or the cutter; read before this call.
-            cutter: leaves what these viewers may see.
+            version: changes whenever the type does, or the redactor; read before this call.
+            redactor: leaves what these viewers may see.
 
         Raises:
             CacheError: the library or the projection cannot be read or written.
             EmbeddingError: a passage has no vector yet, and the model is not available.
         """
-        if self._marks.get(entity_type) == mark:
+        if self._versions.get(entity_type) == version:
             return False
         async with self._turn, in_thread(self._lock.hold(WRITE_WAIT_SECONDS)):
-            if self._marks.get(entity_type) == mark:
+            if self._versions.get(entity_type) == version:
                 return False
             try:
-                changed = await self._sync(entity_type, cutter)
+                changed = await self._sync(entity_type, redactor)
             except DamagedFileError as error:
                 logger.warning("%s: making the view again", error)
                 await self._begin_again()
-                changed = await self._sync(entity_type, cutter)
-            self._marks[entity_type] = mark
+                changed = await self._sync(entity_type, redactor)
+            self._versions[entity_type] = version
             return changed
 
     async def close(self) -> None:
@@ -170,39 +170,41 @@ class Projection(AsyncClosing):
         await self.cache.close()
         await asyncio.to_thread(self._origins.close)
 
-    async def _sync(self, entity_type: str, cutter: Cutter) -> bool:
+    async def _sync(self, entity_type: str, redactor: Redactor) -> bool:
         await self._require_current()
         hashes = await self._main.content_hashes(entity_type)
         origins = await asyncio.to_thread(self._origins.of, entity_type)
-        known = {identity: origin.content_hash for identity, origin in origins.items()} if cutter.by_content else {}
+        known = {identity: origin.content_hash for identity, origin in origins.items()} if redactor.by_content else {}
         changed = [identity for identity, content_hash in hashes.items() if known.get(identity) != content_hash]
         gone = origins.keys() - hashes.keys()
         if not changed and not gone:
             return False
-        examined = await self._examined(entity_type, changed, cutter)
+        examined = await self._examined(entity_type, changed, redactor)
         current = {i: origin for i, origin in origins.items() if i in hashes} | examined
         before, visible = _visible(origins), _visible(current)
         await self.cache.delete_entities(entity_type, before.keys() - visible.keys())
         again = _affected(examined, before, visible)
-        stored = await self._store(entity_type, again, cutter, visible)
+        stored = await self._store(entity_type, again, redactor, visible)
         await asyncio.to_thread(self._origins.update, entity_type, examined, gone)
         return stored or before.keys() != visible.keys()
 
     async def _examined(
-        self, entity_type: str, identities: Sequence[Identity], cutter: Cutter
+        self, entity_type: str, identities: Sequence[Identity], redactor: Redactor
     ) -> dict[Identity, Origin]:
         """What entries of the library are now; those that are gone by now are left out."""
         found: dict[Identity, Origin] = {}
         async for entities in self._batches(entity_type, identities):
-            found |= {e.identity: Origin(e.content_hash, cutter.other_names(e)) for e in entities}
+            found |= {e.identity: Origin(e.content_hash, redactor.other_names(e)) for e in entities}
         return found
 
-    async def _store(self, entity_type: str, identities: Sequence[Identity], cutter: Cutter, visible: Visible) -> bool:
+    async def _store(
+        self, entity_type: str, identities: Sequence[Identity], redactor: Redactor, visible: Visible
+    ) -> bool:
         """Store what may be seen of some entries, as far as it differs; whether any does."""
         stored = await self.cache.content_hashes(entity_type)
         changed = False
         async for entities in self._batches(entity_type, identities):
-            left = await asyncio.to_thread(cutter.cut, entities, visible)
+            left = await asyncio.to_thread(redactor.redact, entities, visible)
             new = [entity for entity in left if stored.get(entity.identity) != entity.content_hash]
             await self.cache.store_entities(new, entity_type)
             changed |= bool(new)
@@ -225,7 +227,7 @@ class Projection(AsyncClosing):
             await asyncio.to_thread(self._origins.begin, wanted)
 
     async def _begin_again(self) -> None:
-        self._marks.clear()
+        self._versions.clear()
         await self.close()
         for path in (self._path, self._path.with_suffix(".origins")):
             await asyncio.to_thread(remove_database, path)
@@ -236,7 +238,7 @@ def _visible(origins: Mapping[Identity, Origin]) -> dict[Identity, Sequence[str]
 
 
 def _affected(changed: Collection[Identity], before: Visible, visible: Visible) -> list[Identity]:
-    """The visible entries to cut again: those that have changed, and all of documents whose links may lead elsewhere now."""
+    """The visible entries to redact again: those that have changed, and all of documents whose links may lead elsewhere now."""
     documents = {
         identity[0] for identity in before.keys() | visible.keys() if before.get(identity) != visible.get(identity)
     }

@@ -1,0 +1,1 @@
+"""The syntax of a search box: words, quoted phrases and tests on fields."""
