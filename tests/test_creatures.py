@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lorekeeper.filters import clean_fields, matches, parse_filters
-from lorekeeper.normalize import normalize
+from lorekeeper.normalize import creatures, normalize
+from lorekeeper.records import Creature, Feature, Source, Speed, creature
+from lorekeeper.records.parts import Bonuses, Figure, Senses
 from tests.support.entities import make
 
 
@@ -451,3 +454,116 @@ def test_the_parent_of_a_subrace_is_its_race_in_every_shape():
     for parent in ({"key": "ta_elf"}, "https://example.org/v2/species/ta_elf/", "ta_elf"):
         (entity,) = normalize({**species, "subspecies_of": parent})
         assert (entity.kind, entity.fields["parent"]) == ("subrace", "elf")
+
+
+# --- one record --------------------------------------------------------------------------------------------------------
+
+_REED_DRAKE = Creature(
+    name="Reed Drake",
+    size="Large",
+    sizes=("large",),
+    type="Dragon",
+    types=("dragon",),
+    alignment="neutral evil",
+    armor_class=Figure(15, "15"),
+    armor="natural armor",
+    hit_points=Figure(52, "52"),
+    hit_dice="7d10+14",
+    speed=Speed("30 ft., fly 60 ft.", {"walk": 30, "fly": 60}),
+    abilities={"strength": 16, "dexterity": 14},
+    saves=Bonuses({"Dex": 5}),
+    skills=Bonuses({"Sleight of Hand": 5}),
+    immunities="poison",
+    condition_immunities="poisoned",
+    senses=Senses("darkvision 60 ft.", {"darkvision": 60}, Figure(11, "11")),
+    languages="Common, Draconic",
+    rating=Figure(4, "4"),
+    text="It waits in the reeds.",
+    features=(Feature("Bite", "*Hit:* 7 (1d8 + 3) piercing damage.", "action"),),
+    acts=True,
+)
+
+_SHARED = {
+    "name": "Reed Drake",
+    "alignment": "neutral evil",
+    "actions": [{"name": "Bite", "desc": "*Hit:* 7 (1d8 + 3) piercing damage."}],
+    "speed": {"walk": 30, "fly": 60},
+}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {
+            **_SHARED,
+            "desc": "It waits in the reeds.",
+            "size": {"name": "Large", "key": "large"},
+            "type": {"name": "Dragon", "key": "dragon"},
+            "challenge_rating": 4.0,
+            "armor_class": 15,
+            "armor_detail": "natural armor",
+            "hit_points": 52,
+            "hit_dice": "7d10+14",
+            "ability_scores": {"strength": 16, "dexterity": 14},
+            "saving_throws": {"dexterity": 5},
+            "skill_bonuses": {"sleight_of_hand": 5},
+            "resistances_and_immunities": {
+                "damage_immunities_display": "",
+                "damage_immunities": [{"name": "poison", "key": "poison"}],
+                "condition_immunities_display": "poisoned",
+            },
+            "darkvision_range": 60,
+            "passive_perception": 11,
+            "languages": {"as_string": "Common, Draconic", "data": []},
+        },
+        {
+            **_SHARED,
+            "desc": "It waits in the reeds.",
+            "size": "Large",
+            "type": "Dragon",
+            "cr": 4.0,
+            "armor_class": 15,
+            "armor_desc": "natural armor",
+            "hit_points": 52,
+            "hit_dice": "7d10+14",
+            "strength": 16,
+            "dexterity": 14,
+            "dexterity_save": 5,
+            "skills": {"sleight_of_hand": 5},
+            "damage_immunities": "poison",
+            "condition_immunities": "poisoned",
+            "senses": "darkvision 60 ft.",
+            "passive_perception": 11,
+            "languages": "Common, Draconic",
+        },
+        {
+            **_SHARED,
+            "description": "It waits in the reeds.",
+            "size": "Large",
+            "type": "Dragon",
+            "challenge": 4,
+            "armor-class": 15,
+            "armor-desc": "natural armor",
+            "hit-points": {"die": 10, "die-count": 7, "modifier": 14},
+            "abilities": {"strength": 16, "dexterity": 14},
+            "saving-throws": {"dex": 5},
+            "skills": {"sleight-of-hand": 5},
+            "speed": "30 ft., fly 60 ft.",
+            "damage-immunities": ["poison"],
+            "condition-immunities": "poisoned",
+            "senses": {"darkvision": "60 ft."},
+            "passive-perception": 11,
+            "languages": ["Common", "Draconic"],
+        },
+    ],
+    ids=["api-v2", "api-v1", "orcbrew"],
+)
+def test_a_creature_is_one_record_whatever_its_source_calls_things(written):
+    record = creature(Source(written))
+    alike = replace(record, speed=replace(record.speed, hover=None), rating=Figure(record.rating.value, "4"))
+    alike = replace(alike, hit_points=Figure(alike.hit_points.value, "52"))
+    assert alike == _REED_DRAKE
+    found = creatures.read(written)
+    assert {name: value for name, value in found.items() if name != "hover"} == {
+        name: value for name, value in creatures.fields(_REED_DRAKE).items() if name != "hover"
+    }

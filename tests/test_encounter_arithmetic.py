@@ -14,7 +14,7 @@ from lorekeeper.encounters.asked import parse_monster, parse_party
 from lorekeeper.encounters.proposals import chosen, encounters
 from lorekeeper.encounters.shapes import Budget, patterns, usable
 from lorekeeper.encounters.tables import BUDGETS, DAYS, DIFFICULTIES, THRESHOLDS
-from lorekeeper.render.creature import EXPERIENCE
+from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.terms import MAX_LEVEL
 from tests.support.bestiary import bestiary, pools_of
 from tests.support.examples import examples

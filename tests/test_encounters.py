@@ -17,7 +17,7 @@ from lorekeeper.encounters.arithmetic import window
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
-from lorekeeper.render.pages import defences
+from lorekeeper.render.creature import defences
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry

@@ -15,8 +15,8 @@ import pytest
 from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.render import lean, markdown
+from lorekeeper.render.creature import defences
 from lorekeeper.render.lean import MAX_RATIO
-from lorekeeper.render.pages import defences
 from lorekeeper.render.prose import HEADING, inline, prose
 from lorekeeper.repairs import repaired
 from lorekeeper.text.facts import facts

@@ -10,8 +10,8 @@ from lorekeeper.encounters.arithmetic import Foes, Rating, rated
 from lorekeeper.encounters.shapes import FOE, GROUP, LEADER, SHAPES, Budget, Pattern
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.records.values import amount, number
-from lorekeeper.render.creature import EXPERIENCE
 from lorekeeper.text.facts import format_rating
 from lorekeeper.text.keywords import content_words
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from lorekeeper.encounters.arithmetic import WEAK, adjusted_xp, window
-from lorekeeper.render.creature import EXPERIENCE
+from lorekeeper.records.creatures import EXPERIENCE
 
 MOST_FOLLOWERS, MOST_IN_GROUP = 8, 12
 """Most monsters beside a leader, and of a group: more are tedious to run."""

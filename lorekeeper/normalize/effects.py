@@ -9,28 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from lorekeeper.folding import fold
+from lorekeeper.records import Feature
 from lorekeeper.terms import ABILITIES, ABILITY_OF, CONDITIONS, DAMAGE_TYPES
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A trait or an action of a stat block.
-
-    Attributes:
-        name: its heading.
-        text: what it says.
-        kind: TRAIT, or Open5e's type of the action.
-        damage_types: of its structured attacks; used only if the text has no damage.
-    """
-
-    name: str
-    text: str
-    kind: str
-    damage_types: tuple[str, ...] = ()
-
 
 IsOwn = Callable[[str], bool]
 """Whether a text ends in the creature itself as a subject."""
@@ -64,8 +46,14 @@ def effects(name: str, features: Iterable[Feature]) -> dict[str, list[str] | Non
             dealt += damage_dealt(sentence, is_own)
             found["conditions"] += conditions_inflicted(sentence, is_own)
             found["saves"] += saves_forced(sentence, is_own)
-        found["damage_types"] += dealt or ([] if " damage" in feature.text.lower() else feature.damage_types)
+        found["damage_types"] += dealt or ([] if " damage" in feature.text.lower() else _attack_types(feature))
     return {field: list(dict.fromkeys(values)) or None for field, values in found.items()}
+
+
+def _attack_types(feature: Feature) -> list[str]:
+    """Damage types of the attacks that a source lists apart from the text."""
+    types = (damage.type for attack in feature.attacks for damage in (attack.damage, attack.extra_damage))
+    return [kind for kind in types if kind in DAMAGE_TYPES]
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
 from lorekeeper.normalize import lined
 from lorekeeper.normalize.build import Origin, build
-from lorekeeper.normalize.creatures import creature_fields, features_of
+from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
@@ -23,6 +23,7 @@ from lorekeeper.notes.names import is_generic
 from lorekeeper.notes.note import Note, StatBlock, is_players
 from lorekeeper.notes.printed import CREATURE, SPELL
 from lorekeeper.printable import has_controls, shown
+from lorekeeper.records import Source, creature
 
 Find = Callable[[str], Entity | None]
 """The creature of the library that has a name, None if there is none."""
@@ -208,7 +209,7 @@ def _fields(draft: _Draft, data: Mapping[str, Any], problems: list[str]) -> dict
 
 def _untold(block: Block, base: Entity, changed: Mapping[str, Value]) -> dict[str, Value]:
     """What a base without texts of traits and actions is known to do, as far as a block does not replace it."""
-    if "actions" in block.values or any(features_of(base.data)):
+    if "actions" in block.values or creature(Source(base.data)).deeds:
         return {}
     together: dict[str, Value] = {}
     for name in DEEDS & base.fields.keys() - ({"spells"} if block.spellcasting else set()):

@@ -13,9 +13,8 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize import equipment, options, spells
+from lorekeeper.normalize import creatures, equipment, options, spells
 from lorekeeper.normalize.build import Origin, build, slugify
-from lorekeeper.normalize.creatures import repaired_fields
 from lorekeeper.normalize.shared import split_shared
 from lorekeeper.records.values import local_key, ref_key
 from lorekeeper.repairs.values import repaired_values
@@ -149,9 +148,9 @@ ENDPOINTS: dict[str, Endpoint] = {
             _signatures("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
             "creatures",
             "creature",
-            repaired_fields,
+            creatures.read,
         ),
-        Endpoint("monsters", (), "creatures", "creature", repaired_fields, version=None),
+        Endpoint("monsters", (), "creatures", "creature", creatures.read, version=None),
         Endpoint(
             "magicitems",
             _signatures("rarity requires_attunement", "rarity desc"),

@@ -17,9 +17,8 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
-from lorekeeper.normalize import spells
+from lorekeeper.normalize import creatures, spells
 from lorekeeper.normalize.build import Imported, Origin, build, slugify
-from lorekeeper.normalize.creatures import deeds, features_of, readings
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
 NAMESPACE = "orcpub.dnd.e5"
@@ -50,32 +49,6 @@ def _chosen(value: object) -> list[str] | None:
     return [str(v) for v in value if v] if isinstance(value, list) else None
 
 
-def _monster(o: Object) -> dict[str, Any]:
-    return {
-        "challenge_rating": o.get("challenge"),
-        "type": _text(o.get("type")),
-        "size": _text(o.get("size")),
-        "alignment": _text(o.get("alignment")),
-        "armor_class": o.get("armor-class"),
-        "hit_points": _hit_points(o.get("hit-points")),
-        "environments": _chosen(o.get("environments")),
-        **readings({name: _text(o.get(name)) for name in ("speed", "senses", "languages")}),
-        **deeds(_text(o.get("name")) or "", list(features_of(o))),
-    }
-
-
-def _hit_points(value: object) -> object:
-    """Hit points as they are given, or the average of their dice."""
-    if not isinstance(value, Mapping):
-        return value
-    count, sides, modifier = (value.get(key) for key in ("die-count", "die", "modifier"))
-    if value.get("mean"):
-        return value["mean"]
-    if isinstance(count, int) and isinstance(sides, int) and isinstance(modifier, int | None):
-        return count * (sides + 1) // 2 + (modifier or 0)
-    return None
-
-
 def _class(o: Object) -> dict[str, Any]:
     die = o.get("hit-die")
     return {"hit_die": f"d{die}" if isinstance(die, int) else _text(die)}
@@ -91,7 +64,7 @@ def _nothing(_: Object) -> dict[str, Any]:
 
 TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
     "spells": ("spells", "spell", spells.read),
-    "monsters": ("creatures", "creature", _monster),
+    "monsters": ("creatures", "creature", creatures.read),
     "classes": ("character_options", "class", _class),
     "subclasses": ("character_options", "subclass", _child("class")),
     "races": ("character_options", "race", _nothing),

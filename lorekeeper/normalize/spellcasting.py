@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.effects import Feature
+from lorekeeper.records import Feature
 
 _LABEL = (
     r"(?:at[ -]will|cantrips?|constant|rituals?|\d{1,2}(?:st|nd|rd|th)?[ -]?levels?"

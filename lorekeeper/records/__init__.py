@@ -7,8 +7,24 @@ what is known to be wrong repaired: a library needs no new download to be read i
 
 from __future__ import annotations
 
-from lorekeeper.records.parts import Area, Distance, Duration, Material
+from lorekeeper.records.creatures import Creature, creature, feature
+from lorekeeper.records.parts import Area, Attack, Damage, Distance, Duration, Feature, Material, Speed
 from lorekeeper.records.spells import Spell, spell
 from lorekeeper.records.values import Source
 
-__all__ = ["Area", "Distance", "Duration", "Material", "Source", "Spell", "spell"]
+__all__ = [
+    "Area",
+    "Attack",
+    "Creature",
+    "Damage",
+    "Distance",
+    "Duration",
+    "Feature",
+    "Material",
+    "Source",
+    "Speed",
+    "Spell",
+    "creature",
+    "feature",
+    "spell",
+]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,113 @@ class Material:
     text: str = ""
     price: float | None = None
     consumed: bool | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number, as its source has it.
+
+    Attributes:
+        value: None if it is none.
+        text: what the source says; in words where it has no number: "10 + your level".
+    """
+
+    value: float | None = None
+    text: str = ""
+
+    @property
+    def stated(self) -> float | str | None:
+        """The number, else the words; None if it is unknown."""
+        return self.text or None if self.value is None else self.value
+
+
+@dataclass(frozen=True)
+class Bonuses:
+    """Bonuses by what they are to: "Dex" or "Sleight of Hand".
+
+    Attributes:
+        by_name: in the order in which they are printed.
+        text: of a source that has them in words.
+    """
+
+    by_name: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast something moves.
+
+    Attributes:
+        text: as it is printed: "30 ft., fly 60 ft. (hover)".
+        feet: by kind of movement; without those that a creature lacks.
+        hover: whether it hovers.
+    """
+
+    text: str = ""
+    feet: Mapping[str, float] = field(default_factory=dict)
+    hover: bool | None = None
+
+
+@dataclass(frozen=True)
+class Senses:
+    """What something perceives.
+
+    Attributes:
+        text: as it is printed, without passive Perception unless the source has it there: "darkvision 60 ft.".
+        feet: range by sense.
+        passive: passive Perception.
+    """
+
+    text: str = ""
+    feet: Mapping[str, float] = field(default_factory=dict)
+    passive: Figure = field(default_factory=Figure)
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What a roll does: "2d6 + 3" of "fire"."""
+
+    dice: str = ""
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack, as a source lists it apart from the text.
+
+    Attributes:
+        bonus: to hit.
+        reach, range: in feet.
+    """
+
+    bonus: float | None = None
+    reach: float | None = None
+    range: float | None = None
+    damage: Damage = field(default_factory=Damage)
+    extra_damage: Damage = field(default_factory=Damage)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A trait, an action, or a feature of a class.
+
+    Attributes:
+        name: its heading.
+        text: what it says, as Markdown.
+        kind: "trait", "action", "bonus action", "legendary action", ...
+        uses: how often it can be used: "3/Day", "Recharge 5-6".
+        cost: the legendary actions that it takes.
+        form: the form that its creature must have.
+        attacks: those that the source lists apart from the text.
+        place: where it comes among others of its kind.
+    """
+
+    name: str = ""
+    text: str = ""
+    kind: str = "trait"
+    uses: str = ""
+    cost: float | None = None
+    form: str = ""
+    attacks: tuple[Attack, ...] = ()
+    place: float | None = None

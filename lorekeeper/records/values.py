@@ -62,6 +62,10 @@ class Source:
         self._read.add(key)
         return self._data.get(key)
 
+    def has(self, *keys: str) -> bool:
+        """Whether there is one of these keys, with or without a value."""
+        return any(key in self._data for key in keys)
+
     def line(self, *keys: str) -> str:
         """The first of these values in one line, "" without one."""
         return line(self.value(*keys))
@@ -103,15 +107,56 @@ def line(value: object) -> str:
         case list() | tuple():
             return ", ".join(filter(None, map(line, value)))
         case Mapping():
-            return line(next((value[key] for key in ("name", "key", "as_string") if value.get(key)), None))
+            name = next((value[key] for key in ("name", "key", "as_string") if isinstance(value.get(key), str)), None)
+            return line(name) if name else ", ".join(_pairs(value))
     return ""
 
 
+def _pairs(value: Object) -> Iterator[str]:
+    """The values of an object that has no name, each behind its key; of a flag the key alone."""
+    for key, found in value.items():
+        if not is_empty(found):
+            yield title(str(key)) if found is True else f"{title(str(key))} {line(found)}"
+
+
+SMALL_WORDS = frozenset({"of", "and", "the", "in", "or", "to", "with", "a"})
+"""Words without a capital in titles."""
+
+
+def title(key: str) -> str:
+    """A key as a title: "Sleight of Hand" of ``sleight_of_hand``."""
+    parts = key.rpartition("/")[2].replace("_", " ").replace("-", " ").split()
+    return " ".join(
+        part if part in SMALL_WORDS and place else part[:1].upper() + part[1:] for place, part in enumerate(parts)
+    )
+
+
 def text(value: object) -> str:
-    """A value as a text: the texts of a list are its items."""
-    if isinstance(value, (list, tuple)):
-        return "\n".join(f"- {each}" for each in value if isinstance(each, str))
-    return value if isinstance(value, str) and not is_empty(value) else ""
+    """A value as Markdown: the texts of a list are its items, and named texts are paragraphs."""
+    match value:
+        case str():
+            return "" if is_empty(value) else value
+        case list() | tuple() if all(isinstance(each, str) for each in value):
+            return "\n".join(f"- {each}" for each in value)
+        case list() | tuple():
+            return "\n\n".join(filter(None, map(text, value)))
+        case Mapping():
+            name, told = line(value.get("name")), text_of(value)
+            return f"**{name}.** {told}".strip() if name and told else told or name
+    return line(value)
+
+
+_TEXTS = ("desc", "description", "text", "entries")
+
+
+def text_of(found: Object) -> str:
+    """The text of an object, under whatever key its source has it."""
+    return text(next((value for key in _TEXTS if not is_empty(value := found.get(key))), None))
+
+
+def whole(value: float | None) -> float | None:
+    """A number without a fraction as an integer."""
+    return int(value) if value is not None and value.is_integer() else value
 
 
 def names(value: object) -> tuple[str, ...]:

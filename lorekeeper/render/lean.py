@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from lorekeeper import records
 from lorekeeper.entities import Entity
 from lorekeeper.records.values import Object, is_empty, listed, mapping, number
-from lorekeeper.render.creature import DERIVED, cost
+from lorekeeper.render.creature import DERIVED
 from lorekeeper.render.item import DERIVED as ARMOR_PARTS
 from lorekeeper.render.item import FILLER_SIZE, NESTED, repeats
 from lorekeeper.render.page import PLUMBING
@@ -140,7 +140,7 @@ def _action(value: object) -> object:
     if not action:
         return value
     result = _without(action, ("order_in_statblock", "attacks", "legendary_action_cost"))
-    if cost(action):
+    if (records.feature(action, "").cost or 0) > 1:
         result["legendary_action_cost"] = action["legendary_action_cost"]
     text = feature_text(action)
     if result.get("action_type") == "ACTION":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from lorekeeper.entities import Entity
 from lorekeeper.records.values import is_empty
 from lorekeeper.render.character import UNKNOWN, Rules, character
-from lorekeeper.render.creature import ABLE_TO, DEFENCES, creature
+from lorekeeper.render.creature import creature
 from lorekeeper.render.item import item
 from lorekeeper.render.note import UNRELATED, Related, note
 from lorekeeper.render.option import background, character_class, feat, species
@@ -94,30 +94,6 @@ def markdown(
     page = assembled([f"# {inline(entity.name)}", *blocks, *rest(source), _named(subclasses)])
     bare = all(line.startswith(_HEAD) for line in page.split("\n") if line)
     return f"{page}\n\n*{NO_TEXT}*" if bare and lacks_text(entity) else page
-
-
-GLANCE = {
-    "Armor Class": "AC",
-    "Hit Points": "HP",
-    "Saving Throws": "saves",
-    "Damage Vulnerabilities": "vulnerable",
-    "Damage Resistances": "resistant",
-    "Damage Immunities": "immune",
-    "Condition Immunities": "immune to conditions",
-    "Senses": "senses",
-}
-"""What is asked for of each foe in a fight: lines of a stat block, and what they are called in one line."""
-
-
-def defences(entity: Entity) -> str:
-    """How a creature defends itself, in one line: "AC 15, HP 7 (2d6); resistant: cold; senses darkvision 60 ft."."""
-    source = Source(repaired(entity))
-    lines = {
-        label: value if isinstance(value, str) else value(source)
-        for label, value in (*DEFENCES, *ABLE_TO)
-        if label in GLANCE
-    }
-    return "; ".join(f"{called} {inline(lines[label])}" for label, called in GLANCE.items() if lines.get(label))
 
 
 def _named(subclasses: Sequence[str]) -> str:

@@ -9,9 +9,6 @@ from lorekeeper.records import values
 from lorekeeper.records.values import Object, amount, is_empty, mapping
 from lorekeeper.render.prose import inline, prose
 
-SMALL_WORDS = frozenset({"of", "and", "the", "in", "or", "to", "with", "a"})
-"""Words without a capital in titles."""
-
 
 class Source(values.Source):
     """The object of an entry, of which words and prose are printed.
@@ -87,16 +84,24 @@ def _is_name(value: object) -> bool:
 _REFERENCE = frozenset({"name", "key", "url"})
 
 
-def feature(value: object, *notes: str) -> str:
-    """A trait, action or feature as the books print it: its name in bold, with notes in brackets, before its text."""
+def feature(value: object) -> str:
+    """A trait or feature of any shape, as the books print it: its name in bold before its text."""
     found = mapping(value)
-    name, text = feature_name(found), feature_text(value)
+    return titled(feature_name(found), feature_text(value))
+
+
+def titled(name: str, text: str, *notes: str, ends: bool = True) -> str:
+    """A text after its name in bold, with notes in brackets.
+
+    Args:
+        ends: whether nothing follows: a sentence in the place of a name then continues what stands before it.
+    """
     if not name:
         return text
     told = [note for note in notes if note and note.casefold() not in name.casefold()]
+    if ends and not (text or told) and _SENTENCE.search(name):
+        return _ended(name)
     label = f"**{name} ({'; '.join(told)}).**" if told else f"**{_ended(name)}**"
-    if not (text or told or found.get("attacks")) and _SENTENCE.search(name):
-        return _ended(name)  # a sentence in the place of a name, which continues what stands before it
     begins_block = text.startswith(("|", "#", "- "))
     return f"{label}{_SEPARATORS[begins_block]}{text}".rstrip()
 
@@ -143,11 +148,7 @@ def _ended(name: str) -> str:
 
 def title(key: str) -> str:
     """A key as a title: "Sleight of Hand" of ``sleight_of_hand``."""
-    parts = inline(key.rpartition("/")[2].replace("_", " ").replace("-", " ")).split()
-    capitals = (
-        part if part in SMALL_WORDS and number else part[:1].upper() + part[1:] for number, part in enumerate(parts)
-    )
-    return " ".join(capitals)
+    return values.title(inline(key))
 
 
 def system_of(source: Source) -> str:

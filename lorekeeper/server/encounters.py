@@ -20,7 +20,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
-from lorekeeper.render.pages import defences
+from lorekeeper.render.creature import defences
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
 from lorekeeper.server.arguments import OneText, Texts, Wordings
 from lorekeeper.server.tool import Arguments, Tool, model

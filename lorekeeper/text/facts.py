@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Source, spells
+from lorekeeper.records import Source, creatures, spells
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -172,10 +172,9 @@ def _duration(entity: Entity) -> str:
 
 def _speeds(entity: Entity) -> str:
     """The speeds of a creature that does more than walk: "climb 40 ft, fly 80 ft"."""
-    speeds = with_values(entity).get("speed")
-    modes = speeds if isinstance(speeds, Mapping) else {}
-    moving = ((mode, modes.get(mode)) for mode in ("burrow", "climb", "fly", "swim"))
-    return ", ".join(f"{mode} {feet:g} ft" for mode, feet in moving if isinstance(feet, (int, float)) and feet > 0)
+    speeds = creatures.speed_of(Source(with_values(entity))).feet
+    moving = ((mode, speeds.get(mode)) for mode in ("burrow", "climb", "fly", "swim"))
+    return ", ".join(f"{mode} {feet:g} ft" for mode, feet in moving if feet)
 
 
 def _creature(entity: Entity) -> str:

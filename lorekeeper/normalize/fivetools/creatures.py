@@ -24,7 +24,6 @@ from lorekeeper.normalize.fivetools.values import (
     title,
     uid,
 )
-from lorekeeper.records.values import feet
 from lorekeeper.terms import ABILITY_OF
 
 FEATURES = {
@@ -328,7 +327,7 @@ def _gear(subject: Subject) -> str:
 
 def fields(data: Object) -> dict[str, object]:
     """The raw filter values of a creature that `creature` has made."""
-    derived = creature_fields({**data, "speed": _plain_speeds(data.get("speed"))})
+    derived = creature_fields(data)
     spells = [*texts(data.get("spell_list")), *listed(derived.get("spells"))]
     return {
         **derived,
@@ -354,13 +353,6 @@ def _types(data: Object, derived: list[object]) -> list[str]:
 
 def _alternatives(value: object) -> list[str]:
     return [each for each in re.split(r",? or |, (?!nonmagical)", text(value)) if each.strip()]
-
-
-def _plain_speeds(value: object) -> object:
-    """Speeds as numbers, also those with a condition."""
-    if not isinstance(value, Mapping):
-        return value
-    return {mode: each if isinstance(each, bool) else _if_number(each) or feet(each) for mode, each in value.items()}
 
 
 def _if_number(value: object) -> int | float | None:
