@@ -174,6 +174,7 @@ def test_formulas_are_worked_out_within_bounds():
     values: dict[str, float] = {"prof": 3, "abilities.str.mod": -1}
     assert formulas.value("8 + @prof + @abilities.str.mod", values.get) == 10
     assert formulas.value("floor(7 / 2) * 2") == 6
+    assert (formulas.value("7 / 2"), formulas.value("11 / 3"), formulas.value("-11 / 3")) == (3, 3, -4)
     assert [formulas.value(source) for source in ("", "1d6", "@gone", "().__class__", "9**9", "1/0", "1" * 400)] == [
         None
     ] * 7

@@ -298,7 +298,7 @@ async def test_passed_over_files_are_counted_and_links_to_them_are_not_dangling(
         {
             ".obsidian/x.md": "hidden",
             ".trash/Skara.md": "# Skara\nThe old one.",
-            "Templates/NPC.md": "# {{title}}\nAll of it.",
+            "Templates/NPC.md": "# Name of the person\nAll of it.",
             "Loose.md": "# <% tp.file.title %>\nA template in disguise.",
             "Short.md": "# Short\nNo.",
             "CLAUDE.md": "# Instructions\nfor a program only",
