@@ -54,7 +54,7 @@ MIN_SNIPPET = 50
 """Characters that a snippet keeps."""
 
 MAX_WHOLE = 6_000
-"""Most characters of the whole entries of a page, but for the first, which is always whole."""
+"""Most characters of the whole entries in the text of a page, but for the first, which is always whole."""
 
 ROOM = "Whole entries have room for {} of these {}; get_entity reads another one, or offset continues."
 
@@ -91,7 +91,10 @@ class Answer:
 
 
 def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] | None = None) -> Answer:
-    """A page of results, with the whole entries if ``full``; ``related`` says by uri what notes are linked with."""
+    """A page of results, with the whole entries if ``full``; ``related`` says by uri what notes are linked with.
+
+    The text has those of the first results, as many as there is room for; the structured content has all.
+    """
     contents = _contents(page)
     texts: list[str] = []
     for result in page.results if full else ():
@@ -100,7 +103,7 @@ def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] 
             page = replace(page, note=" ".join(filter(None, [page.note, ROOM.format(len(texts), len(page.results))])))
             break
         texts.append(text)
-    return Answer(_page_content(page, contents, whole=len(texts)), _page_text(page, contents, texts))
+    return Answer(_page_content(page, contents, full=full), _page_text(page, contents, texts))
 
 
 async def full_answer(view: View, page: ResultPage) -> Answer:
@@ -111,7 +114,7 @@ async def full_answer(view: View, page: ResultPage) -> Answer:
 
 def page_content(page: ResultPage) -> JsonObject:
     """A page as structured content: ``{"results", "total", "mode", "next_offset", "note"}``."""
-    return _page_content(page, _contents(page))
+    return _page_content(page, _contents(page), full=False)
 
 
 def page_text(page: ResultPage) -> str:
@@ -122,13 +125,13 @@ def page_text(page: ResultPage) -> str:
     return _page_text(page, _contents(page), [])
 
 
-def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, whole: int = 0) -> JsonObject:
-    """The whole entry stands in the place of the snippet of the first ``whole`` results."""
-    first = [
-        c | {"snippet": "", "entity": lean(r.entity)} for c, r in zip(contents[:whole], page.results, strict=False)
-    ]
+def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: bool) -> JsonObject:
+    """With ``full``, the whole entry stands in the place of the snippet."""
+    results = list(contents)
+    if full:
+        results = [c | {"snippet": "", "entity": lean(r.entity)} for c, r in zip(results, page.results, strict=True)]
     return {
-        "results": [*first, *contents[whole:]],
+        "results": results,
         "total": page.total,
         "mode": page.mode,
         "next_offset": page.next_offset,
