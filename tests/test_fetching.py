@@ -80,9 +80,9 @@ def ended(name: str = TINY, *, graphs: bool = True) -> None:
 @pytest.mark.parametrize("kind", [refusing, silent])
 def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
     with kind() as address:
-        done = run_lorekeeper(
-            tmp_path, "search", CLIFF, "--type", "spells", "--json", env=hub_environment(tmp_path, address)
-        )
+        asked, environment = ("search", CLIFF, "--type", "spells", "--json"), hub_environment(tmp_path, address)
+        run_lorekeeper(tmp_path, *asked, env={**environment, "LOREKEEPER_OFFLINE": "1"})  # loads the starter
+        done = run_lorekeeper(tmp_path, *asked, env=environment)
     page = json.loads(done.stdout)
     assert (done.returncode, page["mode"], page["results"][0]["name"]) == (0, "keyword", "Feather Fall")
     assert f"the embedding model {TINY} is being downloaded" in page["note"], "it has waited for the hub"
