@@ -70,7 +70,7 @@ async def serving(folder: Path, entities: list[Entity]) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory, entities) -> Iterator[str]:
+def origin(tmp_path_factory, entities, whole_starter) -> Iterator[str]:
     with in_thread(serving(tmp_path_factory.mktemp("pages"), entities)) as address:
         yield address
 

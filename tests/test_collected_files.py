@@ -483,7 +483,7 @@ def test_pasted_text_is_shown_and_what_is_not_understood_is_said(tmp_path):
     )
     assert done.returncode == 0
     first, parts, counts = done.stdout.splitlines()
-    assert first == "Queen of Nettles  creature · CR 15 · large fey · chaotic evil · AC 17 · HP 168"
+    assert first == "Queen of Nettles  creature · CR 15 · large fey · chaotic evil · AC 17 · HP 168 · climb 40 ft"
     assert parts.strip() == "traits: 1, actions: 1, legendary actions: 2"
     assert counts.startswith("1 would be stored")
     assert done.stderr.strip() == "warning pasted.txt: text: not understood: Page 12"

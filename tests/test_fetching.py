@@ -208,6 +208,7 @@ async def test_an_import_waits_for_the_model_and_a_question_does_not(monkeypatch
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_starter")
 async def test_the_starter_loads_in_the_space_of_the_default_model_without_it(tmp_path: Path) -> None:
     chosen = settings(milvus_db_path=tmp_path / "milvus.db", offline=1)
     service = EmbeddingService(Arriving(10**6), vector_cache(chosen))

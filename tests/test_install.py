@@ -544,7 +544,7 @@ def test_the_folder_of_a_model_goes_along_by_its_full_path_and_a_name_as_it_is(t
 
 
 def test_a_path_that_is_no_text_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="is not in UTF-8"):
+    with pytest.raises(ConfigError, match="is not UTF-8"):
         current_server(*settings(MILVUS_DB_PATH=os.fsdecode(b"/lore\xff/my.db")))
 
 

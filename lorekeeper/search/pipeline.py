@@ -344,21 +344,24 @@ class Searcher:
         """The ranking by meaning; without embeddings an empty one and the reason, if the mode allows that."""
         if query.mode == "keyword":
             return {}, None
-        rank = self._cache.rank_semantic
         try:
             with timed("semantic"):
-                ranking = await over_types(
-                    query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
-                )
+                return await self._by_meaning(query, texts, scopes, depth), None
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
             logger.info("semantic search is unavailable: %s", error)  # the note of the page says so
             return {}, str(error)
+
+    async def _by_meaning(self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
+        rank = self._cache.rank_semantic
+        ranking = await over_types(
+            query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
+        )
         if self.traits.unrelated:
             scaled = self.traits.scaled
             ranking = {key: hit._replace(score=scaled(hit.score)) for key, hit in ranking.items()}
-        return ranking, None
+        return ranking
 
     async def _keyword(self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
@@ -635,7 +638,7 @@ class Searcher:
             return None
         types = [name for name in SEARCHED if name not in (*CAMPAIGN, *query.types)]
         scopes = await self.documents.scopes(types, query.documents)
-        others, _ = await self._semantic(replace(query, types=types), search.texts, scopes, 1)
+        others = await self._by_meaning(replace(query, types=types), search.texts, scopes, 1)
         best = next(iter(others.items()), None)
         if best is None or best[1].score - nearest < NEARER:
             return None
