@@ -86,13 +86,14 @@ async def test_the_words_that_were_searched_for_are_told_with_related_ones(libra
 async def test_an_entry_of_another_kind_that_is_much_nearer_is_mentioned(library):
     hound = make("hound", "A dog of iron that guards a gate.", type="creatures")
     await library.cache.store_entities([hound], "creatures")
-    asked = Query(["creatures"], "breathe below the waves for an hour")
+    asked = Query(["creatures"], "breathe below the waves for an hour", unsure_limit=20)
     assert "Nearer in meaning is the spell gill-song (lookup_spell)." in ((await library.search(asked)).note or "")
     for other in (
         replace(asked, types=["spells"]),
         replace(asked, text="iron dog at a gate"),
         replace(asked, filters={"name": "hound"}),
         replace(asked, types=["creatures", "spells"]),
+        replace(asked, unsure_limit=None),  # no list for an assistant
     ):
         assert "Nearer in meaning" not in ((await library.search(other)).note or "")
     await library.cache.delete_document("own", "spells")

@@ -332,7 +332,7 @@ def test_removing_and_rotating_by_command(run, tmp_path):
         (("add", "Ana", "--role", "king"), 2, "king"),
         (("add", "Ana", "--role", "dm", "--character", "Kaelen"), 2, "for players"),
         (("add", "Ana", "--role", "player", "--expires", "yesterday"), 2, "90d"),
-        (("add", "Ana", "--role", "player", "--expires", "2001-01-01"), 2, "over already"),
+        (("add", "Ana", "--role", "player", "--expires", "2001-01-01"), 2, "in the past"),
         (("add", "\x1b[31m", "--role", "player"), 1, "cannot be the name"),
         (("add", "party", "--role", "player"), 1, "who may see them"),
         (("list", "Ana"), 2, "takes no name"),

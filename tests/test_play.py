@@ -480,7 +480,7 @@ def test_the_gaps_of_a_table_are_said_beside_it_and_at_the_roll():
     assert table.title == "Reed Wand (1d6; no row for 2–3, 6)"
     rolled = next(each for seed in range(50) if (each := table.roll(Random(seed))).missed)
     assert "the table has no row for" in rolled.line()
-    assert "thrown again" in rolled.line()
+    assert "rolled again" in rolled.line()
 
 
 def test_dice_that_hit_no_row_at_all_are_said_once():

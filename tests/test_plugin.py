@@ -330,7 +330,7 @@ async def test_the_text_of_a_type_may_be_made_by_a_function():
         (Collection("boats", fields=[Field("a", FieldType.TEXT), Field("a", FieldType.TEXT)]), "have one name"),
         (
             Collection("spells", fields=[Field("rank", FieldType.INTEGER)]),
-            r"spells is a type of 5e with the fields level.*for example my_spells",
+            r"spells is a type of 5e with the fields level.*as in my_spells",
         ),
     ],
 )

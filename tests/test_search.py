@@ -160,6 +160,7 @@ async def test_the_same_question_gets_the_same_answer(library):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_starter")
 @pytest.mark.parametrize("text", [None, "fireball"])
 async def test_an_empty_library_takes_in_the_starter_and_answers(tmp_path, text):
     async with open_library(tmp_path) as library:

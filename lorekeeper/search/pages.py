@@ -54,7 +54,9 @@ class PageCache:
     async def _versions(self, query: Query) -> object | None:
         """A value that changes whenever an entry does that the page may have; None if that cannot be said."""
         with suppress(CacheError):
-            ranked = SEARCHED if query.text is not None else ()  # what is nearer may be of another type
+            ranked = (
+                SEARCHED if query.text is not None and query.unsure_limit is not None else ()
+            )  # what is nearer may be of another type
             return await self._cache.versions([*dict.fromkeys([*query.types, *ranked]), "documents"])
         return None
 

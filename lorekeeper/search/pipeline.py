@@ -626,10 +626,17 @@ class Searcher:
         return None
 
     async def _say_kind(self, search: Search) -> str | None:
-        """That an entry of another kind is much nearer in meaning than all of the one that is searched."""
+        """That an entry of another kind is much nearer in meaning than all of the one that is searched: to an assistant."""
         query, own = search.query, search.found.semantic
         is_plain = query.mode == "auto" and query.counted and not (query.filters or query.offset or search.like)
-        if not is_plain or len(query.types) > 1 or query.types[0] in CAMPAIGN or not own or search.missing:
+        if (
+            not is_plain
+            or query.unsure_limit is None
+            or len(query.types) > 1
+            or query.types[0] in CAMPAIGN
+            or not own
+            or search.missing
+        ):
             return None
         if search.language or (search.hits and search.hits[0].retriever == "name"):
             return None
