@@ -29,14 +29,19 @@ NONE_KNOWN = (
     "'lorekeeper party 3 3 4', or import the characters' sheets"
 )
 
-
 CHOOSE = "name one of them as the party, give levels, for example 4x3, or save them with 'lorekeeper party 4x3'"
+"""What to do where a library has the characters of several campaigns."""
 
 
 def is_the_table(party: object) -> bool:
     """Whether a party is asked for as that of the library."""
+    return fold(name_of(party)) in THE_TABLE
+
+
+def name_of(party: object) -> str:
+    """The name that a party is given by, "" if it is none: levels are several numbers or texts."""
     only = party[0] if isinstance(party, list) and len(party) == 1 else party
-    return isinstance(only, str) and fold(only) in THE_TABLE
+    return only if isinstance(only, str) else ""
 
 
 async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:
@@ -44,7 +49,7 @@ async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:
 
     Args:
         view: of who asks.
-        campaign: only the characters of the vault or book with this key or title; None for all.
+        campaign: only the characters of the vault or book with this key or title, maybe none; None for all.
 
     Raises:
         FilterError: there is none whose level is known, there are too many for one party, or they are of several campaigns and
@@ -52,28 +57,19 @@ async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:
     """
     await view.refresh()
     known = [each for each in await view.cache.get_entities(CHARACTERS, kind="character") if level_of(each)]
-    if not known:
-        raise FilterError(NONE_KNOWN)
     if campaign is None:
+        if not known:
+            raise FilterError(NONE_KNOWN)
         await _of_one_campaign(view, known)
     else:
-        known = [each for each in known if fold(campaign) in _names_of(each)]
+        wanted = fold(campaign)
+        known = [each for each in known if wanted in (fold(each.document), fold(each.document_name or ""))]
     found = current(known)
     if len(found) > MAX_CHARACTERS:
         raise FilterError(
             f"the library has {len(found)} characters, and a party has at most {MAX_CHARACTERS}; give their levels"
         )
     return found
-
-
-async def campaigns(view: View) -> frozenset[str]:
-    """The keys and titles, folded, of what has characters that the viewer sees."""
-    characters = await view.cache.get_entities(CHARACTERS, kind="character")
-    return frozenset(name for each in characters if level_of(each) for name in _names_of(each))
-
-
-def _names_of(character: Entity) -> tuple[str, str]:
-    return fold(character.document), fold(character.document_name or "")
 
 
 async def _of_one_campaign(view: View, characters: Sequence[Entity]) -> None:

@@ -12,12 +12,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from lorekeeper.encounters.arithmetic import day_lines, party_line
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
 from lorekeeper.encounters.candidates import Wanted
-from lorekeeper.encounters.characters import at_the_table, campaigns, is_the_table, levels_of, matrix_line, matrix_row
+from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row, name_of
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.folding import fold
 from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
 from lorekeeper.render.creature import defences
@@ -109,11 +108,13 @@ async def _party(view: View, party: int | str | list[int | str] | None) -> tuple
     if party is None or is_the_table(party):
         characters = await at_the_table(view)
         return levels_of(characters), characters
-    only = party[0] if isinstance(party, list) and len(party) == 1 else party
-    if isinstance(only, str) and fold(only) in await campaigns(view):
-        characters = await at_the_table(view, only)
-        return levels_of(characters), characters
-    return parse_party(party if isinstance(party, list) else [party]), ()
+    try:
+        return parse_party(party if isinstance(party, list) else [party]), ()
+    except FilterError:
+        name = name_of(party)
+        if name and (characters := await at_the_table(view, name)):
+            return levels_of(characters), characters
+        raise
 
 
 async def remember_party(file: PartyFile, party: Sequence[int | str]) -> None:
