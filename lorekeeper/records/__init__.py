@@ -8,6 +8,7 @@ what is known to be wrong repaired: a library needs no new download to be read i
 from __future__ import annotations
 
 from lorekeeper.records.creatures import Creature, creature, feature
+from lorekeeper.records.items import Item, item
 from lorekeeper.records.parts import Area, Attack, Damage, Distance, Duration, Feature, Material, Speed
 from lorekeeper.records.spells import Spell, spell
 from lorekeeper.records.values import Source
@@ -20,11 +21,13 @@ __all__ = [
     "Distance",
     "Duration",
     "Feature",
+    "Item",
     "Material",
     "Source",
     "Speed",
     "Spell",
     "creature",
     "feature",
+    "item",
     "spell",
 ]

@@ -125,10 +125,15 @@ class Senses:
 
 @dataclass(frozen=True)
 class Damage:
-    """What a roll does: "2d6 + 3" of "fire"."""
+    """What a roll does: "2d6 + 3" of "fire".
+
+    Attributes:
+        average: of a source that has it instead of dice.
+    """
 
     dice: str = ""
     type: str = ""
+    average: float | None = None
 
 
 @dataclass(frozen=True)
@@ -170,3 +175,67 @@ class Feature:
     form: str = ""
     attacks: tuple[Attack, ...] = ()
     place: float | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What something costs.
+
+    Attributes:
+        text: as the source says it, "" if it gives a number alone.
+        gold: in gp. 0 stands for no price: nothing that is sold is free.
+    """
+
+    text: str = ""
+    gold: float | None = None
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What something weighs.
+
+    Attributes:
+        text: as the source says it, "" if it gives a number alone.
+        number: in its unit. 0 stands for no weight.
+    """
+
+    text: str = ""
+    number: float | None = None
+    unit: str = "lb"
+
+
+@dataclass(frozen=True)
+class ArmorClass:
+    """What a suit of armor or a shield gives.
+
+    Attributes:
+        text: as it is printed: "14 + Dex modifier (max 2)".
+        base: of armor.
+        bonus: of a shield.
+    """
+
+    text: str = ""
+    base: float | None = None
+    bonus: float | None = None
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property of a weapon.
+
+    Attributes:
+        name: "versatile", "thrown (range 20/60)".
+        detail: what is special with this weapon: "1d10".
+        kind: "mastery"; "" of most.
+        text: what it means, where the source says so.
+    """
+
+    name: str = ""
+    detail: str = ""
+    kind: str = ""
+    text: str = ""
+
+    @property
+    def word(self) -> str:
+        """The name without what is in brackets: "thrown"."""
+        return self.name.partition("(")[0].rstrip() if self.name.endswith(")") else self.name

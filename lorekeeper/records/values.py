@@ -62,6 +62,13 @@ class Source:
         self._read.add(key)
         return self._data.get(key)
 
+    def unfolded(self, *keys: str) -> Source:
+        """This object with the values of the objects under these keys before its own; what is read there is read here."""
+        within = Source({key: value for part in keys for key, value in self.mapping(part).items()})
+        within._data = {**self._data, **{k: v for k, v in within._data.items() if v not in (None, "", [], {})}}
+        within._read = self._read
+        return within
+
     def has(self, *keys: str) -> bool:
         """Whether there is one of these keys, with or without a value."""
         return any(key in self._data for key in keys)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper import records
 from lorekeeper.entities import Entity
+from lorekeeper.records.items import DERIVED as ARMOR_PARTS
+from lorekeeper.records.items import FILLER_SIZE, NESTED
 from lorekeeper.records.values import Object, is_empty, listed, mapping, number
 from lorekeeper.render.creature import DERIVED
-from lorekeeper.render.item import DERIVED as ARMOR_PARTS
-from lorekeeper.render.item import FILLER_SIZE, NESTED, repeats
+from lorekeeper.render.item import repeats
 from lorekeeper.render.page import PLUMBING
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Source, creatures, spells
+from lorekeeper.records import Source, creatures, items, spells
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -186,18 +186,13 @@ def _creature(entity: Entity) -> str:
 
 def _armor_class(entity: Entity) -> str:
     """The armor class of an armour: "AC 14 + Dex (max 2)"."""
-    nested = entity.data.get("armor")
-    sources = (nested if isinstance(nested, Mapping) else {}, entity.data)
-    shown = (source.get(key) for source in sources for key in ("ac_display", "ac_string", "armor_class"))
-    value = next((value for value in shown if isinstance(value, (str, int)) and value), None)
-    return "" if value is None else f"AC {str(value).replace(' modifier', '')}"
+    value = items.item(Source(with_values(entity))).armor_class.text
+    return f"AC {value.replace(' modifier', '')}" if value else ""
 
 
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
-    weapon = with_values(entity).get("weapon")
-    dice = entity.data.get("damage_dice") or (weapon.get("damage_dice") if isinstance(weapon, Mapping) else None)
-    return _words(dice, entity.fields.get("damage_type"))
+    return _words(items.item(Source(with_values(entity))).damage.dice, entity.fields.get("damage_type"))
 
 
 def _parts(entity: Entity, *keys: str) -> list[Mapping[str, object]]:
