@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from lorekeeper.records.creatures import Creature, creature, feature
 from lorekeeper.records.items import Item, item
+from lorekeeper.records.options import Option, option
 from lorekeeper.records.parts import Area, Attack, Damage, Distance, Duration, Feature, Material, Speed
 from lorekeeper.records.spells import Spell, spell
 from lorekeeper.records.values import Source
@@ -23,11 +24,13 @@ __all__ = [
     "Feature",
     "Item",
     "Material",
+    "Option",
     "Source",
     "Speed",
     "Spell",
     "creature",
     "feature",
     "item",
+    "option",
     "spell",
 ]

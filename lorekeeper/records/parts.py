@@ -165,6 +165,8 @@ class Feature:
         form: the form that its creature must have.
         attacks: those that the source lists apart from the text.
         place: where it comes among others of its kind.
+        levels: of a character that has it: when it is had first, and when it grows, each with what is special then.
+        column: what the table of its class says of it, by level.
     """
 
     name: str = ""
@@ -175,6 +177,8 @@ class Feature:
     form: str = ""
     attacks: tuple[Attack, ...] = ()
     place: float | None = None
+    levels: tuple[tuple[int, str], ...] = ()
+    column: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

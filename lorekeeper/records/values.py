@@ -34,7 +34,7 @@ _NUMBER = re.compile(
 )
 
 
-_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]"})
+_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]", "[column data]"})
 """Texts with which sources say that there is no value."""
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Source, creatures, items, spells
+from lorekeeper.records import Option, Source, creatures, items, option, spells
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -195,18 +195,14 @@ def _damage(entity: Entity) -> str:
     return _words(items.item(Source(with_values(entity))).damage.dice, entity.fields.get("damage_type"))
 
 
-def _parts(entity: Entity, *keys: str) -> list[Mapping[str, object]]:
-    """The objects of a list of an entry: its traits, benefits or saving throws."""
-    lists = [entity.data.get(key) for key in keys]
-    return [each for found in lists if isinstance(found, (list, tuple)) for each in found if isinstance(each, Mapping)]
+def _read(entity: Entity) -> Option:
+    return option(Source(entity.data), entity.kind)
 
 
 def _option(entity: Entity) -> str:
     """What a feat is, and what it asks for; of others what `lead` says."""
-    kind = entity.data.get("type")
-    if entity.kind != "feat" or not isinstance(kind, str) or kind == UNSORTED:
-        return lead(entity)
-    return f"{kind.lower().removesuffix(' feat')} feat"
+    kind = _read(entity).type
+    return f"{kind.lower().removesuffix(' feat')} feat" if kind not in ("", UNSORTED) else lead(entity)
 
 
 UNSORTED = "GENERAL"
@@ -214,23 +210,20 @@ UNSORTED = "GENERAL"
 
 
 def _prerequisite(entity: Entity) -> str:
-    text = entity.data.get("prerequisite")
-    if entity.kind != "feat" or not isinstance(text, str):
-        return ""
-    text = re.sub(r"^prerequisites?: *", "", text.strip(" *."), flags=re.IGNORECASE)
+    text = re.sub(r"^prerequisites?: *", "", _read(entity).prerequisite.strip(" *."), flags=re.IGNORECASE)
     return f"{text[:1].lower()}{text[1:]}" if text.startswith("Level") else text
 
 
 def _saving_throws(entity: Entity) -> str:
-    names = [str(each.get("name")) for each in _parts(entity, "saving_throws")] if entity.kind == "class" else []
-    return f"saves {', '.join(name.lower() for name in names)}" if names else ""
+    saves = _read(entity).saves.lower()
+    return f"saves {saves}" if saves else ""
 
 
 def _species(entity: Entity) -> str:
     """Size, speed and darkvision of a species, and the names of its other traits."""
     if entity.kind not in ("race", "subrace"):
         return ""
-    traits = {str(each.get("name") or ""): str(each.get("desc") or "") for each in _parts(entity, "traits")}
+    traits = {each.name: each.text for each in _read(entity).features}
     size, speed = traits.get("Size", ""), re.search(r"(\d+) (?:feet|foot|ft)", traits.get("Speed", ""))
     stated = re.search(r"\bsize is (.*)", size, re.IGNORECASE)
     sizes = re.findall(r"\b(?:tiny|small|medium|large)\b", (stated[1] if stated else size).lower())
@@ -256,9 +249,9 @@ def _background(entity: Entity) -> str:
     """The skills of a background, and its feat."""
     if entity.kind != "background":
         return ""
-    given = {str(each.get("type")): str(each.get("desc") or "") for each in _parts(entity, "benefits")}
-    skills = given.get("skill_proficiency") or entity.data.get("skill_proficiencies")
-    known = (skills if isinstance(skills, str) else "", given.get("feat", ""))
+    read = _read(entity)
+    given = {each.kind: each.text for each in read.features}
+    known = (given.get("skill_proficiency") or read.skills, given.get("feat", ""))
     return SEPARATOR.join(" ".join(text.split()).strip(" .") for text in known if 0 < len(text) <= MAX_SKILLS)
 
 
