@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import Entity
 from lorekeeper.text.evidence import evidence, field_line, lengths, overview, read
+from lorekeeper.text.excerpts import snippet
 from tests.support.entities import make
 
 MARSH_OGRE = {
@@ -123,6 +124,17 @@ def test_a_level_that_is_asked_for_is_shown_with_what_a_class_has_then():
     for query in ("what does a clerk get at level 5", "5th-level clerk"):
         assert evidence(clerk, query).text.startswith("Level 5: Filing; Tricks 3d6.")
     assert "Level" not in evidence(clerk, "how does a clerk file").text
+
+
+def test_a_label_stands_with_its_sentence():
+    desc = "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp. Late Filing. It costs one."
+    clerk = make("clerk", type="rules", kind="rule", name="Clerk", data={"desc": desc})
+    shown = evidence(clerk, "damage while without stamps", limit=70).text
+    assert shown == "… Damage at 0 Stamps. If anybody hits you then, you lose a stamp."
+    assert (
+        snippet(desc, 95, 0.5)
+        == "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp."
+    )
 
 
 def test_a_question_for_a_number_is_answered_by_the_sentence_that_has_one():

@@ -16,7 +16,7 @@ from lorekeeper.folding import fold
 from lorekeeper.repairs import repaired, repaired_excerpt
 from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
-from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
+from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
@@ -424,13 +424,28 @@ def _candidates(prose: Iterable[Section], wanted: Mapping[str, int]) -> Iterator
         near = possible(wanted, section.text)
         if not heading and not near:
             continue
-        for sentence in sentences(section.text):
+        for sentence in _labelled(section.text):
             stems = heading
             if possible(near, sentence):
                 own = {*heading, *occurring(wanted, sentence)}
                 stems = [stem for stem in wanted if stem in own]
             if stems:
                 yield _Sentence(section, sentence, stems)
+
+
+def _labelled(text: str) -> Iterator[str]:
+    """The sentences of a text, each with the label before it: "Damage at 0 Hit Points. If you take any damage ..."."""
+    label = ""
+    for sentence in sentences(text):
+        if LABEL.fullmatch(sentence):
+            yield from filter(None, [label])
+            label = sentence
+            continue
+        joined = f"{label} {sentence}"
+        is_one = bool(label) and joined in text
+        yield from [joined] if is_one else filter(None, [label, sentence])
+        label = ""
+    yield from filter(None, [label])
 
 
 def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
@@ -455,7 +470,7 @@ def lengths(results: int) -> Sequence[int]:
     if results == 1:
         return [700]
     if results <= 3:
-        return [480] * results
+        return [[900], [700, 260], [700, 370, 370]][results - 1] if results else []
     if results <= 5:
         return [300] * results
     if results <= 10:
