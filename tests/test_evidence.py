@@ -175,5 +175,5 @@ def test_a_class_is_listed_with_what_it_gets_by_level():
     ]
     data = {"name": "Guard", "desc": "", "features": features}
     guard = make("guard", type="character_options", kind="class", data=data)
-    assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath."
+    assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath; 5: Second Breath."
     assert evidence(guard, "swear").text.startswith("Oath: You swear.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from lorekeeper import records
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold_time
+from lorekeeper.records.grammar import plain, prices
 from lorekeeper.records.values import amount
 from lorekeeper.render.origin import origin
 from lorekeeper.render.page import capital, italic, labelled
@@ -98,19 +98,15 @@ def _area(area: records.Area) -> str:
 def _components(spell: records.Spell) -> str:
     """ "V, S, M (a diamond; worth 300 gp; consumed)"."""
     material, price = inline(spell.material.text), spell.material.price
+    priced = price in prices(plain(material))
     details = [
         material.rstrip("."),
-        f"worth {amount(price)} gp" if price and not _priced(material, price) else "",
+        f"worth {amount(price)} gp" if price and not priced else "",
         "consumed" if spell.material.consumed and "consume" not in material else "",
     ]
     told = "; ".join(detail for detail in details if detail)
     letters = inline(", ".join(spell.components))
     return f"{letters} ({told})".strip() if told else letters
-
-
-def _priced(material: str, cost: float) -> bool:
-    """Whether the words of a material say its price: "400gp", "1,000+ GP"."""
-    return re.search(rf"\b{re.escape(amount(cost))}\+? ?(?:gp|gold)\b", material, re.IGNORECASE) is not None
 
 
 def _duration(duration: records.Duration) -> str:
