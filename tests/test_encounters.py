@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -14,9 +15,12 @@ from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.encounters.arithmetic import window
+from lorekeeper.encounters.proposals import chosen
+from lorekeeper.encounters.shapes import GROUP, Budget, patterns
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
+from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.render.creature import defences
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
@@ -100,6 +104,19 @@ async def test_proposals_meet_the_filters_and_the_budget_and_are_repeated_by_the
         assert encounter["adjusted_xp"] <= most
         assert encounter["reason"] in answer.text
         assert all(line in answer.text for line in encounter["arithmetic"])
+
+
+async def test_proposals_fill_the_budget_with_few_foes():
+    counts = dict.fromkeys((rating for rating in EXPERIENCE if 0 < rating <= 24), 20)
+    shares, sizes = [], []
+    for levels in ((1,) * 4, (3,) * 4, (5,) * 5, (12,) * 6):
+        budget = Budget.of(levels, "2024", "moderate")
+        for number in range(20):
+            picked = chosen(patterns(budget, counts), budget, random.Random(number))
+            shares += [each.cost / budget.most for several in picked.values() for each in several[:1]]
+            sizes += [sum(count for _, count in each.parts) / len(levels) for each in picked[GROUP][:1]]
+    assert statistics.median(shares) >= 0.85
+    assert sum(size > 2 for size in sizes) <= len(sizes) / 20
 
 
 async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have_too_little(library):

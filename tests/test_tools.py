@@ -13,6 +13,7 @@ from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
+from lorekeeper.text.evidence import LIST_CHARS
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
@@ -289,6 +290,19 @@ async def test_results_have_the_keys_of_the_contract_and_no_others(library, argu
     results = answer.structured["results"]
     assert len(results) >= 2
     assert {frozenset(r) for r in results} == {frozenset(RESULT_KEYS)}
+
+
+async def test_the_entry_that_has_the_name_is_given_whole_and_the_others_in_a_line(library):
+    named = await call(library, "lookup_spell", name="soft landing")
+    first, *others = named.structured["results"]
+    entry = await call(library, "get_entity", uri=first["uri"])
+    whole = entry.text.partition(f"{first['uri']}\n\n")[2]
+    assert whole in named.text
+    assert first["snippet"].split() == whole.split()
+    assert others
+    assert all(len(each["snippet"]) <= LIST_CHARS for each in others)
+    described = await call(library, "lookup_spell", semantic_query="soft landing")
+    assert whole not in described.text
 
 
 async def test_a_filter_on_what_is_not_known_never_matches(library):

@@ -43,7 +43,7 @@ WHERE_EXAMPLES = {
 """Tests that show the grammar of ``where``, by entity type."""
 
 
-MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon mastery")}
+MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon property")}
 """Kinds of an open type that its declaration does not name, and nobody would look for there."""
 
 EXAMPLES = {
@@ -248,7 +248,7 @@ async def _search(
     page = await view.search(query)
     if arguments.get("detail") == "full":
         return await full_answer(view, page)
-    return page_answer(page, full=False)
+    return page_answer(page, full=False, name=arguments.get("name"))
 
 
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
