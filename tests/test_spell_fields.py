@@ -93,6 +93,23 @@ def test_conditions_are_those_that_somebody_gets(text, names):
 
 
 @pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("A sailor trapped in the red tide is blinded and restrained.", ["blinded", "restrained"]),
+        (
+            "Each sailor other than a red tide within 5 feet of the tide when it takes damage must succeed on a DC 12 CON save or be blinded.",
+            ["blinded"],
+        ),
+        ("When the red tide is reduced to 0 hit points, falls unconscious, or dies, it drains away.", []),
+        ("Whenever the tide takes lightning damage, it must succeed on a DC 15 CON save or be incapacitated.", []),
+        ("If the target is a sailor, it makes a DC 11 Strength saving throw, falling prone on a failure.", ["prone"]),
+    ],
+)
+def test_what_happens_to_the_creature_itself_is_no_effect(text, names):
+    assert list(told(text, "Red Tide").conditions) == names
+
+
+@pytest.mark.parametrize(
     ("text", "types"),
     [
         ("It takes 3d6 cold damage.", ["cold"]),
