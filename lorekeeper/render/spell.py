@@ -30,7 +30,7 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
     figures, higher = prose(read.figures), prose(read.higher_levels)
     source.skip(*DERIVED if figures or entity.source_api != "lorekeeper" else ())
     source.skip(*("saves", "conditions", "attack", "heals") if figures else ())
-    yield italic(_level(read, style), "(ritual)" if read.ritual else "")
+    yield italic(_level(read, style, in_style=source.in_style), "(ritual)" if read.ritual else "")
     lines = labelled(
         source,
         (
@@ -57,13 +57,15 @@ def _higher_label(spell: records.Spell, style: str) -> str:
     return "Cantrip Upgrade" if spell.level == 0 else "Using a Higher-Level Spell Slot"
 
 
-def _level(spell: records.Spell, style: str) -> str:
-    """Level and school: "3rd-level evocation", "Evocation cantrip"; in 2024 "Level 3 Evocation"."""
+def _level(spell: records.Spell, style: str, *, in_style: bool) -> str:
+    """Level and school: "3rd-level evocation", "Evocation cantrip"; in 2024 "Level 3 Evocation"; behind a label "3 evocation"."""
     school = inline(spell.school)
     if spell.level == 0:
-        return f"{capital(school)} cantrip".strip()
+        return f"{capital(school)} cantrip".strip() if in_style else f"0 {school} cantrip"
     if spell.level is None:
         return f"{inline(spell.level_text)} {school}".strip()
+    if not in_style:
+        return f"{spell.level} {school}".strip()
     if style == OF_2024:
         return f"Level {spell.level} {capital(school)}".strip()
     return f"{ordinal(spell.level)}-level {school}".strip()
