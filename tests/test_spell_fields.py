@@ -39,6 +39,7 @@ def fields(desc: str, **values: object) -> dict[str, object]:
         ("Each sailor near you must succeed on a Strength or Dexterity saving throw.", ["strength", "dexterity"]),
         ("It repeats the Wisdom saving throw at dawn, and a DC 12 Charisma save later.", ["wisdom", "charisma"]),
         ("The rower must succeed on a CON save.", ["constitution"]),
+        ("Foam blinds each rower (DC 14 Dex negates).", ["dexterity"]),
         (
             "Each creature in the boat must make a DC 13 Intelligence, Wisdom, or Charisma saving throw.",
             ["intelligence", "wisdom", "charisma"],
@@ -97,7 +98,7 @@ def test_conditions_are_those_that_somebody_gets(text, names):
     [
         ("A sailor trapped in the red tide is blinded and restrained.", ["blinded", "restrained"]),
         (
-            "Each sailor other than a red tide within 5 feet of the tide when it takes damage must succeed on a DC 12 CON save or be blinded.",
+            "Each sailor near the tide when it takes damage must succeed on a DC 12 CON save or be blinded.",
             ["blinded"],
         ),
         ("When the red tide is reduced to 0 hit points, falls unconscious, or dies, it drains away.", []),

@@ -117,7 +117,7 @@ def _before(sentence: str, start: int) -> str:
 _ABILITY = any_of([*ABILITIES, *ABILITY_OF])
 _EITHER = rf"{_ABILITY}(?:(?:,| or| and|, or) (?:an? )?{_ABILITY}){{0,5}}"
 _SAVE = re.compile(
-    rf"\b{_EITHER} (?:saving throws?|saves?)\b(?! (?:modifier|bonus))|(?<=\bdc )\d+ {_EITHER}(?= sav| or\b|[:,])"
+    rf"\b{_EITHER} (?:saving throws?|saves?)\b(?! (?:modifier|bonus))|(?<=\bdc )\d+ {_EITHER}(?= sav| or\b|[:,]| negates\b| half\b)"
 )
 _FORCES = re.compile(
     r"\b(?:makes?|succeeds?|attempts?|pass(?:es)?|fails?|failed|failing|failure|successful|success|succeed|repeats?|rolls?|"
