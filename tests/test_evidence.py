@@ -126,6 +126,11 @@ def test_a_level_that_is_asked_for_is_shown_with_what_a_class_has_then():
     assert "Level" not in evidence(clerk, "how does a clerk file").text
 
 
+def test_an_overview_goes_on_with_what_has_a_heading_as_far_as_there_is_room():
+    spark = make("spark", data={"higher_level": "Slot 2: 2d6.", "effects_desc": "1d6 fire."})
+    assert evidence(spark, "").text == "1d6 fire. At higher levels: Slot 2: 2d6."
+
+
 def test_a_label_stands_with_its_sentence():
     desc = "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp. Late Filing. It costs one."
     clerk = make("clerk", type="rules", kind="rule", name="Clerk", data={"desc": desc})

@@ -461,6 +461,11 @@ async def test_get_entity_gives_the_whole_entry_with_source_and_licence(library)
         assert essential in answer.text
 
 
+async def test_get_entity_takes_a_name_for_a_uri(library):
+    uri = (await call(library, "lookup_spell", name="tide lance", limit=1)).structured["results"][0]["uri"]
+    assert (await call(library, "get_entity", uri=" Tide Lance ")).structured["uri"] == uri
+
+
 async def test_every_uri_of_a_search_can_be_read(library):
     answer = await call(library, "search_lore", query="ash tide lamp", limit=50)
     assert answer.structured["results"]
@@ -479,7 +484,7 @@ async def test_a_comparison_does_not_say_that_there_is_none_of_what_a_source_lea
 @pytest.mark.parametrize(
     ("uri", "advice"),
     [
-        ("fireball", "lore://TYPE/DOCUMENT/SLUG"),
+        ("fireball", "no entry is called 'fireball'"),
         ("", "lore://TYPE/DOCUMENT/SLUG"),
         ("https://spells/a/b", "lore://TYPE/DOCUMENT/SLUG"),
         ("lore://spels/a/b", "spells, creatures"),

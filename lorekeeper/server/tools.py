@@ -15,6 +15,7 @@ from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, Query
+from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
 from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
@@ -272,7 +273,9 @@ async def _gather_topic(view: View, arguments: Arguments) -> Answer:
 
 
 async def _get_entity(view: View, arguments: Arguments) -> Answer:
-    uri = arguments["uri"]
+    uri = arguments["uri"].strip()
+    if uri and "://" not in uri:  # a name: whoever has read no results knows no uri
+        uri = (await find_entry(view.search, view.entities_at, uri, SEARCHED)).entity.uri
     try:
         entity_type, document, slug = parse_uri(uri)
     except ValueError as error:
@@ -357,7 +360,10 @@ GET_ENTITY = Tool(
     arguments=model(
         "get_entity",
         {
-            "uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH)),
+            "uri": (
+                str,
+                Field(description="such as lore://spells/srd-2014/fireball; or a name", max_length=MAX_URI_LENGTH),
+            ),
             "section": optional_text("only this part: a feature, heading, table, row, or 'level 5' of a class"),
             "offset": (int, Field(0, ge=0, description="characters to skip")),
             "roll": (bool | None, Field(None, description="roll on its tables")),

@@ -97,8 +97,8 @@ FIELDS: dict[str, tuple[str, str, str]] = {
 }
 """For a field: the words of a query that ask for it, its label, and its unit."""
 
-SHORT = 80
-"""A first section of fewer characters is shown with the next ones."""
+FIRST = 4
+"""Sections that an overview begins with, as far as there is room: the main text before those with a heading."""
 
 COUNTED = 0.5
 """What it counts that a sentence has a figure where the query asks how much something is."""
@@ -318,8 +318,7 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     """How an entry begins: a note with its summary, else with its text, since its facts come before that."""
     if entity.type != "notes" or not prose:
-        is_short = bool(prose) and len(str(prose[0])) < SHORT  # "You gain the following benefits."
-        return Evidence(" ".join(map(str, prose[: 3 if is_short else 1])))
+        return Evidence(" ".join(map(str, sorted(prose[:FIRST], key=lambda section: bool(section.heading)))))
     first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
     shown = next((section for section in prose if _SUMMARY.search(section.heading)), first)
     return Evidence(str(shown), shown.heading)
