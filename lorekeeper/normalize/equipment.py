@@ -8,8 +8,8 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.normalize import wording
 from lorekeeper.printable import has_controls
+from lorekeeper.records.grammar import plain, sentences
 from lorekeeper.records.values import first_number, flag, gold, local_key, ref_key
 from lorekeeper.terms import RARITIES
 
@@ -148,7 +148,7 @@ def bonus(name: str, text: str) -> int | None:
     named = _NAMED_BONUS.findall(name)
     if named:
         return int(named[0]) if len(set(named)) == 1 else None
-    for sentence in wording.sentences(text):
+    for sentence in sentences(text):
         match = _BONUS.search(sentence)
         if match and not _VARIES.search(sentence):
             return int(match["bonus"])
@@ -221,7 +221,7 @@ def price(value: object) -> float | None:
 
 def magic(name: str, text: str, stated_attunement: object) -> Fields:
     """What the name and text of a magic item say."""
-    words, own = wording.plain(text), wording.plain(own_part(name, text))
+    words, own = plain(text), plain(own_part(name, text))
     return {
         "bonus": bonus(name, own),
         "charges": charges(own),

@@ -125,10 +125,36 @@ class Senses:
 
 @dataclass(frozen=True)
 class Damage:
-    """What a roll does: "2d6 + 3" of "fire"."""
+    """What a roll does: "2d6 + 3" of "fire"; of several types, "cold/fire"."""
 
     dice: str = ""
     type: str = ""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a text does to others.
+
+    Attributes:
+        damage: that it deals, in the order of the text, with its dice where the sentence has them.
+        saves: abilities of the saving throws that it forces, in the order of the text.
+        conditions: that it inflicts, in the order of `CONDITIONS`.
+        areas: that it fills.
+        attack: "melee" or "ranged", of its first spell attack; "" without one.
+        heals: whether it restores hit points. Temporary ones do not count.
+    """
+
+    damage: tuple[Damage, ...] = ()
+    saves: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    areas: tuple[Area, ...] = ()
+    attack: str = ""
+    heals: bool = False
+
+    @property
+    def damage_types(self) -> tuple[str, ...]:
+        """Each type that is dealt, once."""
+        return tuple(dict.fromkeys(kind for each in self.damage for kind in each.type.split("/")))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lorekeeper.folding import fold
 Object = Mapping[str, object]
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
-_MILE = 5280
+MILE = 5280
 _UNLIMITED = 999_999
 """Open5e's number for an unlimited range; anything above it is one in miles, but not in feet."""
 
@@ -282,5 +282,5 @@ def feet(value: object, unit: object = None) -> float | None:
     if amount is None or amount == _UNLIMITED or (amount > _UNLIMITED and re.search(r"\bmiles?\b", words)):
         return None
     if re.search(r"\bmiles?\b", words):
-        return amount * _MILE
+        return amount * MILE
     return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None

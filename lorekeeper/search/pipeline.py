@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import Identity, SearchCache
-from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity, parse_uri
+from lorekeeper.cache.protocol import Documents, Identity, SearchCache
+from lorekeeper.editions import with_twins
+from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
@@ -492,7 +493,10 @@ class Searcher:
         labels = await family_labels(found.heads, self._cache.load)
         has_notes = NOTES in query.types and not search.like
         planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
-        ranking = fused(found, preferred, labels, query.wordings, tail=self._few(search), planned=planned)
+        asked_for = await self._of_edition(query, query.types)
+        ranking = fused(
+            found, preferred, labels, query.wordings, tail=self._few(search), planned=planned, asked_for=asked_for
+        )
         ranking = collapsed(ranking, found) if has_notes else ranking
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like := search.like:
@@ -664,7 +668,9 @@ class Searcher:
         counted = not (search.like or query.order) and (search.whole or search.mode == "semantic")
         total = max(found.count, len(search.hits)) if counted else len(search.hits)
         limit = query.limit
-        if query.unsure_limit and self._is_unsure(search):
+        if missing:  # what is nearest in meaning to a name that no book has is seldom what was asked for
+            limit = min(limit, SHORT_PAGE)
+        elif query.unsure_limit and self._is_unsure(search):
             limit = query.unsure_limit
             search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
         shown = search.hits[query.offset : query.offset + limit]
@@ -744,8 +750,12 @@ class Searcher:
         preferred = await self._preferred(query)
         entities: list[Entity] = []
         total, skip = 0, query.offset
-        for entity_type, filters in lookups:
-            scope = scopes[entity_type]
+        parts = [
+            (entity_type, scope, filters)
+            for entity_type, filters in lookups
+            for scope in await self._edition_first(query, entity_type, scopes[entity_type])
+        ]
+        for entity_type, scope, filters in parts:
             count = await self._cache.count_entities(entity_type, scope, **filters)
             missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
             if missing > 0 and skip < count:
@@ -761,6 +771,27 @@ class Searcher:
             skip = max(skip - count, 0)
             total += count
         return total, entities
+
+    async def _edition_first(self, query: Query, entity_type: str, scope: Documents) -> Sequence[Documents]:
+        """The documents of a list by filters: in two parts if those of an edition that is asked for come first.
+
+        Names come in the order in which they are like the one that is asked for, and a list that is sorted in its own.
+        """
+        own = await self._of_edition(query, [entity_type])
+        if not own or query.order or query.filters.get(NAME.name):
+            return [scope]
+        counts = await self.documents.editions([entity_type])
+        keys = [key for books in counts.values() for key in books if scope is None or key in scope]
+        parts = [key for key in keys if key in own], [key for key in keys if key not in own]
+        return [part for part in parts if part] or [scope]
+
+    async def _of_edition(self, query: Query, types: Sequence[str]) -> frozenset[str]:
+        """Keys of the documents of the edition that a query asks for; none if it asks for none."""
+        wanted = with_twins(query.edition or ())
+        counts = await self.documents.editions(types) if wanted else {}
+        return frozenset(
+            key for edition, books in counts.items() for key in books if edition in wanted or key in wanted
+        )
 
     async def _say_editions(self, search: Search) -> str | None:
         """Of which edition each result is, and what the wanted one lacks."""

@@ -200,6 +200,14 @@ def _damage(entity: Entity) -> str:
     return _words(dice, entity.fields.get("damage_type"))
 
 
+def _spell_damage(entity: Entity) -> str:
+    """The types of a spell's damage: "fire"; with the dice, "8d6 fire", if it is of one type and the text has them too."""
+    types, dice = entity.fields.get("damage_types"), entity.data.get("damage_roll")
+    is_stated = isinstance(types, tuple) and len(types) == 1 and isinstance(dice, str)
+    text = " ".join(str(entity.data.get(key) or "") for key in ("desc", "description", "effects_desc"))
+    return _words(dice if is_stated and str(dice) in text else "", _text(types))
+
+
 def _parts(entity: Entity, *keys: str) -> list[Mapping[str, object]]:
     """The objects of a list of an entry: its traits, benefits or saving throws."""
     lists = [entity.data.get(key) for key in keys]
@@ -316,7 +324,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         range_of,
         _duration,
         _flag("ritual", "ritual"),
-        _field("damage_types"),
+        _spell_damage,
         _field("classes"),
     ),
     "creatures": (
