@@ -48,7 +48,7 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
-AMOUNTS = {"fuzz-calls": 300, "hostile": 60, "kills": 5}
+AMOUNTS = {"fuzz-calls": 300, "hostile": 60, "kills": 3}
 """How much the random tests do, which are slow."""
 
 
@@ -171,18 +171,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 LONG = (
-    *("wheel", "sync_corpus", "corpus", "cache_contract", "secrets", "conformance", "differences", "upgrade", "milvus"),
-    *(
-        "fuzz_tools",
-        "views",
-        "migration",
-        "browser_layout",
-        "render",
-        "durability",
-        "html",
-        "screens",
-        "hostile_inputs",
-    ),
+    *"corpus secrets wheel views cache_contract killed_server sync_corpus normalize notes_reading browser_layout screens".split(),
+    *"browser_search conformance differences starter browser_entries fetching durability rest_contract browser_pages".split(),
+    *"hostile_inputs fuzz_tools render migration page_views repair upgrade browser_people milvus html".split(),
 )
 """Modules that take longest, which begin first, so that no worker is left with one of them alone at the end."""
 

@@ -39,6 +39,7 @@ def fields(desc: str, **values: object) -> dict[str, object]:
         ("Each sailor near you must succeed on a Strength or Dexterity saving throw.", ["strength", "dexterity"]),
         ("It repeats the Wisdom saving throw at dawn, and a DC 12 Charisma save later.", ["wisdom", "charisma"]),
         ("The rower must succeed on a CON save.", ["constitution"]),
+        ("Foam blinds each rower (DC 14 Dex negates).", ["dexterity"]),
         (
             "Each creature in the boat must make a DC 13 Intelligence, Wisdom, or Charisma saving throw.",
             ["intelligence", "wisdom", "charisma"],
@@ -90,6 +91,23 @@ def test_a_structured_saving_throw_that_the_text_only_mentions_is_left_out():
 )
 def test_conditions_are_those_that_somebody_gets(text, names):
     assert list(told(text).conditions) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("A sailor trapped in the red tide is blinded and restrained.", ["blinded", "restrained"]),
+        (
+            "Each sailor near the tide when it takes damage must succeed on a DC 12 CON save or be blinded.",
+            ["blinded"],
+        ),
+        ("When the red tide is reduced to 0 hit points, falls unconscious, or dies, it drains away.", []),
+        ("Whenever the tide takes lightning damage, it must succeed on a DC 15 CON save or be incapacitated.", []),
+        ("If the target is a sailor, it makes a DC 11 Strength saving throw, falling prone on a failure.", ["prone"]),
+    ],
+)
+def test_what_happens_to_the_creature_itself_is_no_effect(text, names):
+    assert list(told(text, "Red Tide").conditions) == names
 
 
 @pytest.mark.parametrize(

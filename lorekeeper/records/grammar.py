@@ -84,7 +84,7 @@ _CASTER = (
 _BEFORE_OBJECT = frozenset(
     "of by from against with to on at near hits hit touches touch touching see sees grappling toward towards inside into around "
     "within than attacking attacks beside behind under until like as for harm reach reaches targets targeting over hear hears "
-    "around except besides".split()
+    "around except besides in onto upon through".split()
 )
 """Words before a name that is not the subject: "each creature within 10 feet of the dragon must ..."."""
 
@@ -94,8 +94,10 @@ def _own_subject(name: str) -> IsOwn:
     """Recognises "you", and "the red dragon" and "dragon" of an adult red dragon, unless it is an object there."""
     words = [word for word in fold(name).split() if len(word) > 2 and word not in ("creature", "target", "the", "and")]
     named = any_of(map(re.escape, words)) if words else "(?!)"
+    others = r"(?![^,]*\b(?:creature|target|hits?|one)\b)"
+    premise = rf"\b(?:if|when|whenever|once) (?:the )?{named}s?\b{others}[^,]{{0,80}}, (?:it|she|he) "
     subject = re.compile(
-        rf"(?:(?:\b(\w+),? )?\b(?:(?:the|an?) )?(?:{named}(?: |$)){{1,5}}|{_CASTER})(?:{_ALSO} ?){{0,3}}$"
+        rf"(?:(?:\b(\w+),? )?\b(?:(?:the|an?) )?(?:{named}(?: |$)){{1,5}}|{_CASTER}|{premise})(?:{_ALSO} ?){{0,3}}$"
     )
 
     def is_own(before: str) -> bool:
@@ -115,7 +117,7 @@ def _before(sentence: str, start: int) -> str:
 _ABILITY = any_of([*ABILITIES, *ABILITY_OF])
 _EITHER = rf"{_ABILITY}(?:(?:,| or| and|, or) (?:an? )?{_ABILITY}){{0,5}}"
 _SAVE = re.compile(
-    rf"\b{_EITHER} (?:saving throws?|saves?)\b(?! (?:modifier|bonus))|(?<=\bdc )\d+ {_EITHER}(?= sav| or\b|[:,])"
+    rf"\b{_EITHER} (?:saving throws?|saves?)\b(?! (?:modifier|bonus))|(?<=\bdc )\d+ {_EITHER}(?= sav| or\b|[:,]| negates\b| half\b)"
 )
 _FORCES = re.compile(
     r"\b(?:makes?|succeeds?|attempts?|pass(?:es)?|fails?|failed|failing|failure|successful|success|succeed|repeats?|rolls?|"
@@ -149,7 +151,7 @@ def _saves(sentence: str, is_own: IsOwn) -> Iterator[str]:
 
 def mentions_save(text: str, ability: str) -> bool:
     """Whether a text names a kind of saving throw, whoever makes it."""
-    return re.search(rf"\b{ability}(?: or {_ABILITY})? (?:saving throw|save)", text) is not None
+    return re.search(rf"\b{ability}(?: or {_ABILITY}| checks and)? (?:saving throw|save)", text) is not None
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -231,11 +233,15 @@ _COMMA = re.compile(rf",(?! (?:(?:and|or) )?(?:knocked )?{_CONDITION})")
 """A comma that does not go on with a list of conditions."""
 _RESETS = re.compile(
     r":|\bbut\b|\bfail(?:s|ed|ure)?\b(?: (?:its|the|a|an|this|that|their|on|saving|throw|save|by|\d+|or|more)\b){0,6}"
-    r"(?: against(?: [\w']+){1,3})?|\bhit\b|"
+    r"(?: against(?: [\w']+){1,3})?|\bhit\b(?! points?)|"
     r"\bcreature(?= it $)|\b(?:sav\w+|throws?|damage|away|feet|turn|success\w*)\b[^,]{0,40} (?:or|and)(?= (?:(?:it|they|else|"
     r"the target|the creature|instead) )?$)"
 )
 _AT_ZERO = re.compile(r"\bunconscious (?:if|when|unless) (?:the|its|that|this|any)? ?(?:excess )?damage\b")
+_BARE = re.compile(r", (?:or )?$")
+_PREMISE = re.compile(r"\b(?:if|when|whenever|while|until|unless|once)\b")
+_FINITE = re.compile(r"(?:is|are|becomes|falls|has|gains|suffers)\b")
+"""Before a comma and a verb without a subject, it goes on: "until it sleeps, is hit, or is stunned"."""
 _LASTS = re.compile(r"\blasts? (?:[\w-]+ ){0,4}until\b")
 _AS_WELL = re.compile(r"(?:^|,|\bthen) ?you (?:also )?(?:take|suffer|are|become|fall|gain)\b[^,]* and $")
 
@@ -243,11 +249,7 @@ _AS_WELL = re.compile(r"(?:^|,|\bthen) ?you (?:also )?(?:take|suffer|are|become|
 def _holds(sentence: str, start: int, is_own: IsOwn) -> bool:
     """Whether what follows is said to happen to others: the clause before it does not deny it or make it a premise."""
     before = sentence[max(0, start - 140) : start]
-    commas = (
-        (m.end() for m in _COMMA.finditer(sentence, max(0, start - 140), start + 30))
-        if not before.endswith(", or ")
-        else ()
-    )
+    commas = (m.end() for m in _COMMA.finditer(sentence, max(0, start - 140), start + 30))
     ends = (
         *(m.end() for m in _RESETS.finditer(before)),
         *(end - start + len(before) for end in commas if end <= start),
@@ -257,6 +259,12 @@ def _holds(sentence: str, start: int, is_own: IsOwn) -> bool:
     if is_own(before) or _AS_WELL.search(before) or _LASTS.search(before) or _AT_ZERO.search(sentence, start):
         return False
     if re.search(r"(?<!, )\b(?:that|who|which|already)(?: already| also| currently)? $", before) and not own:
+        return False
+    if (
+        _BARE.search(before)
+        and _FINITE.match(sentence, start)
+        and _PREMISE.search(before[max((m.end() for m in _RESETS.finditer(before)), default=0) :])
+    ):
         return False
     return _BLOCKS.search(clause) is None
 

@@ -45,7 +45,8 @@ class Source:
     """
 
     def __init__(self, data: Object) -> None:
-        self._data = {str(key).replace("-", "_").rstrip("?"): value for key, value in data.items()}
+        is_plain = all(isinstance(key, str) and "-" not in key and key[-1:] != "?" for key in data)
+        self._data = data if is_plain else {str(k).replace("-", "_").rstrip("?"): value for k, value in data.items()}
         self._read: set[str] = set()
 
     def value(self, *keys: str) -> object:

@@ -27,7 +27,7 @@ from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.doubt import doubt_of, doubted, is_certain, names_a_note, nothing, word_counts
 from lorekeeper.search.editions import editions_first, stated_edition, with_editions
-from lorekeeper.search.entity_mentions import with_named, with_progress
+from lorekeeper.search.entity_mentions import names_its_subject, with_named, with_subject
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
@@ -51,6 +51,7 @@ from lorekeeper.search.unlicensed import NEAREST, Absent, absent
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import LIST_CHARS, lengths
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
 
 if TYPE_CHECKING:
@@ -299,13 +300,16 @@ class Searcher:
     async def _read_conditions(self, search: Search) -> str | None:
         """What the text states about the entries, as a filter, if any entry meets it.
 
-        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters.
+        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters. Nor does a
+        question about one entry: "is fireball a cleric spell" is answered by what fireball is.
         """
         query = search.query
         plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished or search.like)
         entity_type = type_asked_for(query.types, query.text or "") if plain else None
         tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
         if not entity_type or not tests:
+            return None
+        if names_its_subject(query.text or "", NameList.of(await self._cache.names(entity_type))):
             return None
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
         narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
@@ -404,7 +408,7 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_progress(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
+            found = with_subject(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:

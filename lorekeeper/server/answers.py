@@ -164,20 +164,26 @@ def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: boo
 
 
 def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence[str]) -> str:
-    """``texts`` are the whole entries of the first results, which stand in the place of their snippets."""
+    """``texts`` are the whole entries of the first results, which stand in the place of their snippets.
+
+    A long list gives the title of a document once: further on its key in the uri says it.
+    """
     if not page.results:
         return nothing_found(page.note)
     parts = [_heading(page)]
     if page.note:
         parts.append(f"Note: {one_line(page.note)}")
+    titled = set[object]()
     sure = max((number for number, result in enumerate(page.results, 1) if result.sure), default=0)
     for number, shown in enumerate(contents, 1):
         if number == sure + 1:
             parts.append(LESS_SURE)
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
-        source = f"{source_of(shown)} | {shown['uri']}{wording}{secret_mark(shown)}"
-        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
+        source = "" if len(contents) > LIMIT and shown["document"] in titled else f" from {source_of(shown)}"
+        titled.add(shown["document"])
+        address = f"{shown['uri']}{wording}{secret_mark(shown)}"
+        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}){source} | {address}")
         parts.append(_quoted(texts[number - 1] if number <= len(texts) else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")
