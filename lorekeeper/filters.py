@@ -24,7 +24,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.field_values import SCALE, Stored, loaded, read_text, require_unicode, seconds_of, stored
-from lorekeeper.folding import fold
+from lorekeeper.folding import fold, fold_property
 from lorekeeper.printable import MAX_SHOWN, shown
 from lorekeeper.where import EXAMPLE, FieldTest, not_a_test, parse_where
 
@@ -64,6 +64,9 @@ _SHORT_NAMES = {
     "hit_points": ("hp",),
     "damage_types": ("damage",),
     "casting_time": ("casting", "cast"),
+    "immune": ("immunity",),
+    "resistant": ("resistance",),
+    "vulnerable": ("vulnerability",),
 }
 """What fields are called besides, in stat blocks and at the table."""
 
@@ -282,7 +285,8 @@ def _tested(collection: Collection, text: Any) -> list[Condition]:
 def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     field = named_field(collection, test.field)
     if field is None and PROPERTIES in collection.filters:
-        field, test = collection.field(PROPERTIES), _of_property(test)
+        field = collection.field(PROPERTIES)
+        test = _of_property(test, with_key=field.fold is fold_property)
     if field is None:
         raise not_a_test(test.text, _unknown_field(collection, test.field))
     try:
@@ -294,11 +298,11 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     return [negated(conditions)]
 
 
-def _of_property(test: FieldTest) -> FieldTest:
-    """A test of any key, as one of the keys with their values; a key alone is true, whatever its value."""
+def _of_property(test: FieldTest, *, with_key: bool) -> FieldTest:
+    """A test of any key, as one of the keys with their values, or of the values alone; a key alone is true, whatever its value."""
     if test.ends or test.sign not in (":", ""):
         raise not_a_test(test.text, f"{test.field} does not hold numbers: compare it with ':'")
-    values = tuple(f"{test.field}={value}" for value in test.values) or (test.field,)
+    values = tuple(f"{test.field}={value}" if with_key else value for value in test.values) or (test.field,)
     return replace(test, field=PROPERTIES, sign=":", values=values)
 
 
@@ -356,7 +360,8 @@ def _names(collection: Collection) -> dict[str, Field]:
     names = dict(fields)
     for field in fields.values():
         for name in (field.name, *_SHORT_NAMES.get(field.name, ()), *map(without_bound, field.tool)):
-            for spelling in (name, *_numbers(name)):
+            turned = "_".join(reversed(name.split("_")))  # "swim_speed" is "speed_swim"
+            for spelling in (name, *_numbers(name), turned):
                 names.setdefault(spelling, field)
     return names
 
@@ -405,10 +410,12 @@ def bounds_of(field: Field) -> tuple[str, ...]:
 
 
 def name_rank(name: str, wanted: str) -> int:
-    """Rank of a folded name that contains a folded text: 0 if they are equal, 1 if it begins with it, else 2."""
+    """Rank of a folded name that contains a folded text: 0 if equal, 1 if it begins with it, 2 if a word of it does, else 3."""
     if name == wanted or not wanted:
         return 0
-    return 1 if name.startswith(wanted) else 2
+    if name.startswith(wanted):
+        return 1
+    return 2 if f" {wanted}" in name else 3
 
 
 _TYPES_CALLED: Mapping[str, str] = {

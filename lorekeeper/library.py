@@ -38,7 +38,7 @@ from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.system import AsyncClosing
+from lorekeeper.system import AsyncClosing, share_freed_memory
 from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
@@ -140,6 +140,7 @@ class Library(View, AsyncClosing):
         Raises:
             ConfigError: the settings of the environment or of the file are wrong.
         """
+        share_freed_memory()
         settings = settings or load_settings()[0]
         embedding = embedding_of(settings)
         return cls(

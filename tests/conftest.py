@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import certifi
 import pytest
 
 from lorekeeper.cache.protocol import SearchCache
@@ -47,7 +48,7 @@ SEED = 13
 
 # --- the session ---------------------------------------------------------------------------------------------------
 
-AMOUNTS = {"fuzz-calls": 300, "hostile": 60, "kills": 5}
+AMOUNTS = {"fuzz-calls": 300, "hostile": 60, "kills": 3}
 """How much the random tests do, which are slow."""
 
 
@@ -98,6 +99,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_watch)
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
+    if not config.getoption("thorough"):  # whose tests may install packages
+        os.environ.setdefault("SSL_CERT_FILE", str(_one_authority(Path(runtime))))
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
     if config.getoption("numprocesses", None) and config.option.markexpr != "unit" and hasattr(os, "fork"):
         os.environ[forking.SHARED] = forking.start()  # which the workers inherit
@@ -108,6 +111,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """From here on collect what tests leave behind, without going through thousands of collected tests each time."""
     gc.enable()
     gc.freeze()
+
+
+def _one_authority(folder: Path) -> Path:
+    """A file with one of the system's certificate authorities: each of hundreds of HTTP clients reads its whole file."""
+    first, end, _ = Path(certifi.where()).read_text("utf-8").partition("-----END CERTIFICATE-----\n")
+    file = folder / "authorities.pem"
+    file.write_text(first + end, "utf-8")
+    return file
 
 
 SLOW = ("browser", "corpus", "milvus_server", "wheel")
@@ -160,18 +171,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 LONG = (
-    *("wheel", "sync_corpus", "corpus", "cache_contract", "secrets", "conformance", "differences", "upgrade", "milvus"),
-    *(
-        "fuzz_tools",
-        "views",
-        "migration",
-        "browser_layout",
-        "render",
-        "durability",
-        "html",
-        "screens",
-        "hostile_inputs",
-    ),
+    *"corpus secrets wheel views cache_contract killed_server sync_corpus normalize notes_reading browser_layout screens".split(),
+    *"browser_search conformance differences starter browser_entries fetching durability rest_contract browser_pages".split(),
+    *"hostile_inputs fuzz_tools render migration page_views repair upgrade browser_people milvus html".split(),
 )
 """Modules that take longest, which begin first, so that no worker is left with one of them alone at the end."""
 
@@ -192,9 +194,12 @@ def _unit(nodeid: str) -> str:
 
 def _turn(nodeid: str) -> int:
     """When a test is run: the lower, the earlier."""
-    if _unit(nodeid) == STANDALONE:
-        return -1
-    name = Path(nodeid.partition("::")[0]).stem.removeprefix("test_")
+    return -1 if _unit(nodeid) == STANDALONE else _turn_of(nodeid.partition("::")[0])
+
+
+@functools.cache
+def _turn_of(module: str) -> int:
+    name = Path(module).stem.removeprefix("test_")
     return LONG.index(name) if name in LONG else len(LONG)
 
 
@@ -220,8 +225,17 @@ def _is_spared(item: pytest.Item) -> bool:
     return bool(plain and backend and backend not in plain.args and not item.get_closest_marker("every_backend"))
 
 
+_TIER = pytest.StashKey[str]()
+
+
 def _tier(item: pytest.Item) -> str:
     """``slow``, as a test is marked; ``integration`` if it starts a process or has a server; ``unit``."""
+    if _TIER not in item.stash:
+        item.stash[_TIER] = _tier_of(item)
+    return item.stash[_TIER]
+
+
+def _tier_of(item: pytest.Item) -> str:
     if any(item.get_closest_marker(name) for name in ("slow", *SLOW)):
         return "slow"
     module, fixtures = item.getparent(pytest.Module), set(getattr(item, "fixturenames", ()))

@@ -102,3 +102,11 @@ def test_the_party_is_told_once_and_forgotten(run):
     assert json.loads(run("party", "--json").stdout)["levels"] == [5, 5, 5, 5]
     assert run("party", "--forget").returncode == DONE
     assert run("party").returncode == WRONG_USE
+
+
+def test_dice_are_rolled_up_to_a_thousand_times(run):
+    assert len(json.loads(run("roll", "1d4", "--times", "1000", "--json").stdout)["numbers"]) == 1000
+    for times in ("0", "1001"):
+        refused = run("roll", "1d4", "--times", times)
+        assert refused.returncode == WRONG_USE
+        assert "give 1 to 1000" in refused.stderr

@@ -7,13 +7,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from lorekeeper.cache.completed import CompletedCache
-from lorekeeper.cache.protocol import CacheProtocol
+from lorekeeper.cache.protocol import CacheProtocol, Hit
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
@@ -112,6 +113,23 @@ async def test_names_and_words_of_a_foreign_backend_are_derived_again_from_a_dam
         ToyCache(tmp_path / "toy.json", embedding), embedding, index, tuple(COLLECTIONS)
     ) as cache:
         assert [ranked.identity[1] for ranked in await cache.rank_keyword("spells", "salt")] == ["salt-ring"]
+    embedding.close()
+
+
+class Backwards(ToyCache):
+    """A toy that gives hits of one score in the order of its file, from its end."""
+
+    async def semantic_search(self, entity_type: str, *arguments: Any, **options: Any) -> list[Hit]:
+        return [Hit(entity, 0.5, entity.name) async for batch in self.iterate(entity_type) for entity in batch][::-1]
+
+
+async def test_hits_of_one_score_are_in_the_order_of_their_identities(tmp_path: Path):
+    embedding = EmbeddingService(HashingProvider)
+    toy = Backwards(tmp_path / "toy.json", embedding)
+    async with CompletedCache(toy, embedding, tmp_path / "index.db", tuple(COLLECTIONS)) as cache:
+        await cache.store_entities([make(slug, "Salt.") for slug in ("bell", "ash", "crab")], "spells")
+        ranked = [hit.identity[1] for hit in await cache.rank_semantic("spells", "salt", 3)]
+        assert ranked == ["ash", "bell", "crab"]
     embedding.close()
 
 

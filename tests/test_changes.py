@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.intake.changes import Changes
+from lorekeeper.intake.changes import Changes, PendingEntities
+from lorekeeper.intake.files import Batch
+from lorekeeper.intake.formats.text_file import Entry
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.normalize import normalize
+from tests.support.libraries import open_library
 
 HASHES = st.dictionaries(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), st.sampled_from("12"))
 
@@ -19,3 +27,30 @@ def test_changes_lead_from_what_is_stored_to_what_is_to_be_stored(stored, target
     assert changes.new | changes.changed | changes.unchanged == target.keys()
     assert len(changes.new) + len(changes.changed) + len(changes.unchanged) == len(target)
     assert changes.changed <= stored.keys()
+
+
+MAIL = {"key": "ta_kelp-mail", "name": "Kelp Mail", "document": {"key": "ta", "name": "The Tide Atlas"}}
+ROW = {**MAIL, "category": "heavy", "ac_base": 15, "ac_display": "15", "grants_stealth_disadvantage": True}
+WHOLE = {
+    **MAIL,
+    "desc": "Mail of kelp.",
+    "weapon": None,
+    "armor": {"category": "heavy", "ac_base": 15},
+    "category": {"name": "Armor", "key": "armor"},
+}
+
+
+@pytest.mark.parametrize("order", [(ROW, WHOLE), (WHOLE, ROW)], ids=["row first", "row last"])
+async def test_a_row_of_a_table_never_replaces_the_whole_entry(order, tmp_path: Path):
+    (whole,) = normalize(WHOLE)
+    report = ImportReport()
+    async with open_library(tmp_path, backend="sqlite") as library:
+        pending = PendingEntities(library.cache, report)
+        for obj in order:
+            await pending.add(Batch([Entry(entity, "items.json") for entity in normalize(obj)], 1, 1))
+        assert pending.due(everything=True) == {"equipment": [whole]}
+        assert (report.stored, report.warnings) == (1, [])
+        await library.cache.store_entities([whole], "equipment")
+        again = PendingEntities(library.cache, report)
+        await again.add(Batch([Entry(entity, "armor.json") for entity in normalize(ROW)], 1, 1))
+        assert again.due(everything=True) == {}, "nor one that the library has"

@@ -19,6 +19,7 @@ import pytest
 from lorekeeper.composition import people_of
 from lorekeeper.server.prompts import PROMPTS
 from lorekeeper.server.tools import all_tools
+from tests.support import forking
 from tests.support.commands import ROOT, environment, run_lorekeeper
 from tests.support.libraries import settings
 from tests.support.samples import ATLAS, TITLES, write_lines
@@ -37,15 +38,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 @functools.cache
 def command(package: str, program: str) -> tuple[str, ...]:
-    """How to run a program of an npm package; the test is skipped if it is not to be had."""
+    """How to run a program of an npm package, without npx, which takes as long as the program; skipped if it is not to be had."""
     npx = shutil.which("npx")
     if npx is None:
         pytest.skip("npx is not installed")
-    words = (npx, "--yes", "--package", NODE, "--package", package, "--", program)
-    tried = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=300)
+    words = (npx, "--yes", "--package", NODE, "--package", package, "--")
+    paths = ["sh", "-c", f"command -v node && command -v {program} && {program} --version"]
+    tried = subprocess.run([*words, *paths], capture_output=True, text=True, timeout=300)
     if tried.returncode:
         pytest.skip(f"npx does not get {package}: {tried.stderr[-200:]}")
-    return words
+    return tuple(tried.stdout.splitlines()[:2])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,7 @@ def test_the_official_suite_passes_but_for_what_does_not_apply(url: str, tmp_pat
     assert sum(check["status"] == "SUCCESS" for check in checks) > 100
 
 
-@pytest.fixture(params=["stdio", "http", "token"])
+@pytest.fixture
 def target(request: pytest.FixtureRequest, library: Path, table: tuple[Path, str]) -> Iterator[list[str]]:
     """How the inspector reaches a server."""
     if request.param == "token":
@@ -95,7 +97,8 @@ def target(request: pytest.FixtureRequest, library: Path, table: tuple[Path, str
             yield ["--server-url", url, "--transport", "http"]
     else:
         settings = {name: value for name, value in environment(library).items() if name.startswith("LOREKEEPER_")}
-        settings["PYTHONPATH"] = str(ROOT)
+        settings |= forking.variables() or {"PYTHONPATH": str(ROOT)}
+        settings |= {name: os.environ[name] for name in ("PYTHONPATH",) if os.environ.get(name)}
         pairs = [word for name, value in settings.items() for word in ("-e", f"{name}={value}")]
         yield [*pairs, "--", *SERVE]
 
@@ -104,12 +107,17 @@ def inspect(target: list[str], method: str, *options: str, era: str = "legacy") 
     """What the inspector prints of an answer."""
     words = command(INSPECTOR, "mcp-inspector")
     asked = ["--cli", "--quiet", "--format", "json", "--protocol-era", era, "--method", method, *options]
+    asked += ["--connect-timeout", "120000"]
     done = subprocess.run([*words, *asked, *target], capture_output=True, text=True, timeout=120, cwd=os.sep)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize(
+    ("target", "era"),
+    [("stdio", "legacy"), ("stdio", "modern"), ("http", "modern"), ("token", "legacy")],
+    indirect=["target"],
+)
 def test_the_inspector_finds_no_error_and_gets_its_answers(target: list[str], era: str) -> None:
     tools = inspect(target, "tools/list", "--strict", era=era)
     assert [tool["name"] for tool in found(tools, "tools")] == [tool.name for tool in all_tools()]

@@ -9,7 +9,8 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,7 @@ async def test_every_object_is_kept_whole(library, raw):
 # --- the oracle ------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def plain(text: str) -> str:
     """Lower case and without accents, everything but letters and digits as single spaces."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
@@ -312,19 +314,46 @@ COLLECTION = {
 QUERIES = ["fire in the dark", "a healing touch", "something that flies", "poisoned blade", "the dead walk", "in water"]
 
 
-def oracle(objects: list[Raw], tool: str, arguments: Raw, **other: tuple[Read, Test]) -> list[Raw]:
-    """The objects under all filters, by their raw values as repaired; some with other tests."""
-    tests = PARAMETERS[tool] | other
-    return [
-        o
-        for o in objects
-        if all(
-            tests[p][1](tests[p][0](dict(repaired_values(COLLECTION[tool], o))), wanted)
-            for p, wanted in arguments.items()
-            if p in tests
-        )
-        and document_of(o) in arguments.get("documents", [document_of(o)])
-    ]
+@dataclass
+class Shelf:
+    """The objects of a tool, whose repaired values are read once for each parameter.
+
+    Attributes:
+        tool: the tool.
+        objects: all that it may find.
+    """
+
+    tool: str
+    objects: list[Raw]
+
+    @functools.cached_property
+    def repaired(self) -> list[Raw]:
+        return [dict(repaired_values(COLLECTION[self.tool], o)) for o in self.objects]
+
+    @functools.cached_property
+    def documents(self) -> list[str]:
+        return [document_of(o) for o in self.objects]
+
+    def values(self, read: Read) -> list[Any]:
+        """The value of each object."""
+        if read not in self._read:
+            self._read[read] = [read(o) for o in self.repaired]
+        return self._read[read]
+
+    @functools.cached_property
+    def _read(self) -> dict[Read, list[Any]]:
+        return {}
+
+    def oracle(self, arguments: Raw, **other: tuple[Read, Test]) -> list[Raw]:
+        """The objects under all filters, by their raw values as repaired; some with other tests."""
+        tests = PARAMETERS[self.tool] | other
+        left = [n for n, key in enumerate(self.documents) if key in arguments.get("documents", [key])]
+        for parameter, wanted in arguments.items():
+            if parameter in tests:
+                read, test = tests[parameter]
+                values = self.values(read)
+                left = [n for n in left if test(values[n], wanted)]
+        return [self.objects[n] for n in left]
 
 
 def spelled(chance: random.Random, value: str) -> str:
@@ -352,18 +381,22 @@ def wish(chance: random.Random, tool: str, parameter: str, model: Raw) -> Any:
 def combinations(raw: dict[str, list[Raw]]) -> Iterator[tuple[str, Raw, list[Raw], list[Raw]]]:
     """(tool, arguments, objects that must be found, those that may be), seeded; every second one asks by meaning too."""
     chance = random.Random(20240531)
+    shelves = {
+        tool: Shelf(tool, [o for name in ENDPOINTS[collection] for o in raw[name]])
+        for tool, collection in COLLECTION.items()
+    }
     made = 0
     while made < COMBINATIONS:
         tool = chance.choice(["lookup_spell", "lookup_creature", "lookup_equipment"] * 2 + list(PARAMETERS)[3:])
-        objects = [o for name in ENDPOINTS[COLLECTION[tool]] for o in raw[name]]
+        objects = shelves[tool].objects
         model = chance.choice(objects)
         chosen = chance.sample(sorted(PARAMETERS[tool]), k=min(chance.randint(1, 4), len(PARAMETERS[tool])))
         arguments = {p: value for p in chosen if (value := wish(chance, tool, p, model)) is not None}
         if chance.random() < 0.3:
             arguments["documents"] = sorted({document_of(model), document_of(chance.choice(objects))})
         values = {k: fraction(v) for k, v in arguments.items()}
-        expected = oracle(objects, tool, values)
-        possible = oracle(objects, tool, values, name=(name_of, begins_alike)) if "name" in values else []
+        expected = shelves[tool].oracle(values)
+        possible = shelves[tool].oracle(values, name=(name_of, begins_alike)) if "name" in values else []
         if made % 2:
             arguments["semantic_query"] = chance.choice(QUERIES)
         if len(arguments) > made % 2 and (len(expected) <= MOST_RANKED or not made % 2):
@@ -391,20 +424,23 @@ async def all_uris(library: Library, tool: str, arguments: Raw) -> tuple[list[st
     return uris, entries, totals
 
 
-async def uris_by_object(library: Library, collection: str) -> dict[str, str]:
-    """Uri of each raw object: entities keep them whole."""
-    return {
+async def uris_by_object(library: Library, collection: str, objects: Iterable[Raw]) -> dict[int, str]:
+    """Uri of each raw object, by its id: entities keep them whole."""
+    known = {
         json.dumps(e.data, sort_keys=True): e.uri async for batch in library.cache.iterate(collection) for e in batch
     }
+    return {id(o): known[json.dumps(o, sort_keys=True)] for o in objects}
 
 
 async def test_random_filters_find_exactly_what_the_raw_objects_say(library, raw):
-    known = {tool: await uris_by_object(library, collection) for tool, collection in COLLECTION.items()}
+    known: dict[int, str] = {}
+    for collection in COLLECTION.values():
+        known |= await uris_by_object(library, collection, (o for name in ENDPOINTS[collection] for o in raw[name]))
     tables = {e.uri async for batch in library.cache.iterate("rules") for e in batch if entry_of(e)}
     wrong: list[str] = []
     sizes: list[int] = []
     for tool, arguments, *objects in combinations(raw):
-        wanted, possible = ({known[tool][json.dumps(o, sort_keys=True)] for o in several} for several in objects)
+        wanted, possible = ({known[id(o)] for o in several} for several in objects)
         possible |= tables  # no raw object says what these are
         uris, entries, totals = await all_uris(library, tool, arguments)
         sizes.append(len(wanted))

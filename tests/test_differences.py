@@ -126,7 +126,7 @@ def test_facts_that_differ_are_shown_with_their_changed_parts():
         spell("It strikes.", "two", duration="1 hour", classes=["bard", "wizard"], casting_time="action", ritual=True),
     ])  # fmt: skip
     assert facts_of(result) == {
-        "Level": ("2nd-level evocation", "2nd-level evocation [(ritual)]"),
+        "Level": ("2 evocation", "2 evocation [(ritual)]"),
         "Duration": ("1 [minute]", "1 [hour]"),
     }
     assert (result.same_facts, result.same_sentences) == (2, 1)

@@ -167,6 +167,18 @@ async def test_the_tables_own_edition_comes_first_in_lists_and_pages_join(librar
     assert names == sorted(names, key=lambda name: (fold(name) != "spark", fold(name)))
 
 
+async def test_a_list_by_filters_begins_with_the_edition_that_is_asked_for_and_pages_join(library):
+    whole = await order_of(library, level_min=0, limit=50, edition="2014")
+    own = [document for document in whole if document in ("srd-2014", "tide-atlas")]
+    assert whole[: len(own)] == own != []
+    assert sorted(whole) == sorted(await order_of(library, level_min=0, limit=50))
+    pages = [
+        await order_of(library, level_min=0, limit=2, offset=offset, edition="2014")
+        for offset in range(0, len(whole), 2)
+    ]
+    assert [document for page in pages for document in page] == whole
+
+
 async def test_one_call_may_want_another_edition(library):
     library.searcher = Searcher(library.cache, ("a5e",))
     assert await order_of(library, name="spark", limit=1, edition="2014") == ["srd-2014"]

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lorekeeper.attribution import MAX_AUTHOR, Attribution
 from lorekeeper.entities import BASE_FIELDS, COLLECTIONS, Entity, FieldType, canonical_json, parse_uri
+from lorekeeper.errors import FilterError
+from lorekeeper.field_values import stored
 from lorekeeper.folding import fold, fold_key, fold_time
+from lorekeeper.paths import path_parents
 from tests.support.examples import examples
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -220,3 +224,26 @@ def test_what_is_no_lore_uri_is_refused_with_an_example(uri):
     with pytest.raises(ValueError, match="lore://spells/srd-2014/fireball") as refused:
         parse_uri(uri)
     assert all(name in str(refused.value) for name in COLLECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("path", "above"),
+    [("world/north/skara", ("world/north", "world")), ("world/north", ("world",)), ("world", ()), ("", ())],
+)
+def test_a_path_has_all_folders_above_it_nearest_first(path, above):
+    assert path_parents(path) == above
+
+
+def test_a_field_of_texts_holds_as_many_values_as_it_declares_and_no_more():
+    field = COLLECTIONS["spells"].field("classes")
+    values = [f"class {number}" for number in range(field.most)]
+    assert stored(field, values) == tuple(values)
+    with pytest.raises(FilterError, match=f"at most {field.most} values"):
+        stored(field, [*values, "another class"])
+
+
+@pytest.mark.parametrize(("length", "named"), [(MAX_AUTHOR, True), (MAX_AUTHOR + 1, False)])
+def test_a_list_of_authors_that_is_too_long_gives_way_to_the_publisher(length, named):
+    author = "a" * length
+    assert (author in Attribution("Tome", "Gull", author, None, [], None).line) is named
+    assert author in Attribution("Tome", None, author, None, [], None).line, "where there is nobody else"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lorekeeper.normalize import equipment, normalize
+from lorekeeper.records import Source, item
 from tests.support.libraries import open_library
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
@@ -144,6 +146,17 @@ def test_homebrew_may_state_an_armor_class_in_words():
     (entity,) = normalize({**mail, **stated})
     assert (entity.fields["armor_class"], entity.fields["damage"]) == (14, 3.5)
     assert entity.fields["category"] == ("armor", "medium armor")
+
+
+def test_an_item_is_one_record_in_the_words_of_every_source():
+    nested = {"name": "Reef Fork", "weapon": {"damage_dice": "1d8", "damage_type": {"name": "Piercing", "key": "piercing"},
+              "range": 20, "long_range": 60, "is_simple": False}, "cost": "5.00", "weight": "4.000"}  # fmt: skip
+    flat = {"name": "Reef Fork", "damage_dice": "1d8", "damage_type": "piercing", "range": 20, "long_range": 60,
+            "is_simple": False, "cost": 5, "weight": 4}  # fmt: skip
+    read, same = (item(Source(each)) for each in (nested, flat))
+    assert replace(read, forms=()) == same
+    assert (read.training, read.damage.dice, read.range.feet, read.long_range) == ("martial", "1d8", 20, 60)
+    assert (read.cost.gold, read.weight.number, read.attunement, read.armor_class.base) == (5, 4, None, None)
 
 
 # --- rows of the tables of weapons and armour ------------------------------------------------------------------------

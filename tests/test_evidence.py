@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lorekeeper.entities import Entity
 from lorekeeper.text.evidence import evidence, field_line, lengths, overview, read
+from lorekeeper.text.excerpts import snippet
 from tests.support.entities import make
 
 MARSH_OGRE = {
@@ -125,6 +126,22 @@ def test_a_level_that_is_asked_for_is_shown_with_what_a_class_has_then():
     assert "Level" not in evidence(clerk, "how does a clerk file").text
 
 
+def test_an_overview_goes_on_with_what_has_a_heading_as_far_as_there_is_room():
+    spark = make("spark", data={"higher_level": "Slot 2: 2d6.", "effects_desc": "1d6 fire."})
+    assert evidence(spark, "").text == "1d6 fire. At higher levels: Slot 2: 2d6."
+
+
+def test_a_label_stands_with_its_sentence():
+    desc = "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp. Late Filing. It costs one."
+    clerk = make("clerk", type="rules", kind="rule", name="Clerk", data={"desc": desc})
+    shown = evidence(clerk, "damage while without stamps", limit=70).text
+    assert shown == "… Damage at 0 Stamps. If anybody hits you then, you lose a stamp."
+    assert (
+        snippet(desc, 95, 0.5)
+        == "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp."
+    )
+
+
 def test_a_question_for_a_number_is_answered_by_the_sentence_that_has_one():
     desc = "The blade deals damage with its flames. While it burns, the blade deals 2d6 fire damage."
     blade = make("blade", type="equipment", kind="magic-item", name="Blade", data={"desc": desc})
@@ -158,5 +175,5 @@ def test_a_class_is_listed_with_what_it_gets_by_level():
     ]
     data = {"name": "Guard", "desc": "", "features": features}
     guard = make("guard", type="character_options", kind="class", data=data)
-    assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath."
+    assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath; 5: Second Breath."
     assert evidence(guard, "swear").text.startswith("Oath: You swear.")

@@ -36,6 +36,17 @@ async def note_of(library: Library, **filters: object) -> str:
     return (await library.search(Query(["creatures"], filters=filters))).note or ""
 
 
+async def test_a_name_that_only_another_book_has_is_answered_with_its_uri(library, tmp_path):
+    entry = {"collection": "creatures", "name": "Tide Wight", "type": "undead", "document": "coast"}
+    await library.import_paths([write_lines(tmp_path / "coast.jsonl", [entry])])
+    found = [
+        await library.search(Query(["creatures"], filters={"name": name})) for name in ("tide wight", "marsh beast")
+    ]
+    wight, beast = (page.results[0].entity for page in found)
+    page = await library.search(Query(["creatures"], filters={"name": "tide wight"}, documents=[beast.document]))
+    assert page.note == f"No creature has 'tide wight' in its name. Another book has it: {wight.uri}."
+
+
 async def test_a_misspelt_value_is_answered_with_the_nearest_and_the_known_ones(library):
     assert await note_of(library, environments="swmp") == (
         "environment is never 'swmp'; did you mean 'swamp'? Known: swamp, forest."

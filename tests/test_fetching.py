@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -76,13 +77,24 @@ def ended(name: str = TINY, *, graphs: bool = True) -> None:
 # --- questions meanwhile -------------------------------------------------------------------------------------------
 
 
+ASKED = ("search", CLIFF, "--type", "spells", "--json")
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the starter compendium, loaded while nothing could be downloaded."""
+    folder = tmp_path_factory.mktemp("loaded")
+    done = run_lorekeeper(folder, *ASKED, env={**hub_environment(folder, ""), "LOREKEEPER_OFFLINE": "1"})
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [refusing, silent])
-def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: Path) -> None:
+def test_the_first_question_is_answered_without_the_model(kind: Hub, loaded: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(loaded, tmp_path / "library")
     with kind() as address:
-        asked, environment = ("search", CLIFF, "--type", "spells", "--json"), hub_environment(tmp_path, address)
-        run_lorekeeper(tmp_path, *asked, env={**environment, "LOREKEEPER_OFFLINE": "1"})  # loads the starter
-        done = run_lorekeeper(tmp_path, *asked, env=environment)
+        done = run_lorekeeper(folder, *ASKED, env=hub_environment(folder, address))
     page = json.loads(done.stdout)
     assert (done.returncode, page["mode"], page["results"][0]["name"]) == (0, "keyword", "Feather Fall")
     assert f"the embedding model {TINY} is being downloaded" in page["note"], "it has waited for the hub"
@@ -90,12 +102,17 @@ def test_the_first_question_is_answered_without_the_model(kind: Hub, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [refusing, silent])
-def test_filters_and_names_need_no_model(kind: Hub, tmp_path: Path) -> None:
+def test_filters_and_names_need_no_model(kind: Hub, loaded: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    if kind is silent:
+        folder.mkdir()  # and the starter is loaded meanwhile
+    else:
+        shutil.copytree(loaded, folder)
     with kind() as address:
-        environ = hub_environment(tmp_path, address)
-        named = run_lorekeeper(tmp_path, "search", "tarasque", "--json", env=environ)
+        environ = hub_environment(folder, address)
+        named = run_lorekeeper(folder, "search", "tarasque", "--json", env=environ)
         filtered = run_lorekeeper(
-            tmp_path,
+            folder,
             "search",
             "undead",
             "--type",

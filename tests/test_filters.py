@@ -300,6 +300,7 @@ def test_a_list_holds_each_text_once_in_the_order_it_came():
 
 def test_names_rank_whole_before_beginning_before_part():
     assert [name_rank(name, "fire bolt") for name in ("fire bolt", "fire bolt storm", "great fire bolt")] == [0, 1, 2]
+    assert [name_rank(name, "hag") for name in ("hag brine", "green hag", "arcanaphage")] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["name", "school", "classes", "kind", "level", "ritual"])

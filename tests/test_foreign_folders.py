@@ -233,7 +233,8 @@ def test_folders_nested_beyond_what_the_system_can_open_are_a_problem_of_their_o
     assert len(found.unreadable) == 1
 
 
-@pytest.mark.parametrize("depth", [1_500, 3_000])
+@pytest.mark.alike(1)
+@pytest.mark.parametrize("depth", [3_000, 1_500])
 def test_a_deeply_nested_folder_is_imported_as_far_as_it_can_be_opened(deep, depth):
     ward = '{"collection": "rules", "kind": "rule", "name": "%s Ward", "description": "A ward against the cold."}'
     write(deep / "books", {"a.jsonl": ward % "Grey"})

@@ -12,6 +12,8 @@ from lorekeeper.search.intent import MAX_CHARS, stated_conditions, type_asked_fo
     [
         ("immune to poison, fly speed", "immune:poison speed_fly>0"),
         ("creatures immune to poison and fire that can fly", "immune:poison immune:fire speed_fly>0"),
+        ("immune to being charmed", "immune:charmed"),
+        ("creatures that can't be frightened", "immune:frightened"),
         ("vulnerable to fire damage", "vulnerable:fire"),
         ("resistance to nonmagical weapons", "resistant:nonmagical"),
         (

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.entity_mentions import FEW, OPTIONS, PART, WHOLE, with_named, with_progress
+from lorekeeper.search.entity_mentions import FEW, OPTIONS, PART, WHOLE, names_its_subject, with_named, with_subject
 from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.text.name_list import NameList
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -174,5 +177,41 @@ def test_nothing_is_raised_where_keywords_found_nothing():
 def test_a_class_is_named_by_a_question_of_what_it_gets_at_a_level(wording: str, named: set[str]) -> None:
     options = [make(name.casefold(), type=OPTIONS, kind="class", name=name) for name in ("Rogue", "Barbarian")]
     ranking = {(OPTIONS, e.identity): Ranked(e.identity, e.name, 1.0) for e in options}
-    found = with_progress(Retrieved(ranking, {}, {}, len(options), None), [wording])
+    found = with_subject(Retrieved(ranking, {}, {}, len(options), None), [wording])
     assert {hit.name for hit in found.names.values()} == named
+
+
+@pytest.mark.parametrize(
+    ("wording", "occurring", "named"),
+    [
+        ("what level do wizards get emberlance", 3, {"Emberlance"}),
+        ("is emberlance on the bard list", 3, {"Emberlance"}),
+        ("when does a druid learn call of the heron", 3, {"Call of the Heron"}),
+        ("what level do wizards get emberlance", 400, set()),
+        ("when does a druid learn call of the heron", 400, {"Call of the Heron"}),
+        ("emberlance", 3, set()),
+        ("emberlance against a heron", 3, set()),
+        ("emberlance spells for a druid", 3, set()),
+        ("we cast emberlance", 3, set()),
+        ("what level is a spell", 3, set()),
+    ],
+)
+def test_the_subject_of_a_question_is_named_whatever_it_asks(wording: str, occurring: int, named: set[str]) -> None:
+    hits = [Ranked(("own", name), name, 1.0) for name in ("Emberlance", "Call of the Heron", "Spell Level", "Druid")]
+    counted = {"books": Counter(dict.fromkeys(wording.split(), occurring))}
+    found = Retrieved({}, {("spells", h.identity): h for h in hits}, {}, 1_000, None, counted=counted)
+    assert {hit.name for hit in with_subject(found, [wording]).names.values()} == named
+    assert with_subject(found, [wording, "another"]) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("is emberlance a cleric spell", True),
+        ("is call of the heron a concentration spell", True),
+        ("cleric spells like emberlance", False),
+        ("a cleric spell to call a heron", False),
+    ],
+)
+def test_a_question_about_one_entry_is_told_from_one_for_entries(text: str, is_one: bool) -> None:
+    assert names_its_subject(text, NameList.of(["emberlance", "call of the heron", "cleric"])) is is_one

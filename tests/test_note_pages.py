@@ -287,6 +287,7 @@ def test_a_note_of_a_line_without_end_takes_time_in_proportion(piece: str) -> No
     assert min(seconds(18_000) for _ in range(2)) < 12 * max(seconds(4_500), 0.05)
 
 
+@pytest.mark.alike(1)
 @pytest.mark.parametrize("line", ["## h{0}\n[[a{0}]]\n", "k{0}:: [[a{0}]]\n", "## h\nx\n## i\ny\n"])
 def test_a_note_of_many_links_headings_or_facts_takes_time_in_proportion(line: str) -> None:
     def seconds(number: int) -> float:

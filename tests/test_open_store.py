@@ -50,13 +50,24 @@ class Embedded(HashingProvider):
         return super().embed(texts)
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a library of 150 spells that was closed."""
+    folder = tmp_path_factory.mktemp("filled")
+
+    async def fill() -> None:
+        caches = Caches(settings(milvus_db_path=folder / "milvus.db"))
+        await caches.open().store_entities(SPELLS, "spells")
+        await caches.close()
+
+    asyncio.run(fill())
+    return folder
+
+
 @pytest.fixture
-async def path(embedded: Caches) -> Path:
-    """A library of 150 spells that was closed."""
-    cache = embedded.open()
-    await cache.store_entities(SPELLS, "spells")
-    await cache.close()
-    return embedded.settings.milvus_db_path
+def path(filled: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(filled, tmp_path, dirs_exist_ok=True) / "milvus.db"
 
 
 @pytest.fixture

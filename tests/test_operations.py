@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lorekeeper.audience import Viewer
+from lorekeeper.audience import PLAYERS, Viewer
 from lorekeeper.cache import protocol
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.completed import CompletedCache
@@ -14,7 +15,7 @@ from lorekeeper.cache.protocol import CacheProtocol, InView, LibraryCache, Opera
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library
-from lorekeeper.views.view_cache import ViewCache
+from lorekeeper.views.view_cache import Projections, ViewCache
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -41,6 +42,32 @@ def test_a_cache_for_searches_is_one_for_everybody() -> None:
 
 def test_every_operation_has_another_name() -> None:
     assert len({operation.name for operation in OPERATIONS}) == len(OPERATIONS)
+
+
+async def test_what_turned_secret_is_in_no_answer_of_a_view_before_the_library_knows(tmp_path: Path) -> None:
+    shared = {"audience": PLAYERS, "sections": [{"heading": "", "desc": "Salt.", "mark": ""}]}
+    mira, keep = (
+        replace(SECRET, slug=f"{name}.md", name=name, data=shared, fields={"audience": (PLAYERS,)})
+        for name in ("Mira", "Keep")
+    )
+    stale_uris: set[str] = set()
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([SECRET, mira, keep], "notes")
+        view = ViewCache(
+            Projections(library.cache, library.embedding, tmp_path / "views"),
+            Viewer.player(),
+            changed=lambda: None,
+            stale_uris=lambda: stale_uris,
+            unreadable_vaults=frozenset,
+        )
+
+        async def seen() -> tuple[list[str], list[tuple[object, int]]]:
+            found = await view.count_values("notes", "kind")
+            return [entity.name for entity in await view.get_entities("notes")], [*found.counts.items()]
+
+        assert await seen() == (["Keep", "Mira"], [("note", 2)])
+        stale_uris.add(mira.uri)
+        assert await seen() == (["Keep"], [("note", 1)])
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

@@ -365,6 +365,8 @@ async def test_a_class_has_its_spells_by_level_each_once(cache):
         ("1st level", ["Mirk"]),
     ]
     assert [entity.document for entity in listed.groups[1][1][0].entities] == ["other", "own"]
+    turned = await spell_list(cache, ["own", "other"], "Wizard")
+    assert [entity.document for entity in turned.groups[1][1][0].entities] == ["own", "other"]
     assert "**Mirk**" in listed.markdown()
     only = await spell_list(cache, [], "wizard", ["other"])
     assert only.spells == 1

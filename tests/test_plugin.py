@@ -411,6 +411,7 @@ async def test_a_search_without_vectors_falls_back_to_names_words_and_filters(
         hits = await cache.semantic_search("spells", "salt ring", level_min=2)
         assert names(hits) == ["Salt Ring", "Ember Veil", "Hail Drum"]
         assert [hit["_score"] for hit in hits] == [None, None, None]
+        assert names(await cache.semantic_search("spells", "salt ring", 2, level_min=2)) == ["Salt Ring", "Ember Veil"]
         assert names(await cache.semantic_search("spells", "the restless dead")) == ["Salt Ring"]
         assert "CUDA out of memory" in (cache.last_fallback or "")
         assert any("searched by names and words" in message for message in caplog.messages)

@@ -18,7 +18,7 @@ from tests.support.serving import SECONDS
 
 STORES = [
     "milvus",
-    "sqlite",
+    pytest.param("sqlite", marks=pytest.mark.slow),
     pytest.param("server", marks=pytest.mark.slow),
     pytest.param("standalone", marks=pytest.mark.milvus_server),
 ]

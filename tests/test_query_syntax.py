@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import FilterError
 from lorekeeper.filters import WHERE, named_field, parse_filters
-from lorekeeper.search.query import check, types_with
+from lorekeeper.search.query import MAX_LIMIT, Query, check, types_with
 from lorekeeper.search.query_syntax.names import called
 from lorekeeper.search.query_syntax.parsing import ParsedQuery, parse_query, with_test, without_test
 from lorekeeper.search.query_syntax.parts import MAX_TYPED, written
@@ -290,3 +291,11 @@ def test_nothing_that_is_typed_is_an_error(text):
         assert read(with_test(text, "level", "3", TITLES)).chosen == {"level": {3}}
     assert "level" not in read(without_test(with_test(text, "level", "3"), "level")).chosen
     assert isinstance(without_test(text, "class", "a"), str)
+
+
+@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (MAX_LIMIT + 1, 0), (1, -1)])
+def test_a_page_has_at_least_one_result_and_at_most_fifty(limit, offset):
+    with pytest.raises(FilterError, match="must be"):
+        check(Query(["spells"], "salt", limit=limit, offset=offset))
+    for allowed in (1, MAX_LIMIT):
+        check(Query(["spells"], "salt", limit=allowed))

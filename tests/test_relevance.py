@@ -108,6 +108,19 @@ async def test_twenty_variants_take_one_place_in_lists_and_rankings(tmp_path):
     assert variants.endswith(" more")
 
 
+@pytest.mark.parametrize(("number", "titled"), [(10, 10), (11, 1)])
+async def test_a_long_list_gives_the_title_of_a_document_once(tmp_path, number, titled):
+    entries = [
+        {"collection": "equipment", "kind": "gear", "name": f"Tool {chr(97 + n) * 3}", "description": f"Use {n}."}
+        for n in range(number)
+    ]
+    async with open_library(tmp_path) as library:
+        await library.import_paths([write_lines(tmp_path / "tools.jsonl", entries)])
+        text = page_text(await library.search(Query(["equipment"], limit=20)))
+    assert text.count("lore://equipment/") == number
+    assert text.count(") from ") == titled
+
+
 @pytest.mark.parametrize("size", [1, 3, 4])
 async def test_pages_of_variants_neither_overlap_nor_miss_any(tmp_path, size):
     entries = [

@@ -14,6 +14,7 @@ import pytest
 
 from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.records import Source, option
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.creature import defences
 from lorekeeper.render.lean import MAX_RATIO
@@ -257,6 +258,21 @@ def test_keys_that_no_renderer_knows_are_shown_too():
     )
     assert "- **Smell** of tar" in page
     assert "#### Verses\n\n**I.** O" in page
+
+
+def test_an_option_is_one_record_in_the_words_of_every_source():
+    column = {"name": "Tides", "desc": "[Column data]", "data_for_class_table": [{"level": 2, "column_value": "3"}]}
+    gained = [{"level": 5, "detail": None}, {"level": 2, "detail": "one shell"}]
+    call = {"name": "Call", "desc": "It calls.", "gained_at": gained, "feature_type": "CLASS_LEVEL_FEATURE"}
+    newer = {"hit_points": {"hit_dice_name": "1D8"}, "saving_throws": [{"name": "Wisdom"}], "features": [call, column]}
+    older = {"hit_dice": "1d8", "prof_saving_throws": "Wisdom", "traits": [call, column]}
+    read, same = (option(Source(each), "class") for each in (newer, older))
+    assert replace(read, hit_dice="") == replace(same, hit_dice="")
+    assert [(each.name, each.kind, each.levels, each.column) for each in read.features] == [
+        ("Call", "", ((2, "one shell"), (5, "")), {}),
+        ("Tides", "column", (), {2: "3"}),
+    ]
+    assert (read.hit_dice, read.saves, option(Source({"hit-die": 8}), "class").hit_dice) == ("d8", "Wisdom", "d8")
 
 
 def test_a_class_names_its_subclasses():

@@ -17,7 +17,7 @@ from lorekeeper.cli.render import print_documents
 from lorekeeper.cli.terminal import shortened, wrapped
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
-from tests.support.libraries import table_folder
+from tests.support.libraries import shelf_folder, table_folder
 from tests.support.vaults import write
 
 COLUMNS, LINES = 80, 24
@@ -136,19 +136,30 @@ def steady(text: str) -> list[str]:
     ]
 
 
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of a few entries, whose examination takes a moment."""
+    folder = shelf_folder(tmp_path_factory)
+    added = run_lorekeeper(folder, "vault", "add", str(write(folder / "an-old-vault-with-a-long-name", BROKEN)))
+    assert added.returncode == 0, added.stderr
+    return folder
+
+
 @pytest.mark.alike(2)
-@pytest.mark.parametrize("columns", [40, 50, 60, 100])
 @pytest.mark.parametrize(
     "arguments", [["doctor"], ["documents"], ["edition"], ["show", "no such thing at all"]], ids=called
 )
-def test_other_widths_break_no_word_either(screen, arguments, columns):
-    screen(
-        *arguments, columns=WIDE
-    )  # what doctor says of a library that was just compared differs from what it says then
-    narrow, wide = screen(*arguments, columns=str(columns)), screen(*arguments, columns=WIDE)
-    for said, whole in ((narrow.stdout, wide.stdout), (narrow.stderr, wide.stderr)):
-        assert unbroken(said, columns) == []
-        assert Counter(steady(said)) == Counter(steady(whole))
+def test_other_widths_break_no_word_either(shelf, arguments):
+    def screen(columns: int) -> subprocess.CompletedProcess[str]:
+        return run_inside(shelf, *arguments, env={**environment(shelf), "COLUMNS": str(columns)})
+
+    screen(int(WIDE))  # what doctor says of a library that was just compared differs from what it says then
+    wide = screen(int(WIDE))
+    for columns in (40, 50, 60, 100):
+        narrow = screen(columns)
+        for said, whole in ((narrow.stdout, wide.stdout), (narrow.stderr, wide.stderr)):
+            assert unbroken(said, columns) == []
+            assert Counter(steady(said)) == Counter(steady(whole))
 
 
 @pytest.mark.parametrize(
@@ -171,14 +182,18 @@ def test_the_message_about_wrong_use_breaks_no_word(folder, capsys, monkeypatch,
     assert said == whole
 
 
-def test_a_uri_and_a_path_are_never_broken(screen, folder):
+def test_a_uri_is_never_broken(screen):
     uri = "lore://notes/drowned-bells/Sessions%2FSession%201%20-%20The%20Empty%20Ferry.md"
     assert f"\n{uri}\n".replace(" ", "") in f"\n{screen('audience', uri, columns='30').stdout}".replace(" ", "\n")
     encounter = screen("encounter", "4x5", "--seed", "3", columns="40").stdout
     uris = json.loads(screen("encounter", "4x5", "--seed", "3", "--json").stdout)["encounters"]
     for monster in (each for found in uris for each in found["monsters"]):
         assert re.search(rf"^ +{re.escape(monster['uri'])}$", encounter, re.MULTILINE)
-    assert str(folder / "milvus.db") in screen("doctor", columns="40").stdout
+
+
+def test_the_path_of_a_library_is_never_broken(shelf):
+    doctor = run_inside(shelf, "doctor", env={**environment(shelf), "COLUMNS": "40"})
+    assert str(shelf / "milvus.db") in doctor.stdout
 
 
 # --- a search -----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, 
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
+from lorekeeper.private_sockets import MeetingPoint
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
@@ -469,6 +470,15 @@ def test_b19_no_folder_at_all_is_said_with_what_to_do(tmp_path: Path, monkeypatc
         (tmp_path / name).write_text("a file")
     with pytest.raises(MilvusConnectionError, match="set XDG_RUNTIME_DIR to a folder of your own"):
         EmbeddedBackend(tmp_path / "milvus.db").open()
+
+
+def test_b19_a_runtime_folder_of_another_user_is_not_used(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_path / "runtime"))
+    monkeypatch.setenv("HOME", str(short_path / "home"))
+    other = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: other)
+    with pytest.raises(OSError, match="belongs to another user"):
+        MeetingPoint(short_path / "milvus.db").listen()
 
 
 def test_b20_only_this_user_can_read_who_serves_a_library(server: EmbeddedBackend, library: Path) -> None:

@@ -7,11 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from lorekeeper.normalize import normalize, spells, wording
-from lorekeeper.records import Distance, Duration, Material, Source, Spell, spell
+from lorekeeper.normalize import normalize, spells
+from lorekeeper.records import Area, Damage, Distance, Duration, Effects, Material, Source, Spell, effects, spell
+from lorekeeper.records.grammar import plain
 from lorekeeper.text.facts import facts
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
+
+
+def told(text: str, name: str = "") -> Effects:
+    return effects(plain(text), name)
 
 
 def fields(desc: str, **values: object) -> dict[str, object]:
@@ -33,6 +38,17 @@ def fields(desc: str, **values: object) -> dict[str, object]:
         ("Every swimmer must make a Dexterity saving throw.", ["dexterity"]),
         ("Each sailor near you must succeed on a Strength or Dexterity saving throw.", ["strength", "dexterity"]),
         ("It repeats the Wisdom saving throw at dawn, and a DC 12 Charisma save later.", ["wisdom", "charisma"]),
+        ("The rower must succeed on a CON save.", ["constitution"]),
+        ("Foam blinds each rower (DC 14 Dex negates).", ["dexterity"]),
+        (
+            "Each creature in the boat must make a DC 13 Intelligence, Wisdom, or Charisma saving throw.",
+            ["intelligence", "wisdom", "charisma"],
+        ),
+        (
+            "If the gull is subjected to an effect that allows it to make a Dexterity saving throw, it takes no damage.",
+            [],
+        ),
+        ("The caster must make a Constitution saving throw.", []),
         ("The gull has advantage on Dexterity saving throws.", []),
         ("It adds 2 to every Constitution saving throw it makes.", []),
         ("When the tide turns, you must make a Wisdom saving throw.", []),
@@ -40,7 +56,7 @@ def fields(desc: str, **values: object) -> dict[str, object]:
     ],
 )
 def test_saving_throws_are_those_that_others_have_to_make(text, abilities):
-    assert wording.saves(wording.plain(text)) == abilities
+    assert list(told(text).saves) == abilities
 
 
 def test_a_structured_saving_throw_that_the_text_only_mentions_is_left_out():
@@ -57,7 +73,12 @@ def test_a_structured_saving_throw_that_the_text_only_mentions_is_left_out():
         ("It must succeed on a Wisdom saving throw or be charmed by you.", ["charmed"]),
         ("The rower gains two levels of exhaustion.", ["exhaustion"]),
         ("| 1 | Stunned |\n| 2 | Paralyzed |", ["paralyzed", "stunned"]),
+        ("It shivers with cold, rendering it incapacitated.", ["incapacitated"]),
+        ("- 40 hp or less: deafened and blinded for 10 minutes", ["blinded", "deafened"]),
+        ("It is no longer grappled but is restrained.", ["restrained"]),
         ("The seal can't be charmed or frightened.", []),
+        ("It has advantage on saving throws against being charmed, stunned, and knocked unconscious.", []),
+        ("It has advantage on saving throws made against effects that would knock it prone.", []),
         ("It is immune to the poisoned condition.", []),
         ("You end the stunned condition on one ally.", []),
         ("A diver who is blinded sees nothing.", []),
@@ -69,7 +90,24 @@ def test_a_structured_saving_throw_that_the_text_only_mentions_is_left_out():
     ],
 )
 def test_conditions_are_those_that_somebody_gets(text, names):
-    assert wording.conditions(wording.plain(text)) == names
+    assert list(told(text).conditions) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("A sailor trapped in the red tide is blinded and restrained.", ["blinded", "restrained"]),
+        (
+            "Each sailor near the tide when it takes damage must succeed on a DC 12 CON save or be blinded.",
+            ["blinded"],
+        ),
+        ("When the red tide is reduced to 0 hit points, falls unconscious, or dies, it drains away.", []),
+        ("Whenever the tide takes lightning damage, it must succeed on a DC 15 CON save or be incapacitated.", []),
+        ("If the target is a sailor, it makes a DC 11 Strength saving throw, falling prone on a failure.", ["prone"]),
+    ],
+)
+def test_what_happens_to_the_creature_itself_is_no_effect(text, names):
+    assert list(told(text, "Red Tide").conditions) == names
 
 
 @pytest.mark.parametrize(
@@ -79,6 +117,8 @@ def test_conditions_are_those_that_somebody_gets(text, names):
         ("It takes 2d8 + your spellcasting modifier fire, cold, or acid damage.", ["acid", "cold", "fire"]),
         ("Your weapon deals an extra 1d4 radiant damage.", ["radiant"]),
         ("Choose acid, fire, or thunder for the colour of the wave.", ["acid", "fire", "thunder"]),
+        ("The wave strikes, dealing cold damage.", ["cold"]),
+        ("The damage is either acid or cold.", ["acid", "cold"]),
         ("It has resistance to cold damage.", []),
         ("Nothing within can be hurt: it is immune to thunder damage.", []),
         ("If the shell breaks, you take 6d6 bludgeoning damage.", []),
@@ -86,7 +126,13 @@ def test_conditions_are_those_that_somebody_gets(text, names):
     ],
 )
 def test_damage_is_what_is_dealt_to_others(text, types):
-    assert wording.damage_types(wording.plain(text)) == types
+    assert sorted(told(text).damage_types) == types
+
+
+def test_damage_has_its_dice_and_a_choice_of_types_is_one():
+    text = "_Hit:_ 10 (2d6 + 3) bludgeoning or piercing damage plus 4 (1d8) cold damage. It takes fire damage equal to that."
+    assert told(text).damage == (Damage("2d6 + 3", "bludgeoning/piercing"), Damage("1d8", "cold"), Damage("", "fire"))
+    assert told(text).damage_types == ("bludgeoning", "piercing", "cold", "fire")
 
 
 def test_the_text_decides_about_structured_damage():
@@ -104,7 +150,7 @@ def test_the_text_decides_about_structured_damage():
     ],
 )
 def test_the_spell_attack_is_one_that_is_made(text, kind):
-    assert wording.attack(wording.plain(text)) == kind
+    assert told(text).attack == (kind or "")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +180,7 @@ def test_healing_restores_hit_points(text, heals):
     ],
 )
 def test_areas_have_a_shape_and_a_size(text, area):
-    assert next(wording.areas(wording.plain(text)), None) == area
+    assert next(iter(told(text).areas), None) == (Area(*area) if area else None)
 
 
 def test_the_area_is_the_one_of_the_range_or_of_the_structured_shape():

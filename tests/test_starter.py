@@ -20,6 +20,7 @@ from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.render import markdown
 from lorekeeper.search.query import Query
+from lorekeeper.text.evidence import level_line
 from lorekeeper.text.names import base_name
 from lorekeeper.text.phrases import (
     PHRASES,
@@ -187,6 +188,20 @@ def test_the_facts_of_items_and_options_are_those_of_the_srd(name):
         stated = set[str]().union(*(e.fields.keys() for e in same if e.kind == ours.kind != "magic-item"))
         wrong += [(ours.name, f, None) for f in stated & known.keys() - ours.fields.keys()]
     assert wrong == []
+
+
+def test_every_class_says_what_its_levels_bring():
+    lines = (STARTER / "character_options.jsonl").read_text("utf-8").splitlines()
+    classes = [each for each in map(json.loads, lines) if each["kind"] == "class"]
+    assert len(classes) == 12
+    for each in classes:
+        gained = {feature["name"]: {at["level"] for at in feature.get("gained_at", ())} for feature in each["features"]}
+        assert {4, 8, 12, 16, 19} <= gained["Ability Score Improvement"], each["name"]
+        assert 1 in set().union(*gained.values())
+        cells = [cell for feature in each["features"] for cell in feature.get("data_for_class_table", ())]
+        assert all(1 <= cell["level"] <= 20 and cell["column_value"] for cell in cells)
+    (rogue,) = normalize(next(each for each in classes if each["slug"] == "rogue"))
+    assert level_line(rogue, "a rogue at level 7") == "Level 7: Evasion; Sneak Attack 4d6."
 
 
 @pytest.mark.corpus

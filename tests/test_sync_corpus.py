@@ -66,7 +66,7 @@ async def test_everything_is_synced_and_then_nothing(corpus, described, tmp_path
     ],
 )
 async def test_faults_cost_no_entry_and_few_requests(faults, corpus, described, tmp_path):
-    types = ["spells", "character_options", "documents"]
+    types = ["spells", "documents"]
     with replaying(corpus, *faults.split()) as address:
         async with server_library(tmp_path, address) as library:
             assert (await library.sync(types)).failed == []

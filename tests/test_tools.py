@@ -13,6 +13,7 @@ from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
+from lorekeeper.text.evidence import LIST_CHARS
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
@@ -66,7 +67,7 @@ async def found(library: Library, tool: str, **arguments: Any) -> list[str]:
         assert set(result) >= RESULT_KEYS
         assert result["document_name"] == TITLES[result["document"]]
         for essential in (result["name"], result["uri"], result["document_name"], result["snippet"]):
-            assert essential in answer.text
+            assert " ".join(essential.split()) in " ".join(answer.text.split())  # a whole entry has lines in the text
     return sorted(r["name"] for r in content["results"])
 
 
@@ -291,6 +292,19 @@ async def test_results_have_the_keys_of_the_contract_and_no_others(library, argu
     assert {frozenset(r) for r in results} == {frozenset(RESULT_KEYS)}
 
 
+async def test_the_entry_that_has_the_name_is_given_whole_and_the_others_in_a_line(library):
+    named = await call(library, "lookup_spell", name="soft landing")
+    first, *others = named.structured["results"]
+    entry = await call(library, "get_entity", uri=first["uri"])
+    whole = entry.text.partition(f"{first['uri']}\n\n")[2]
+    assert whole in named.text
+    assert first["snippet"].split() == whole.split()
+    assert others
+    assert all(len(each["snippet"]) <= LIST_CHARS for each in others)
+    described = await call(library, "lookup_spell", semantic_query="soft landing")
+    assert whole not in described.text
+
+
 async def test_a_filter_on_what_is_not_known_never_matches(library):
     known = {entry["name"] for entry in SAMPLES if entry["collection"] == "spells" and "level" in entry}
     assert set(await found(library, "lookup_spell", level_min=0, limit=50)) == known
@@ -447,6 +461,11 @@ async def test_get_entity_gives_the_whole_entry_with_source_and_licence(library)
         assert essential in answer.text
 
 
+async def test_get_entity_takes_a_name_for_a_uri(library):
+    uri = (await call(library, "lookup_spell", name="tide lance", limit=1)).structured["results"][0]["uri"]
+    assert (await call(library, "get_entity", uri=" Tide Lance ")).structured["uri"] == uri
+
+
 async def test_every_uri_of_a_search_can_be_read(library):
     answer = await call(library, "search_lore", query="ash tide lamp", limit=50)
     assert answer.structured["results"]
@@ -465,7 +484,7 @@ async def test_a_comparison_does_not_say_that_there_is_none_of_what_a_source_lea
 @pytest.mark.parametrize(
     ("uri", "advice"),
     [
-        ("fireball", "lore://TYPE/DOCUMENT/SLUG"),
+        ("fireball", "no entry is called 'fireball'"),
         ("", "lore://TYPE/DOCUMENT/SLUG"),
         ("https://spells/a/b", "lore://TYPE/DOCUMENT/SLUG"),
         ("lore://spels/a/b", "spells, creatures"),

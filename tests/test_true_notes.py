@@ -23,6 +23,7 @@ from lorekeeper.search.languages import (
     language_of,
 )
 from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
+from lorekeeper.search.pipeline import SHORT_PAGE
 from lorekeeper.search.query import Query
 from lorekeeper.search.query_syntax.parsing import parse_query
 from lorekeeper.search.resolve_entry import find_entry
@@ -94,6 +95,12 @@ async def test_a_search_for_a_closed_name_says_the_same_instead_of_asking_to_rep
     assert "'strahd'" in (page.note or "")
     assert "not open content" in (page.note or "")
     assert "Rephrase" not in (page.note or "")
+
+
+async def test_few_entries_are_shown_for_a_closed_name(starter):
+    page = await starter.search(Query(["rules"], "mass combat between armies", limit=10, unsure_limit=20))
+    assert "not open content" in (page.note or "")
+    assert 0 < len(page.results) <= SHORT_PAGE < page.total
 
 
 @pytest.mark.parametrize("asked", ["random treasure by CR", "roll loot for an ogre", "hoard table of a dragon"])

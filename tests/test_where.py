@@ -56,6 +56,10 @@ READ: list[tuple[str, str, Read]] = [
     ("spells", "-name:fire", [("name", "name", ("fire",), True)]),
     ("spells", "document:srd-2014 kind:spell", [("document", "any", ("srd-2014",), False), ("kind", "any", ("spell",), False)]),
     ("equipment", "property:finesse", [("properties", "any", ("finesse",), False)]),
+    ("equipment", "mastery:topple", [("properties", "any", ("topple",), False)]),
+    ("creatures", "swim_speed>0", [("speed_swim", "above", (0,), False)]),
+    ("creatures", "vulnerabilities:radiant", [("vulnerable", "any", ("radiant",), False)]),
+    ("creatures", "resistance:cold", [("resistant", "any", ("cold",), False)]),
 ]  # fmt: skip
 
 

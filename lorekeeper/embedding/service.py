@@ -20,6 +20,7 @@ from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, are_units,
 from lorekeeper.errors import ConfigError, EmbeddingError
 from lorekeeper.measures import counted, timed
 from lorekeeper.printable import MAX_REASON, one_line
+from lorekeeper.system import return_memory
 
 if TYPE_CHECKING:
     from lorekeeper.entities import Entity
@@ -280,6 +281,7 @@ class EmbeddingService:
                 try:
                     with self._noticed():
                         self._provider = self._load()
+                    return_memory()
                 except (ModelPendingError, ConfigError):
                     raise
                 except Exception as error:  # whatever a provider of somebody else's raises

@@ -19,6 +19,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
+from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.records.values import amount
 from lorekeeper.render.creature import NO_ACTIONS, lacks_actions
 from lorekeeper.search.query import MAX_LIMIT, Query
@@ -187,7 +188,8 @@ async def propose(
     budget, order = Budget.of(levels, rules, difficulty), random.Random(drawn)  # noqa: S311 - a choice that can be repeated
     candidates = await Candidates.of(view, wanted, rules)
     found = await asyncio.to_thread(patterns, budget, candidates.counts)
-    if not all(found.values()) and await candidates.widen():
+    possible = await asyncio.to_thread(patterns, budget, dict.fromkeys(EXPERIENCE, 1))
+    if any(possible[shape] and not several for shape, several in found.items()) and await candidates.widen():
         found = await asyncio.to_thread(patterns, budget, candidates.counts)
     enough = any(found.values())
     if not enough:

@@ -27,6 +27,9 @@ PAIRS = 500
 OVER_PARTY = 0.1
 """How likely a monster above the lowest level is beside one that is not."""
 
+FILLED = 8
+"""How steeply a pattern loses weight with what it leaves of the budget: at 85 % it counts a quarter, at 70 % a twentieth."""
+
 HARMFUL = 10
 """XP at challenge rating 0 of a creature that can do harm."""
 
@@ -101,8 +104,12 @@ def chosen(found: Mapping[str, Sequence[Pattern]], budget: Budget, order: random
 def _weight(pattern: Pattern, budget: Budget) -> float:
     """How good a pattern is, above 0: it fills the budget, a group is about as large as the party, and nobody is far above it."""
     party, count = len(budget.levels), sum(count for _, count in pattern.parts)
-    size = 1.0 if pattern.shape == FOE else 1 / (1 + abs(count - party - (pattern.shape == LEADER)))
-    return size * (pattern.cost / budget.most) ** 2 * (OVER_PARTY if pattern.parts[0][0] > min(budget.levels) else 1.0)
+    size = 1.0 if pattern.shape == FOE else 1 / (1 + abs(count - party - (pattern.shape == LEADER))) ** 2
+    return (
+        size
+        * (pattern.cost / budget.most) ** FILLED
+        * (OVER_PARTY if pattern.parts[0][0] > min(budget.levels) else 1.0)
+    )
 
 
 def encounters(

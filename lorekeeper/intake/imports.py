@@ -18,7 +18,7 @@ from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.formats.text_file import Embedded
 from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.system import return_memory, share_freed_memory
+from lorekeeper.system import return_memory
 
 Agree = Callable[[Sequence[Entity]], Awaitable[bool]]
 """Is given all that was read before anything is stored, and says whether it may be."""
@@ -61,7 +61,6 @@ class FileImport:
         agree: Agree | None = None,
     ) -> None:
         """Import files and folders; see `Library.import_paths`, also for what is raised."""
-        share_freed_memory()
         remembered = await self._recall()
         audiences = await audiences_for(self._cache, audience)
         known = self._known(asyncio.get_running_loop())

@@ -202,8 +202,7 @@ class Book:
                 "cost": gold(priced[2]),
                 "weight": first_number(labels.get("weight")) or self.weights.get(priced[1]),
             }
-            fields = {"cost": data["cost"], "weight": data["weight"], "category": equipment.categories(section.parent)}
-            return self._made("equipment", "gear", data, fields)
+            return self._made("equipment", "gear", data, equipment.read(data))
         tag = _TAG.fullmatch(section.name)
         tagged = "condition" if tag and tag[2].lower() == "condition" else "rule"
         kind = tagged if tag else "section"
@@ -315,17 +314,14 @@ def _of_row(table: _Table, values: Sequence[str], origin: Origin) -> Entity:
     kind = "gear" if armor is None else "armor"
     kind = "weapon" if damage else kind
     properties = [part.strip() for part in re.split(r",\s*(?![^()]*\))", row.get("properties", "")) if part.strip()]
-    common = {"cost": gold(row["cost"]), "weight": first_number(row.get("weight"))}
-    words = {
-        "damage_dice": damage[1] if damage else None,
-        "damage_type": damage[2].lower() if damage else None,
-        "armor_class": int(armor) if armor is not None else None,
-    }
     data = {
         "name": name,
         "category": category,
-        **common,
-        **words,
+        "cost": gold(row["cost"]),
+        "weight": first_number(row.get("weight")),
+        "damage_dice": damage[1] if damage else None,
+        "damage_type": damage[2].lower() if damage else None,
+        "armor_class": int(armor) if armor is not None else None,
         "properties": properties,
         "mastery": row.get("mastery"),
     }
@@ -334,12 +330,5 @@ def _of_row(table: _Table, values: Sequence[str], origin: Origin) -> Entity:
         for key, value in row.items()
         if key in ("stealth", "strength", "speed", "carrying capacity", "storage")
     }
-    fields = {
-        **common,
-        "damage_type": words["damage_type"],
-        "armor_class": words["armor_class"],
-        "damage": equipment.damage(words["damage_dice"]),
-        "properties": [re.sub(r" \(.*", "", each).lower() for each in properties] or None,
-        "category": equipment.categories(category, kind if kind != "gear" else None),
-    }
+    fields = equipment.read(data) | {"category": equipment.categories(category, kind if kind != "gear" else None)}
     return build("equipment", without_empty(data), origin, name=name, kind=kind, fields=fields)

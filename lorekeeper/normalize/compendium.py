@@ -399,6 +399,7 @@ def _item(element: Element, origin: Origin) -> Iterator[Read]:
         "name": name,
         "category": category,
         "rarity": rarity[0].lower() if rarity else None,
+        "requires_attunement": ("attunement" in detail.casefold() or None) if is_magic else None,
         "cost": first_number(_text(element, "value")),
         "weight": first_number(_text(element, "weight")),
         **_weapon(element),
@@ -407,16 +408,13 @@ def _item(element: Element, origin: Origin) -> Iterator[Read]:
         "desc": text,
         "book": book,
     }
-    magic = equipment.magic(name, text, "attunement" in detail.casefold() or None) if is_magic else {}
     more = [f"{training} weapon" for training in _training(kind, letters, names)]
     fields = {
-        **magic,
-        **{key: words[key] for key in ("rarity", "cost", "weight", "damage_type", "armor_class")},
+        **(equipment.read_magic if is_magic else equipment.read)(words),
         "properties": [each.lower() for each in names if each != "Martial"] or None,
         "category": equipment.categories(category, *more),
-        "damage": equipment.damage(words["damage_dice"]),
     }
-    data = {**words, "requires_attunement": magic.get("requires_attunement")}
+    data = {**words, "requires_attunement": fields["requires_attunement"]}
     yield _made("equipment", "magic-item" if is_magic else kind, data, origin, fields)
 
 

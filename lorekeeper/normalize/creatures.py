@@ -7,14 +7,14 @@ since structured copies of it are often made by a program.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.effects import effects
 from lorekeeper.normalize.spellcasting import spells_cast
-from lorekeeper.records import Creature, Feature, Source, creature
+from lorekeeper.records import Creature, Feature, Source, creature, effects
 from lorekeeper.records.creatures import LEGENDARY, TRAIT, reach
+from lorekeeper.records.grammar import plain
 from lorekeeper.repairs.values import repaired_values
 from lorekeeper.terms import CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PHYSICAL, SENSES
 
@@ -58,7 +58,7 @@ def fields(creature: Creature) -> Fields:
         "environments": creature.environments,
         **_perceived(creature),
         **_defences(creature, creature.deeds),
-        **effects(creature.name, creature.deeds),
+        **_effects(creature),
         "spells": spells_cast(creature.deeds),
         "legendary": _legendary(creature.deeds),
         "lair": _lair(creature.deeds),
@@ -114,6 +114,34 @@ def _languages(line: str) -> Fields:
 def _is_language(name: str) -> bool:
     """Whether a folded part of a line names a language; dashes and control characters alone do not."""
     return any(map(str.isalpha, name)) and len(name.split()) <= 3 and not _NOT_A_LANGUAGE.search(name)
+
+
+# --- what it does to others ------------------------------------------------------------------------------------------
+
+_OWN_HARM = re.compile(
+    r"weakness|suscept|hypersens|vulnerab|harmed by|aversion|absorption|undead fortitude|fortitude$|rejuvenat|\bstake|resistan"
+    r"|resilience|immun|incorporeal movement|malfunction|misty escape|wolfsbane|tippable|catching$"
+)
+"""Names, in lower case, of features that say what happens to the creature itself."""
+
+
+def _effects(creature: Creature) -> Fields:
+    """Damage types, conditions and saving throws of its own features."""
+    found: dict[str, list[str]] = {"damage_types": [], "conditions": [], "saves": []}
+    for feature in creature.deeds:
+        if not _OWN_HARM.search(feature.name.lower()):
+            told = effects(plain(feature.text), creature.name)
+            listed = () if " damage" in feature.text.lower() else _attack_types(feature)
+            found["damage_types"] += told.damage_types or listed
+            found["conditions"] += told.conditions
+            found["saves"] += told.saves
+    return {field: list(dict.fromkeys(values)) or None for field, values in found.items()}
+
+
+def _attack_types(feature: Feature) -> Iterator[str]:
+    """Damage types of the attacks that a source lists apart from the text."""
+    types = (damage.type for attack in feature.attacks for damage in (attack.damage, attack.extra_damage))
+    return (kind for kind in types if kind in DAMAGE_TYPES)
 
 
 # --- defences --------------------------------------------------------------------------------------------------------

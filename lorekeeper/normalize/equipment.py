@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.normalize import wording
 from lorekeeper.printable import has_controls
-from lorekeeper.records.values import first_number, flag, gold, local_key, ref_key
+from lorekeeper.records import Item, Source, item
+from lorekeeper.records.grammar import plain, sentences
+from lorekeeper.records.items import SHIELD
+from lorekeeper.records.parts import ArmorClass
 from lorekeeper.terms import RARITIES
 
 Fields = dict[str, Any]
@@ -27,14 +30,14 @@ _SINGULAR = {
 _WEIGHTS = ("light", "medium", "heavy")
 
 
-def categories(source: str | None, *more: str | None) -> list[str] | None:
+def categories(*named: str | None) -> list[str] | None:
     """Every category an item belongs to, the source's own first.
 
     A part that names a wider group adds it: "Martial Melee Weapons" is also a "martial weapon", a "melee weapon" and a
     "weapon"; "light" armour is "light armor" and "armor".
     """
     found: list[str] = []
-    for words in (fold(text) for text in (source, *more) if text and text.strip()):
+    for words in (fold(text) for text in named if text and text.strip()):
         found += [words, _singular(words), *_wider(_singular(words))]
     return list(dict.fromkeys(found)) or None
 
@@ -55,33 +58,27 @@ def _wider(words: str) -> Iterable[str]:
         yield "armor"
 
 
-def weapon_categories(weapon: Object) -> list[str]:
-    """As in "martial weapon" and "ranged weapon", from the flags and properties of API v2."""
-    found = []
-    if isinstance(simple := weapon.get("is_simple"), bool) and not weapon.get("is_improvised"):
-        found.append("simple weapon" if simple else "martial weapon")
-    if isinstance(simple, bool):
-        found.append("ranged weapon" if _is_ranged(weapon) else "melee weapon")
-    return found
+def _of_item(item: Item) -> list[str] | None:
+    """The categories of an item: as in "martial weapon" and "ranged weapon", or "medium armor"."""
+    more = list(item.forms)
+    if item.training:
+        more += [] if item.improvised else [f"{item.training} weapon"]
+        more += ["ranged weapon" if _is_ranged(item) else "melee weapon"]
+    return categories(*item.categories, *more, armor_category(item))
 
 
 _RANGED = frozenset({"dart", "net", "crossbow, heavy"})
 """Ranged weapons without ammunition, and one whose ammunition the source forgets."""
 
 
-def _is_ranged(weapon: Object) -> bool:
-    names = {property_name(entry).lower() for entry in weapon.get("properties") or []}
-    return "ammunition" in names or str(weapon.get("name", "")).lower() in _RANGED
+def _is_ranged(weapon: Item) -> bool:
+    names = {each.word.lower() for each in weapon.properties}
+    return "ammunition" in names or weapon.base.lower() in _RANGED
 
 
-def armor_category(armor: Object) -> str | None:
+def armor_category(item: Item) -> str:
     """ "medium armor", or "shield", which the source files under heavy armour."""
-    if str(armor.get("name", "")).strip().lower() == "shield":
-        return "shield"
-    category = armor.get("category")
-    if not isinstance(category, str) or not category:
-        return None
-    return f"{category} armor" if category.lower() in _WEIGHTS else category
+    return f"{item.armor} armor" if item.armor.lower() in _WEIGHTS else item.armor
 
 
 # --- armour class, damage --------------------------------------------------------------------------------------------
@@ -89,13 +86,11 @@ def armor_category(armor: Object) -> str | None:
 SHIELD_BONUS = 2
 
 
-def armor_class(armor: Object | None, category: str | None) -> int | None:
+def armor_class(item: Item) -> int | None:
     """The base armour class of armour, the bonus of a shield; None for everything else."""
-    values = armor or {}
-    if fold(category or "") == "shield":
-        return int(first_number(values.get("plus_flat_mod")) or SHIELD_BONUS)
-    base = first_number(_first(values, "ac_base", "base_ac"))
-    return int(base) if base else None
+    if SHIELD in (item.armor, *map(fold, item.categories[:1])):
+        return int(item.armor_class.bonus or SHIELD_BONUS)
+    return int(item.armor_class.base) if item.armor_class.base else None
 
 
 def leading_number(text: str) -> int | None:
@@ -123,14 +118,17 @@ _SUITS = {
 }
 """Suits of armour by weight, each with its base armour class."""
 
-_SUIT = {name: {"category": weight, "ac_base": ac} for weight, suits in _SUITS.items() for name, ac in suits.items()}
+_SUIT = {name: (weight, ac) for weight, suits in _SUITS.items() for name, ac in suits.items()}
 _SUIT_NAME = re.compile(rf"\b(?:{'|'.join(sorted(_SUIT, key=len, reverse=True))}|shield)\b")
 
 
-def suit(name: str) -> Object | None:
-    """The kind of armour that the name of a magic one says, as the list of armour has it: "Scale Mail of Warding"."""
-    match = _SUIT_NAME.search(fold(name))
-    return {"name": match[0], **_SUIT.get(match[0], {})} if match else None
+def suit(item: Item) -> Item:
+    """A magic item as the kind of armour that its name says: "Scale Mail of Warding" is medium armour."""
+    match = _SUIT_NAME.search(fold(item.name))
+    if match is None or item.forms or not item.rarity or item.categories != ("armor",):
+        return item
+    weight, base = _SUIT.get(match[0], (SHIELD, None))
+    return replace(item, forms=("armor",), armor=weight, armor_class=ArmorClass(base=base))
 
 
 # --- what the text says ----------------------------------------------------------------------------------------------
@@ -148,7 +146,7 @@ def bonus(name: str, text: str) -> int | None:
     named = _NAMED_BONUS.findall(name)
     if named:
         return int(named[0]) if len(set(named)) == 1 else None
-    for sentence in wording.sentences(text):
+    for sentence in sentences(text):
         match = _BONUS.search(sentence)
         if match and not _VARIES.search(sentence):
             return int(match["bonus"])
@@ -214,14 +212,9 @@ def rarity(value: str | None) -> str | None:
     return "varies" if len(named) > 1 or "varies" in words or words.startswith("rarity by") else words
 
 
-def price(value: object) -> float | None:
-    """A price in gp. 0 means that the source has no price: nothing that it sells is free."""
-    return gold(value) or None
-
-
 def magic(name: str, text: str, stated_attunement: object) -> Fields:
     """What the name and text of a magic item say."""
-    words, own = wording.plain(text), wording.plain(own_part(name, text))
+    words, own = plain(text), plain(own_part(name, text))
     return {
         "bonus": bonus(name, own),
         "charges": charges(own),
@@ -264,90 +257,69 @@ def restated(obj: Object) -> Fields:
     return values
 
 
-# --- objects of Open5e -------------------------------------------------------------------------------------------------
+# --- filter values -----------------------------------------------------------------------------------------------------
 
 
-def _price_and_weight(o: Object) -> Fields:
-    """A price and a weight; 0 means that the source has none, as of an airship."""
-    return {"cost": price(o.get("cost")), "weight": first_number(o.get("weight")) or None}
+_LOUD = "stealth disadvantage"
 
 
-def _before_bracket(text: str) -> str:
-    return text.partition("(")[0].rstrip()
+def read(obj: Object) -> Fields:
+    """The filter values of an item in the shape of any source; None where nothing is known."""
+    return fields(item(Source(obj)))
 
 
-def _of_weapon(o: Object) -> Fields:
-    names = [property_name(entry) for entry in o.get("properties") or []]
+def read_magic(obj: Object) -> Fields:
+    """The same of a magic item, whose name and text say more."""
+    return magic_fields(item(Source(obj)))
+
+
+def fields(item: Item) -> Fields:
+    """The filter values of an item. A price or weight of 0 means that the source has none, as of an airship."""
+    item = suit(item)
+    names = [each.word for each in item.properties]
     return {
-        "damage_type": local_key(o.get("damage_type")),
-        "damage": damage(o.get("damage_dice")),
-        "properties": [name for name in names if name],
+        "category": _of_item(item),
+        "rarity": rarity(item.rarity),
+        "requires_attunement": item.attunement,
+        "cost": item.cost.gold or None,
+        "weight": item.weight.number or None,
+        "damage_type": item.damage.type or None,
+        "damage": damage(item.damage.dice),
+        "properties": [name for name in (*names, armor_category(item), _LOUD * item.loud) if name]
+        or ([] if item.forms else None),
+        "armor_class": armor_class(item),
+        "bonus": item.bonus.value,
+        "charges": item.charges.value,
+        "cursed": item.cursed,
     }
 
 
-def property_name(entry: object) -> str:
-    """The name of a weapon's property in any of its shapes, without details: "range" of "range (20/60)"."""
-    ref = entry.get("property", entry) if isinstance(entry, Mapping) else entry
-    name = (ref.get("name") if isinstance(ref, Mapping) else ref_key(ref)) or ""
-    return _before_bracket(name) if name.endswith(")") else name
-
-
-def _of_armor(o: Object) -> Fields:
-    category = armor_category(o)
-    properties = [category] if category else []
-    if flag(_first(o, "grants_stealth_disadvantage", "stealth_disadvantage")):
-        properties.append("stealth disadvantage")
-    return {"properties": properties, "armor_class": armor_class(o, category)}
-
-
-def item_fields(o: Object) -> Fields:
-    """Filter values of an item, which may be a weapon or armour by what is nested in it."""
-    category = local_key(o.get("category")) or _before_bracket(o.get("type") or "") or None
-    weapon, armor = o.get("weapon"), o.get("armor")
-    if category == "armor" and not armor and o.get("rarity"):
-        armor = suit(str(o.get("name") or ""))
-    nested: Fields = {"armor_class": armor_class(None, category)}
-    more = [name for name, value in (("weapon", weapon), ("armor", armor)) if value]
-    if isinstance(weapon, Mapping):
-        nested = _of_weapon(weapon)
-        more += weapon_categories(weapon)
-    elif isinstance(armor, Mapping):
-        nested = _of_armor(armor)
-        more += filter(None, [armor_category(armor)])
-    return {"category": categories(category, *more), **_price_and_weight(o), **nested}
+def magic_fields(item: Item) -> Fields:
+    """The filter values of a magic item: what the source states comes before what its name and text say."""
+    stated = {name: value for name, value in fields(item).items() if value is not None}
+    told = magic(item.name, item.text, item.attunement)
+    return {**told, **stated, "requires_attunement": told["requires_attunement"]}
 
 
 def item_kind(o: Object) -> str:
     """The kind of an item that is not magic."""
-    return next((kind for kind in ("weapon", "armor") if o.get(kind)), "gear")
+    return next(iter(item(Source(o)).forms), "gear")
 
 
-def magic_item_fields(o: Object) -> Fields:
-    """Filter values of a magic item: an item, and what its rarity, name and text say."""
-    text = o["desc"] if isinstance(o.get("desc"), str) else ""
-    return {
-        **item_fields(o),
-        "rarity": rarity(local_key(o.get("rarity"))),
-        **magic(str(o.get("name") or ""), text, o.get("requires_attunement")),
-    }
+def weapon_row(o: Object) -> Fields:
+    """Filter values of an entry of the list of weapons: an item that is nothing else."""
+    return read({"category": "weapon", **o, "weapon": o})
 
 
-def weapon_fields(o: Object) -> Fields:
-    """Filter values of an entry of the list of weapons."""
-    category = categories(_first(o, "category") or "weapon", *weapon_categories(o))
-    return {"category": category, **_price_and_weight(o), **_of_weapon(o)}
-
-
-def armor_fields(o: Object) -> Fields:
+def armor_row(o: Object) -> Fields:
     """Filter values of an entry of the list of armour, whose category may lack the word."""
-    category = armor_category(o)
-    source = "armor" if category != _first(o, "category") else category
-    return {"category": categories(source, category), **_price_and_weight(o), **_of_armor(o)}
+    kind = armor_category(item(Source({"armor": o})))
+    return read({**o, "category": o.get("category") if kind == o.get("category") else "armor", "armor": o})
 
 
 def service_fields(o: Object) -> Fields:
     """Filter values of a service."""
-    return {"category": "service", **_price_and_weight(o)}
+    return read({**o, "category": "service"})
 
 
 # --- doubles ---------------------------------------------------------------------------------------------------------
@@ -369,7 +341,3 @@ def is_table_row(entity: Entity) -> bool:
     data = entity.data
     values = {"damage_dice", "ac_base"} & data.keys()
     return entity.type == "equipment" and entity.source_api == "open5e-v2" and bool(values) and "desc" not in data
-
-
-def _first(obj: Object, *keys: str) -> Any:
-    return next((obj[k] for k in keys if obj.get(k) not in (None, "")), None)

@@ -70,18 +70,14 @@ def item(values: Mapping[str, Any], origin: Origin) -> Entity:
         FilterError: it cannot be stored; the message says why.
     """
     name, text, which = str(values["name"]), str(values.get("text") or ""), values.get("which")
-    rarity = equipment.rarity(values.get("rarity"))
-    fields = {
-        **equipment.magic(name, text, bool(values.get("attunement"))),
-        "category": equipment.categories(values.get("category")),
-        "rarity": rarity,
-    }
     data = {
         "name": name,
         "category": f"{values.get('category')} ({which})" if which else values.get("category"),
-        "rarity": rarity,
-        "requires_attunement": fields.get("requires_attunement"),
+        "rarity": equipment.rarity(values.get("rarity")),
+        "requires_attunement": bool(values.get("attunement")),
         "attunement_detail": values.get("attunement"),
         "desc": text,
     }
+    fields = equipment.read_magic(data)
+    data["requires_attunement"] = fields["requires_attunement"]
     return build("equipment", without_empty(data), origin, name=name, kind="magic-item", fields=fields)

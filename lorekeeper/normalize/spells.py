@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from lorekeeper.folding import fold, fold_component
-from lorekeeper.normalize import wording
-from lorekeeper.records import Source, Spell, spell
+from lorekeeper.records import Area, Effects, Source, Spell, effects, spell
+from lorekeeper.records.grammar import mentions_damage, mentions_save, plain, prices
+from lorekeeper.terms import DAMAGE_TYPES
 
 Fields = dict[str, Any]
 
@@ -33,9 +34,10 @@ def read(obj: Mapping[str, Any], document: str | None = None, slug: str = "") ->
 
 def fields(spell: Spell, document: str | None = None, slug: str = "") -> Fields:
     """The filter values of a spell; its identity finds it in the lists of classes."""
-    text = wording.plain("\n".join(filter(None, (spell.text, spell.higher_levels))))
+    text = plain("\n".join(filter(None, (spell.text, spell.higher_levels))))
+    found = effects(text)
     components = [fold_component(component) for component in spell.components]
-    shape, size = area(spell, text)
+    filled = area(spell, text, found)
     return {
         "level": spell.level_text or None if spell.level is None else spell.level,
         "school": spell.school or None,
@@ -44,16 +46,16 @@ def fields(spell: Spell, document: str | None = None, slug: str = "") -> Fields:
         "concentration": spell.duration.concentration,
         "casting_time": casting_time(spell.casting_time) if spell.casting_time else None,
         "range": spell.range.feet,
-        "damage_types": damage_types(text, spell.damage_types) or None,
-        "saves": saves(text, spell.saves) or None,
-        "conditions": list(dict.fromkeys([*wording.conditions(text), *spell.conditions])) or None,
-        "attack": wording.attack(text),
-        "heals": wording.heals(text) if text.strip() else None,
+        "damage_types": _damage_types(text, found, spell.damage_types) or None,
+        "saves": _saves(text, found, spell.saves) or None,
+        "conditions": list(dict.fromkeys([*found.conditions, *spell.conditions])) or None,
+        "attack": found.attack or None,
+        "heals": found.heals if text.strip() else None,
         "components": components or None,
         **material(spell, components),
         "duration": minutes(spell.duration.text),
-        "area": shape,
-        "area_size": size,
+        "area": filled.shape or None,
+        "area_size": filled.size,
     }
 
 
@@ -62,20 +64,19 @@ def restated(obj: Mapping[str, Any]) -> Fields:
     return {"duration": minutes(obj["duration"])} if isinstance(obj.get("duration"), str) else {}
 
 
-def saves(text: str, structured: Iterable[str] = ()) -> list[str]:
+def _saves(text: str, found: Effects, structured: Iterable[str]) -> list[str]:
     """Abilities of the saving throws that a spell forces: those the text asks for, else a structured one it does not name."""
-    return wording.saves(text) or [ability for ability in structured if not wording.mentions_save(text, ability)]
+    return list(found.saves) or [ability for ability in structured if not mentions_save(text, ability)]
 
 
-def damage_types(text: str, structured: Iterable[str] = ()) -> list[str]:
+def _damage_types(text: str, found: Effects, structured: Iterable[str]) -> list[str]:
     """Types of the damage that a spell deals: those the text deals, and structured ones that it does not name."""
-    found = wording.damage_types(text)
-    return list(dict.fromkeys([*found, *(t for t in structured if not wording.mentions_damage(text, t))]))
+    dealt = [kind for kind in DAMAGE_TYPES if kind in found.damage_types]
+    return list(dict.fromkeys([*dealt, *(kind for kind in structured if not mentions_damage(text, kind))]))
 
 
 # --- components ------------------------------------------------------------------------------------------------------
 
-_GOLD = re.compile(r"(?P<amount>\d{1,3}(?:,\d{3})+|\d{1,6})\+? ?(?:gp\b|gold pieces?\b)")
 _CONSUMED = re.compile(r"\bconsum(?:e|es|ed|ing)\b|\bused up\b|\bdestroyed\b")
 _KEPT = re.compile(r"\b(?:not|n't) (?:be )?consumed\b|\bdoes(?: not|n't) consume\b")
 
@@ -85,14 +86,13 @@ def material(spell: Spell, components: Sequence[str]) -> Fields:
 
     The price is the highest that is named ("one jacinth worth at least 1,000 gp and one bar worth at least 100 gp" is 1,000).
     """
-    words = wording.plain(spell.material.text)
-    prices = [float(m["amount"].replace(",", "")) for m in _GOLD.finditer(words)]
+    words = plain(spell.material.text)
     consumed: bool | None = spell.material.consumed or None  # sources write "no" where they do not know
     if words.strip():
         consumed = bool(_CONSUMED.search(words)) and not _KEPT.search(words)
     elif components and "material" not in components:
         consumed = False
-    return {"material_cost": max(prices, default=spell.material.price or None), "material_consumed": consumed}
+    return {"material_cost": max(prices(words), default=spell.material.price or None), "material_consumed": consumed}
 
 
 # --- duration, casting time ------------------------------------------------------------------------------------------
@@ -146,17 +146,17 @@ def casting_time(value: object) -> object:
 # --- area ------------------------------------------------------------------------------------------------------------
 
 
-def area(spell: Spell, text: str) -> tuple[str | None, float | None]:
-    """Shape and size in feet of a spell's area: as its range says it, else as the text does, else the source's own values.
+def area(spell: Spell, text: str, told: Effects) -> Area:
+    """The area of a spell: as its range says it, else as the text does, else the source's own values.
 
     Of several areas in the text, the first of the source's shape counts, since a source gives cylinders their height and
     lines their width now and then.
     """
-    found = [*wording.areas(wording.plain(spell.range.text)), *wording.areas(text)]
-    alike = [area for area in found if area[0] == spell.area.shape]
+    found = [*effects(plain(spell.range.text)).areas, *told.areas]
+    alike = [area for area in found if area.shape == spell.area.shape]
     if spell.area.shape and (not found or (not alike and spell.area.shape in text)):
-        return spell.area.shape, spell.area.size
-    return next(iter(alike or found), (None, None))
+        return spell.area
+    return next(iter(alike or found), Area())
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------

@@ -8,7 +8,10 @@ what is known to be wrong repaired: a library needs no new download to be read i
 from __future__ import annotations
 
 from lorekeeper.records.creatures import Creature, creature, feature
-from lorekeeper.records.parts import Area, Attack, Damage, Distance, Duration, Feature, Material, Speed
+from lorekeeper.records.grammar import effects
+from lorekeeper.records.items import Item, item
+from lorekeeper.records.options import Option, option
+from lorekeeper.records.parts import Area, Attack, Damage, Distance, Duration, Effects, Feature, Material, Speed
 from lorekeeper.records.spells import Spell, spell
 from lorekeeper.records.values import Source
 
@@ -19,12 +22,18 @@ __all__ = [
     "Damage",
     "Distance",
     "Duration",
+    "Effects",
     "Feature",
+    "Item",
     "Material",
+    "Option",
     "Source",
     "Speed",
     "Spell",
     "creature",
+    "effects",
     "feature",
+    "item",
+    "option",
     "spell",
 ]

@@ -125,10 +125,41 @@ class Senses:
 
 @dataclass(frozen=True)
 class Damage:
-    """What a roll does: "2d6 + 3" of "fire"."""
+    """What a roll does: "2d6 + 3" of "fire"; of several types, "cold/fire".
+
+    Attributes:
+        average: of a source that has it instead of dice.
+    """
 
     dice: str = ""
     type: str = ""
+    average: float | None = None
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a text does to others.
+
+    Attributes:
+        damage: that it deals, in the order of the text, with its dice where the sentence has them.
+        saves: abilities of the saving throws that it forces, in the order of the text.
+        conditions: that it inflicts, in the order of `CONDITIONS`.
+        areas: that it fills.
+        attack: "melee" or "ranged", of its first spell attack; "" without one.
+        heals: whether it restores hit points. Temporary ones do not count.
+    """
+
+    damage: tuple[Damage, ...] = ()
+    saves: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    areas: tuple[Area, ...] = ()
+    attack: str = ""
+    heals: bool = False
+
+    @property
+    def damage_types(self) -> tuple[str, ...]:
+        """Each type that is dealt, once."""
+        return tuple(dict.fromkeys(kind for each in self.damage for kind in each.type.split("/")))
 
 
 @dataclass(frozen=True)
@@ -160,6 +191,8 @@ class Feature:
         form: the form that its creature must have.
         attacks: those that the source lists apart from the text.
         place: where it comes among others of its kind.
+        levels: of a character that has it: when it is had first, and when it grows, each with what is special then.
+        column: what the table of its class says of it, by level.
     """
 
     name: str = ""
@@ -170,3 +203,69 @@ class Feature:
     form: str = ""
     attacks: tuple[Attack, ...] = ()
     place: float | None = None
+    levels: tuple[tuple[int, str], ...] = ()
+    column: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What something costs.
+
+    Attributes:
+        text: as the source says it, "" if it gives a number alone.
+        gold: in gp. 0 stands for no price: nothing that is sold is free.
+    """
+
+    text: str = ""
+    gold: float | None = None
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What something weighs.
+
+    Attributes:
+        text: as the source says it, "" if it gives a number alone.
+        number: in its unit. 0 stands for no weight.
+    """
+
+    text: str = ""
+    number: float | None = None
+    unit: str = "lb"
+
+
+@dataclass(frozen=True)
+class ArmorClass:
+    """What a suit of armor or a shield gives.
+
+    Attributes:
+        text: as it is printed: "14 + Dex modifier (max 2)".
+        base: of armor.
+        bonus: of a shield.
+    """
+
+    text: str = ""
+    base: float | None = None
+    bonus: float | None = None
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property of a weapon.
+
+    Attributes:
+        name: "versatile", "thrown (range 20/60)".
+        detail: what is special with this weapon: "1d10".
+        kind: "mastery"; "" of most.
+        text: what it means, where the source says so.
+    """
+
+    name: str = ""
+    detail: str = ""
+    kind: str = ""
+    text: str = ""
+
+    @property
+    def word(self) -> str:
+        """The name without what is in brackets: "thrown"."""
+        return self.name.partition("(")[0].rstrip() if self.name.endswith(")") else self.name

@@ -15,7 +15,7 @@ from lorekeeper.folding import fold
 Object = Mapping[str, object]
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
-_MILE = 5280
+MILE = 5280
 _UNLIMITED = 999_999
 """Open5e's number for an unlimited range; anything above it is one in miles, but not in feet."""
 
@@ -34,7 +34,7 @@ _NUMBER = re.compile(
 )
 
 
-_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]"})
+_NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none provided]", "[column data]"})
 """Texts with which sources say that there is no value."""
 
 
@@ -45,7 +45,8 @@ class Source:
     """
 
     def __init__(self, data: Object) -> None:
-        self._data = {str(key).replace("-", "_").rstrip("?"): value for key, value in data.items()}
+        is_plain = all(isinstance(key, str) and "-" not in key and key[-1:] != "?" for key in data)
+        self._data = data if is_plain else {str(k).replace("-", "_").rstrip("?"): value for k, value in data.items()}
         self._read: set[str] = set()
 
     def value(self, *keys: str) -> object:
@@ -61,6 +62,13 @@ class Source:
         """The value of a key, also if it is empty; None if there is none."""
         self._read.add(key)
         return self._data.get(key)
+
+    def unfolded(self, *keys: str) -> Source:
+        """This object with the values of the objects under these keys before its own; what is read there is read here."""
+        within = Source({key: value for part in keys for key, value in self.mapping(part).items()})
+        within._data = {**self._data, **{k: v for k, v in within._data.items() if v not in (None, "", [], {})}}
+        within._read = self._read
+        return within
 
     def has(self, *keys: str) -> bool:
         """Whether there is one of these keys, with or without a value."""
@@ -281,5 +289,5 @@ def feet(value: object, unit: object = None) -> float | None:
     if amount is None or amount == _UNLIMITED or (amount > _UNLIMITED and re.search(r"\bmiles?\b", words)):
         return None
     if re.search(r"\bmiles?\b", words):
-        return amount * _MILE
+        return amount * MILE
     return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None

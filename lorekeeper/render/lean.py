@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper import records
 from lorekeeper.entities import Entity
+from lorekeeper.records.grammar import plain
+from lorekeeper.records.items import DERIVED as ARMOR_PARTS
+from lorekeeper.records.items import FILLER_SIZE, NESTED
 from lorekeeper.records.values import Object, is_empty, listed, mapping, number
 from lorekeeper.render.creature import DERIVED
-from lorekeeper.render.item import DERIVED as ARMOR_PARTS
-from lorekeeper.render.item import FILLER_SIZE, NESTED, repeats
+from lorekeeper.render.item import repeats
 from lorekeeper.render.page import PLUMBING
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose
 from lorekeeper.render.rule import own_skills
 from lorekeeper.render.source import feature_text, words
 from lorekeeper.repairs import repaired
-from lorekeeper.terms import DAMAGE_TYPES
 
 LeanObject = dict[str, object]
 
@@ -47,7 +48,7 @@ MEASURES = ("cost", "weight", "range", "long_range")
 PARTS = ("ac_add_dexmod", "ac_cap_dexmod", "is_martial")
 CHILDREN = ("archetypes", "subraces")
 
-_DAMAGE = re.compile(rf"(\d{{1,3}}d\d{{1,3}})[^()\n]{{0,12}}\)? ({'|'.join(DAMAGE_TYPES)}) damage", re.IGNORECASE)
+_DICE = re.compile(r"\d+d\d+")
 
 
 MAX_RATIO = 1.5
@@ -160,8 +161,9 @@ def _attack(attack: Object, text: str) -> LeanObject:
     for key in ("reach", "range", "long_range"):
         if words(attack.get(key)) in re.findall(r"\d+", text):
             result[key] = attack[key]
-    damage = dict.fromkeys(f"{dice} {kind}".lower() for dice, kind in _DAMAGE.findall(text))
-    result["damage"] = list(damage)[:2]
+    dealt = records.effects(plain(text)).damage
+    rolled = ((dice[0], each.type) for each in dealt if (dice := _DICE.match(each.dice)))
+    result["damage"] = list(dict.fromkeys(f"{dice} {kind}" for dice, kind in rolled))[:2]
     return result
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from lorekeeper import records
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold_time
+from lorekeeper.records.grammar import plain, prices
 from lorekeeper.records.values import amount
 from lorekeeper.render.origin import origin
 from lorekeeper.render.page import capital, italic, labelled
@@ -30,7 +30,7 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
     figures, higher = prose(read.figures), prose(read.higher_levels)
     source.skip(*DERIVED if figures or entity.source_api != "lorekeeper" else ())
     source.skip(*("saves", "conditions", "attack", "heals") if figures else ())
-    yield italic(_level(read, style), "(ritual)" if read.ritual else "")
+    yield italic(_level(read, style, in_style=source.in_style), "(ritual)" if read.ritual else "")
     lines = labelled(
         source,
         (
@@ -57,13 +57,15 @@ def _higher_label(spell: records.Spell, style: str) -> str:
     return "Cantrip Upgrade" if spell.level == 0 else "Using a Higher-Level Spell Slot"
 
 
-def _level(spell: records.Spell, style: str) -> str:
-    """Level and school: "3rd-level evocation", "Evocation cantrip"; in 2024 "Level 3 Evocation"."""
+def _level(spell: records.Spell, style: str, *, in_style: bool) -> str:
+    """Level and school: "3rd-level evocation", "Evocation cantrip"; in 2024 "Level 3 Evocation"; behind a label "3 evocation"."""
     school = inline(spell.school)
     if spell.level == 0:
-        return f"{capital(school)} cantrip".strip()
+        return f"{capital(school)} cantrip".strip() if in_style else f"0 {school} cantrip"
     if spell.level is None:
         return f"{inline(spell.level_text)} {school}".strip()
+    if not in_style:
+        return f"{spell.level} {school}".strip()
     if style == OF_2024:
         return f"Level {spell.level} {capital(school)}".strip()
     return f"{ordinal(spell.level)}-level {school}".strip()
@@ -96,19 +98,15 @@ def _area(area: records.Area) -> str:
 def _components(spell: records.Spell) -> str:
     """ "V, S, M (a diamond; worth 300 gp; consumed)"."""
     material, price = inline(spell.material.text), spell.material.price
+    priced = price in prices(plain(material))
     details = [
         material.rstrip("."),
-        f"worth {amount(price)} gp" if price and not _priced(material, price) else "",
+        f"worth {amount(price)} gp" if price and not priced else "",
         "consumed" if spell.material.consumed and "consume" not in material else "",
     ]
     told = "; ".join(detail for detail in details if detail)
     letters = inline(", ".join(spell.components))
     return f"{letters} ({told})".strip() if told else letters
-
-
-def _priced(material: str, cost: float) -> bool:
-    """Whether the words of a material say its price: "400gp", "1,000+ GP"."""
-    return re.search(rf"\b{re.escape(amount(cost))}\+? ?(?:gp|gold)\b", material, re.IGNORECASE) is not None
 
 
 def _duration(duration: records.Duration) -> str:

@@ -31,8 +31,18 @@ SHORT = 3
 """Most content words of a wording in which names of one word count without a capital letter, and names of entries of books at all:
 with 4, nDCG@10 over books falls from 0.831 to 0.828."""
 
-_ASKING = "about describe detail explain get happen mean rule stat statistic tell use work"
-"""Words that only ask for what is named beside them: "how does surprise work" is about surprise."""
+_ASKING = """
+    about access available describe detail earliest explain find get gain happen have know learn mean need pick rule stat statistic
+    many much soon take tell type use work
+    ac attunement cast cantrip challenge class component concentration cost cr damage duration dc hp level list number price range
+    rarity rating ritual save school slot speed spell weigh weight
+    artificer barbarian bard cleric druid fighter monk paladin ranger rogue sorcerer warlock wizard
+    """
+"""Words that only ask for what is named beside them, or for what it has: "how does surprise work" is about surprise, and "what
+level do wizards get fireball" about the fireball."""
+
+COMMON = 0.03
+"""Share of the entries from which on a word is too common to be a name by itself: "who can fly" may not ask for the spell."""
 
 _TITLE = re.compile(r"\s[-–—|]\s|[:(]")
 """What stands between a name and what is said about it: "Holya - Townmaster", "Solheart (The Lost Capital)"."""
@@ -42,6 +52,9 @@ OPTIONS = "character_options"
 
 _PROGRESS = "level feature features get gain gains learn new ability abilities reach reached hit just"
 """Words that ask what somebody gets, and when."""
+
+_SEVERAL = re.compile(r"\b(?:cantrips|creatures|feats|items|monsters|rules|spells|weapons)\b", re.IGNORECASE)
+"""Nouns by which a question asks for entries of a kind and not for one: "healing spells of a cleric" names no spell."""
 
 _NUMBER = re.compile(r"\d+(?:st|nd|rd|th)?")
 
@@ -93,26 +106,62 @@ def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     named = [key for key in found.heads if key[0] not in CAMPAIGN and possible(beginnings, found.all_ranked[key].name)]
     shares = {key: _share(found.all_ranked[key].name, subjects.get(key[0], whole), whole) for key in named}
     raised = found.with_further({key: best * share for key, share in shares.items() if share})
-    asking = stems(_ASKING)
-    meant = frozenset(key for key in named if shares[key] and whole <= stems(fold(found.all_ranked[key].name)) | asking)
+    meant = frozenset(key for key in named if shares[key] and _is_meant(stems(fold(found.all_ranked[key].name)), whole))
     return replace(raised, named=found.named | meant) if meant else raised
 
 
-def with_progress(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
-    """What the retrievers found, with a class as named by a question that asks what it gets at a level: "rogue at level 7".
+def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
+    """What the retrievers found, with what a question is about as named, whatever it asks of it: "what level is fireball".
 
-    Such a question has no other subject than the class. Notes say much of levels, too: without it they came first.
+    A class is named by a question of what it gets at a level: "rogue at level 7" has no other subject. A name of one common word,
+    as "fly" is, names nothing beside other words.
     """
-    if len(wordings) != 1 or not _AT_LEVEL.search(wordings[0]):
+    if len(wordings) != 1:
         return found
-    subject = without_progress(frozenset(own for word in content_words(fold(wordings[0])) for own in stems(word)))
+    is_told = bool(_TELLS.match(wordings[0]) or _SEVERAL.search(wordings[0]))
+    words = content_words(fold(wordings[0]))
+    whole, common = stems(" ".join(words)), stems(" ".join(word for word in words if _is_common(word, found)))
+    of_level = without_progress(whole) if _AT_LEVEL.search(wordings[0]) else frozenset[str]()
+    beginnings = {own[:BEGINNING] for own in whole}
+
+    def is_subject(key: Key, name: str) -> bool:
+        own = stems(fold(name)) if possible(beginnings, name) else frozenset[str]()
+        if key[0] == OPTIONS and own and own == of_level:
+            return True
+        return not is_told and own < whole and _is_meant(own, whole) and (len(own) > 1 or not own <= common)
+
     named = {
         key: hit._replace(score=AS_NAMED)
         for key, hit in found.all_ranked.items()
-        if key[0] == OPTIONS and key not in found.names and stems(fold(hit.name)) == subject
+        if key[0] not in CAMPAIGN and key not in found.names and is_subject(key, hit.name)
     }
     ranked = sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0]))
     return replace(found, names=dict(ranked)) if named else found
+
+
+def names_its_subject(text: str, known: NameList) -> bool:
+    """Whether a question asks something of one entry, whose name it has word by word: "is fireball a cleric spell"."""
+    folded = fold(text)
+    whole, written = stems(folded), f" {folded} "
+    if _SEVERAL.search(text):
+        return False
+    names = (known[place] for place in known.with_words(content_words(folded)))
+    return any(f" {name} " in written and _is_meant(stems(name), whole) for name in names)
+
+
+def _is_meant(own: frozenset[str], whole: frozenset[str]) -> bool:
+    """Whether the words of a question beside those of a name only ask for what the name has; all are stems."""
+    asking = stems(" ".join(_ASKING.split()))
+    return (
+        bool(own)
+        and not own <= asking
+        and own <= whole <= own | asking | {word for word in whole if _NUMBER.fullmatch(word)}
+    )
+
+
+def _is_common(word: str, found: Retrieved) -> bool:
+    """Whether so many entries have a word that it is no name by itself."""
+    return found.occurring.get(word, 0) > COMMON * found.count
 
 
 def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:

@@ -11,6 +11,7 @@ from lorekeeper import dates
 from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
+from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
@@ -24,6 +25,7 @@ from lorekeeper.search.unlicensed import CLOSED, closed_name, is_closed
 from lorekeeper.search.values import ValueRegistry, nearest
 from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES
 from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.text.names import canonical_name
 from lorekeeper.where import parse_where
 
 EXPECTED: Mapping[str, frozenset[str]] = {
@@ -183,7 +185,9 @@ class Explainer:
         return f"No {COLLECTIONS[entity_type].label} has {shown(written)} in its name.{hint}{closed}{elsewhere}"
 
     async def _elsewhere(self, entity_type: str, wanted: str, scope: list[str] | None) -> str:
-        """Where else a name that no entry of a type has is to be found: in names of other types, or in texts of this one."""
+        """Where else a name that no entry of a type has is to be found: in other books, other types, or texts of this one."""
+        if scope is not None and (beyond := await self._in_other_books(entity_type, wanted)):
+            return f" Another book has it: {' or '.join(beyond)}."
         others = [each for name, each in COLLECTIONS.items() if each.tool and name != entity_type]
         named = [each for each in others if await self._cache.count_entities(each.name, scope, name=wanted)]
         ranked = [] if named else await self._cache.rank_keyword(entity_type, wanted, 1, scope)
@@ -193,6 +197,14 @@ class Explainer:
         is_in_texts = any(each.complete for each in ranked)
         what = "it" if len(wanted.split()) == 1 else "its words"
         return f" Texts have {what}: semantic_query searches them." if is_in_texts else ""
+
+    async def _in_other_books(self, entity_type: str, wanted: str) -> list[str]:
+        """The uris of a type's entries of a name, in any book."""
+        ranked = await self._cache.rank_names(entity_type, wanted)
+        entities = await self._cache.load(entity_type, [near.identity for near in ranked[:CANDIDATES]])
+        return [entity.uri for entity in entities if canonical_name(fold(entity.name)) == canonical_name(wanted)][
+            :MAX_NAMES
+        ]
 
     async def _closed_part(self, entity_type: str, part: Part) -> str:
         """The same of the name that a filter asks for, if it asks for one."""

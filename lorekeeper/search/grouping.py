@@ -106,8 +106,12 @@ def _label(text: Hashable, variants: Sequence[Entity]) -> Hashable:
     return canonical_name(" ".join(shared)) if shared else text
 
 
-def asked_words(name: str, wordings: Sequence[str]) -> int:
-    """How many words of a query a name has, compared by their first letters: the variant with most of them leads its group."""
+def asked_stems(wordings: Sequence[str]) -> frozenset[str]:
+    """The first letters of each word of a query."""
+    return frozenset(word[:STEM] for wording in wordings for word in content_words(fold(wording)))
+
+
+def asked_words(name: str, words: Collection[str]) -> int:
+    """How many `asked_stems` of a query a name has: the variant with most of them leads its group."""
     own = fold(name).split()
-    words = {word[:STEM] for wording in wordings for word in content_words(fold(wording))}
     return sum(any(each == word or (len(word) == STEM and each.startswith(word)) for each in own) for word in words)

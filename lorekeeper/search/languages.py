@@ -92,7 +92,8 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     weight = language.weight(words)
     others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
     unknown = [word for word in others if word not in occurring and word not in STOP_WORDS]
-    english = sum(word in STOP_WORDS for word in others)
+    shared = [word for word in words if word in _ENGLISH and word in language.own | language.shared]
+    english = sum(word in STOP_WORDS for word in others) + SHARED * len(shared)
     telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
     if weight > english and weight >= PROOF and telling:
         return language.name

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import Identity, SearchCache
-from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity, parse_uri
+from lorekeeper.cache.protocol import Documents, Identity, SearchCache
+from lorekeeper.editions import with_twins
+from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
@@ -26,7 +27,7 @@ from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.doubt import doubt_of, doubted, is_certain, names_a_note, nothing, word_counts
 from lorekeeper.search.editions import editions_first, stated_edition, with_editions
-from lorekeeper.search.entity_mentions import with_named, with_progress
+from lorekeeper.search.entity_mentions import names_its_subject, with_named, with_subject
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
@@ -50,6 +51,7 @@ from lorekeeper.search.unlicensed import NEAREST, Absent, absent
 from lorekeeper.search.values import ValueRegistry
 from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import LIST_CHARS, lengths
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
 
 if TYPE_CHECKING:
@@ -298,13 +300,16 @@ class Searcher:
     async def _read_conditions(self, search: Search) -> str | None:
         """What the text states about the entries, as a filter, if any entry meets it.
 
-        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters.
+        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters. Nor does a
+        question about one entry: "is fireball a cleric spell" is answered by what fireball is.
         """
         query = search.query
         plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished or search.like)
         entity_type = type_asked_for(query.types, query.text or "") if plain else None
         tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
         if not entity_type or not tests:
+            return None
+        if names_its_subject(query.text or "", NameList.of(await self._cache.names(entity_type))):
             return None
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
         narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
@@ -403,7 +408,7 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_progress(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
+            found = with_subject(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:
@@ -488,7 +493,10 @@ class Searcher:
         labels = await family_labels(found.heads, self._cache.load)
         has_notes = NOTES in query.types and not search.like
         planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
-        ranking = fused(found, preferred, labels, query.wordings, tail=self._few(search), planned=planned)
+        asked_for = await self._of_edition(query, query.types)
+        ranking = fused(
+            found, preferred, labels, query.wordings, tail=self._few(search), planned=planned, asked_for=asked_for
+        )
         ranking = collapsed(ranking, found) if has_notes else ranking
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like := search.like:
@@ -660,7 +668,9 @@ class Searcher:
         counted = not (search.like or query.order) and (search.whole or search.mode == "semantic")
         total = max(found.count, len(search.hits)) if counted else len(search.hits)
         limit = query.limit
-        if query.unsure_limit and self._is_unsure(search):
+        if missing:  # what is nearest in meaning to a name that no book has is seldom what was asked for
+            limit = min(limit, SHORT_PAGE)
+        elif query.unsure_limit and self._is_unsure(search):
             limit = query.unsure_limit
             search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
         shown = search.hits[query.offset : query.offset + limit]
@@ -740,8 +750,12 @@ class Searcher:
         preferred = await self._preferred(query)
         entities: list[Entity] = []
         total, skip = 0, query.offset
-        for entity_type, filters in lookups:
-            scope = scopes[entity_type]
+        parts = [
+            (entity_type, scope, filters)
+            for entity_type, filters in lookups
+            for scope in await self._edition_first(query, entity_type, scopes[entity_type])
+        ]
+        for entity_type, scope, filters in parts:
             count = await self._cache.count_entities(entity_type, scope, **filters)
             missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
             if missing > 0 and skip < count:
@@ -757,6 +771,27 @@ class Searcher:
             skip = max(skip - count, 0)
             total += count
         return total, entities
+
+    async def _edition_first(self, query: Query, entity_type: str, scope: Documents) -> Sequence[Documents]:
+        """The documents of a list by filters: in two parts if those of an edition that is asked for come first.
+
+        Names come in the order in which they are like the one that is asked for, and a list that is sorted in its own.
+        """
+        own = await self._of_edition(query, [entity_type])
+        if not own or query.order or query.filters.get(NAME.name):
+            return [scope]
+        counts = await self.documents.editions([entity_type])
+        keys = [key for books in counts.values() for key in books if scope is None or key in scope]
+        parts = [key for key in keys if key in own], [key for key in keys if key not in own]
+        return [part for part in parts if part] or [scope]
+
+    async def _of_edition(self, query: Query, types: Sequence[str]) -> frozenset[str]:
+        """Keys of the documents of the edition that a query asks for; none if it asks for none."""
+        wanted = with_twins(query.edition or ())
+        counts = await self.documents.editions(types) if wanted else {}
+        return frozenset(
+            key for edition, books in counts.items() for key in books if edition in wanted or key in wanted
+        )
 
     async def _say_editions(self, search: Search) -> str | None:
         """Of which edition each result is, and what the wanted one lacks."""

@@ -16,7 +16,7 @@ from lorekeeper.folding import fold
 from lorekeeper.search.asked_type import AskedType
 from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, corpora, corpus_name, first
 from lorekeeper.search.fusion import FUSED_BY_SCORE, Corpus, FusedHit, fuse
-from lorekeeper.search.grouping import ALONE, asked_words
+from lorekeeper.search.grouping import ALONE, asked_stems, asked_words
 from lorekeeper.search.relevance import CLOSE
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
@@ -177,19 +177,21 @@ def fused(
     *,
     tail: bool,
     planned: Collection[Identity] = (),
+    asked_for: Collection[str] = (),
 ) -> list[FusedHit[Key]]:
     """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
 
     Notes that are ``planned`` count less, by `sessions.PLANNED`.
 
-    Of variants the one with most words of the query in its name stands for the others, then, as among all duplicates, the one
-    from the earliest of the preferred documents.
+    Of duplicates those of the documents ``asked_for`` stand for the others, then of variants the one with most words of the query
+    in its name, then the one from the earliest of the preferred documents.
     """
     places = {document: place for place, document in enumerate(preferred)}
-    ranked, weighed = retrieved.all_ranked, retrieved.corpora
+    ranked, weighed, asked = retrieved.all_ranked, retrieved.corpora, asked_stems(wordings)
 
-    def preference(key: Key) -> tuple[int, int]:
-        return -asked_words(ranked[key].name, wordings), places.get(key[1][0], len(places))
+    def preference(key: Key) -> tuple[bool, int, int]:
+        document = key[1][0]
+        return document not in asked_for, -asked_words(ranked[key].name, asked), places.get(document, len(places))
 
     return fuse(
         _scores(retrieved.semantic),
@@ -227,7 +229,8 @@ def collapsed(hits: Sequence[FusedHit[Key]], retrieved: Retrieved) -> list[Fused
 
 
 def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
-    return len(words & others) >= COPIED * len(words | others)
+    shared = len(words & others)
+    return shared >= COPIED * (len(words) + len(others) - shared)
 
 
 def _scores(ranking: Ranking) -> list[tuple[Key, float]]:

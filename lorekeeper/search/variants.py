@@ -27,6 +27,8 @@ def other_facts(entity: Entity, variants: Sequence[Entity]) -> str:
 
     A reader would otherwise take the price or the rarity of the entry that is shown for that of all its variants.
     """
+    if not variants:
+        return ""
     table = FACTS.get(entity.type, ())
     own = [fact(entity) for fact in table]
     theirs = [[fact(variant) for fact in table] for variant in variants]

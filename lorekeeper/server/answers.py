@@ -16,6 +16,7 @@ from lorekeeper.editions import edition_label, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
+from lorekeeper.folding import fold
 from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.render.note import MAX_PAGE_CHARS
@@ -26,9 +27,10 @@ from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.twins import without_text
-from lorekeeper.text.evidence import FULL
+from lorekeeper.text.evidence import FULL, LIST_CHARS
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
+from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import capped_path
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
@@ -55,6 +57,9 @@ MIN_SNIPPET = 50
 
 MAX_WHOLE = 6_000
 """Most characters of the whole entries in the text of a page, but for the first, which is always whole."""
+
+MAX_NAMED = 2_000
+"""Longest page, in characters, of an entry that a lookup gives whole since it found only that one, or one of that very name."""
 
 ROOM = "Whole entries have room for {} of these {}; get_entity reads another one, or offset continues."
 
@@ -90,12 +95,20 @@ class Answer:
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
-def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] | None = None) -> Answer:
+def page_answer(
+    page: ResultPage, *, full: bool, related: Mapping[str, Related] | None = None, name: str | None = None
+) -> Answer:
     """A page of results, with the whole entries if ``full``; ``related`` says by uri what notes are linked with.
 
-    The text has those of the first results, as many as there is room for; the structured content has all.
+    The text has those of the first results, as many as there is room for; the structured content has all. Of a lookup, the entry
+    that is alone or has the ``name`` asked for is given whole without ``full`` if it is short: nobody has to ask for it again.
     """
     contents = _contents(page)
+    if not full and (text := _named_text(page, name)):
+        for content in contents[1:]:
+            content["snippet"] = snippet(content["snippet"], LIST_CHARS, FULL)
+        contents[0]["snippet"] = one_line(text)
+        return Answer(_page_content(page, contents, full=False), _page_text(page, contents, [text]))
     texts: list[str] = []
     for result in page.results if full else ():
         text = markdown(result.entity, related=(related or {}).get(result.entity.uri, UNRELATED))
@@ -104,6 +117,17 @@ def page_answer(page: ResultPage, *, full: bool, related: Mapping[str, Related] 
             break
         texts.append(text)
     return Answer(_page_content(page, contents, full=full), _page_text(page, contents, texts))
+
+
+def _named_text(page: ResultPage, name: str | None) -> str:
+    """The text of the first entry that a lookup found, if it is the only one or is called so, and short; "" otherwise."""
+    if page.mode != "structured" or not page.results or page.results[0].entity.type in MAX_CHARS:
+        return ""
+    first = page.results[0].entity
+    if page.total > 1 and (name is None or canonical_name(fold(name)) != canonical_name(fold(first.name))):
+        return ""
+    text = markdown(first)
+    return text if len(text) <= MAX_NAMED else ""
 
 
 async def full_answer(view: View, page: ResultPage) -> Answer:
@@ -140,21 +164,26 @@ def _page_content(page: ResultPage, contents: Sequence[JsonObject], *, full: boo
 
 
 def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence[str]) -> str:
-    """``texts`` are the whole entries of the first results, which stand in the place of their snippets."""
+    """``texts`` are the whole entries of the first results, which stand in the place of their snippets.
+
+    A long list gives the title of a document once: further on its key in the uri says it.
+    """
     if not page.results:
         return nothing_found(page.note)
     parts = [_heading(page)]
     if page.note:
         parts.append(f"Note: {one_line(page.note)}")
-    sure = True
-    for number, (shown, result) in enumerate(zip(contents, page.results, strict=True), 1):
-        if sure and not result.sure:
+    titled = set[object]()
+    sure = max((number for number, result in enumerate(page.results, 1) if result.sure), default=0)
+    for number, shown in enumerate(contents, 1):
+        if number == sure + 1:
             parts.append(LESS_SURE)
-        sure = result.sure
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
         wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
-        source = f"{source_of(shown)} | {shown['uri']}{wording}{secret_mark(shown)}"
-        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}) from {source}")
+        source = "" if len(contents) > LIMIT and shown["document"] in titled else f" from {source_of(shown)}"
+        titled.add(shown["document"])
+        address = f"{shown['uri']}{wording}{secret_mark(shown)}"
+        parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}){source} | {address}")
         parts.append(_quoted(texts[number - 1] if number <= len(texts) else shown["snippet"]))
     if page.next_offset is not None:
         parts.append(f"More: offset={page.next_offset}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lorekeeper.editions import LABELS
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold, fold_class
+from lorekeeper.records import Option, Source, option
 from lorekeeper.records.values import number
 from lorekeeper.render.character import UNKNOWN, Reference, Rules
 from lorekeeper.render.option import feature_names, table_values
@@ -45,7 +46,7 @@ class _Lookup:
         classes = await self._classes()
         growing: dict[str, str] = {}
         for level, each in classes:
-            growing |= table_values(each.data, level) if level is not None else {}
+            growing |= table_values(_read(each), level) if level is not None else {}
         await self._refer(self._names("known") or self._names("prepared"), ["spells"])
         await self._refer(self._names("features"), [OPTIONS, "rules"], [each for _, each in classes])
         for name in ("race", "background"):
@@ -79,7 +80,7 @@ class _Lookup:
     async def _refer(self, names: Sequence[str], types: Sequence[str], within: Sequence[Entity] = ()) -> None:
         """Note the entry of each name: of the first type that has one, else the class that has a feature of it."""
         left = list(dict.fromkeys(name for name in names if fold(name)))
-        inside = {fold(feature): (each, feature) for each in within for feature in feature_names(each.data)}
+        inside = {fold(feature): (each, feature) for each in within for feature in feature_names(_read(each))}
         for entity_type in types:
             wanted = {form for name in left for form in _forms(name)}
             found = await self._entries(entity_type, list(wanted)) if wanted else {}
@@ -113,6 +114,10 @@ class _Lookup:
         level = number(entry.fields.get("level")) if entry.type == "spells" else None
         label = LABELS.get(edition, edition) if other else ""
         return Reference(name, entry.type, entry.document, entry.slug, inside, label, level)
+
+
+def _read(each: Entity) -> Option:
+    return option(Source(each.data), each.kind)
 
 
 def _forms(name: str) -> list[str]:

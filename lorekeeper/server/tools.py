@@ -15,6 +15,7 @@ from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, Query
+from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
 from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
@@ -43,7 +44,7 @@ WHERE_EXAMPLES = {
 """Tests that show the grammar of ``where``, by entity type."""
 
 
-MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon mastery")}
+MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon property")}
 """Kinds of an open type that its declaration does not name, and nobody would look for there."""
 
 EXAMPLES = {
@@ -248,7 +249,7 @@ async def _search(
     page = await view.search(query)
     if arguments.get("detail") == "full":
         return await full_answer(view, page)
-    return page_answer(page, full=False)
+    return page_answer(page, full=False, name=arguments.get("name"))
 
 
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
@@ -272,7 +273,9 @@ async def _gather_topic(view: View, arguments: Arguments) -> Answer:
 
 
 async def _get_entity(view: View, arguments: Arguments) -> Answer:
-    uri = arguments["uri"]
+    uri = arguments["uri"].strip()
+    if uri and "://" not in uri:  # a name: whoever has read no results knows no uri
+        uri = (await find_entry(view.search, view.entities_at, uri, SEARCHED)).entity.uri
     try:
         entity_type, document, slug = parse_uri(uri)
     except ValueError as error:
@@ -357,7 +360,10 @@ GET_ENTITY = Tool(
     arguments=model(
         "get_entity",
         {
-            "uri": (str, Field(description="such as lore://spells/srd-2014/fireball", max_length=MAX_URI_LENGTH)),
+            "uri": (
+                str,
+                Field(description="such as lore://spells/srd-2014/fireball; or a name", max_length=MAX_URI_LENGTH),
+            ),
             "section": optional_text("only this part: a feature, heading, table, row, or 'level 5' of a class"),
             "offset": (int, Field(0, ge=0, description="characters to skip")),
             "roll": (bool | None, Field(None, description="roll on its tables")),

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lorekeeper.entities import Entity, Value
 from lorekeeper.folding import fold
-from lorekeeper.repairs import repaired_excerpt
+from lorekeeper.repairs import repaired, repaired_excerpt
 from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
-from lorekeeper.text.excerpts import ELLIPSIS, SNIPPET_CHARS, snippet
+from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
@@ -97,8 +97,8 @@ FIELDS: dict[str, tuple[str, str, str]] = {
 }
 """For a field: the words of a query that ask for it, its label, and its unit."""
 
-SHORT = 80
-"""A first section of fewer characters is shown with the next ones."""
+FIRST = 4
+"""Sections that an overview begins with, as far as there is room: the main text before those with a heading."""
 
 COUNTED = 0.5
 """What it counts that a sentence has a figure where the query asks how much something is."""
@@ -202,12 +202,11 @@ def evidence(
 
 def level_line(entity: Entity, query: str) -> str:
     """What a class has at the level that a query names: "Level 5: Uncanny Dodge; Sneak Attack 3d6."; "" if it says none."""
-    match = _LEVEL.search(query) if entity.kind in ("class", "subclass") else None
-    listed = entity.data.get("features")
-    if match is None or not isinstance(listed, list):
+    match = _LEVEL.search(query)
+    features = _features(entity) if match else []
+    if match is None or not features:
         return ""
     level = int(match[1] or match[2])
-    features = [each for each in listed if isinstance(each, Mapping)]
     gained = [each.get("name") for each in features if level in _numbers(each.get("gained_at"), "level")]
     cells = [
         f"{each.get('name')} {cell.get('column_value')}"
@@ -220,16 +219,23 @@ def level_line(entity: Entity, query: str) -> str:
 
 
 def levels(entity: Entity) -> str:
-    """What a class or subclass gets, by level: "1: Sneak Attack, Expertise; 2: Cunning Action"; "" if it does not say that."""
-    listed = entity.data.get("features") if entity.kind in ("class", "subclass") else None
+    """What a class or subclass gets, by level: "1: Sneak Attack, Expertise; 2: Cunning Action"; "" if it does not say that.
+
+    What it gets several times stands at each of its levels.
+    """
     gained: dict[int, list[str]] = {}
-    for each in listed if isinstance(listed, list) else ():
-        found = _numbers(each.get("gained_at"), "level") if isinstance(each, Mapping) else set()
-        known = [level for level in found if isinstance(level, int)]
-        if known:
-            gained.setdefault(min(known), []).append(str(each.get("name")))
+    for each in _features(entity):
+        for level in _numbers(each.get("gained_at"), "level"):
+            if isinstance(level, int):
+                gained.setdefault(level, []).append(str(each.get("name")))
     said = "; ".join(f"{level}: {', '.join(dict.fromkeys(names))}" for level, names in sorted(gained.items()))
     return f"By level: {said}." if said else ""
+
+
+def _features(entity: Entity) -> list[Mapping[str, Any]]:
+    """The features of a class or subclass as they are corrected; [] for other entries."""
+    listed = repaired(entity).get("features") if entity.kind in ("class", "subclass") else None
+    return [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
 
 
 _SLOTS = re.compile(r"\d|proficiency", re.IGNORECASE)
@@ -312,8 +318,7 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     """How an entry begins: a note with its summary, else with its text, since its facts come before that."""
     if entity.type != "notes" or not prose:
-        is_short = bool(prose) and len(str(prose[0])) < SHORT  # "You gain the following benefits."
-        return Evidence(" ".join(map(str, prose[: 3 if is_short else 1])))
+        return Evidence(" ".join(map(str, sorted(prose[:FIRST], key=lambda section: bool(section.heading)))))
     first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
     shown = next((section for section in prose if _SUMMARY.search(section.heading)), first)
     return Evidence(str(shown), shown.heading)
@@ -418,13 +423,28 @@ def _candidates(prose: Iterable[Section], wanted: Mapping[str, int]) -> Iterator
         near = possible(wanted, section.text)
         if not heading and not near:
             continue
-        for sentence in sentences(section.text):
+        for sentence in _labelled(section.text):
             stems = heading
             if possible(near, sentence):
                 own = {*heading, *occurring(wanted, sentence)}
                 stems = [stem for stem in wanted if stem in own]
             if stems:
                 yield _Sentence(section, sentence, stems)
+
+
+def _labelled(text: str) -> Iterator[str]:
+    """The sentences of a text, each with the label before it: "Damage at 0 Hit Points. If you take any damage ..."."""
+    label = ""
+    for sentence in sentences(text):
+        if LABEL.fullmatch(sentence):
+            yield from filter(None, [label])
+            label = sentence
+            continue
+        joined = f"{label} {sentence}"
+        is_one = bool(label) and joined in text
+        yield from [joined] if is_one else filter(None, [label, sentence])
+        label = ""
+    yield from filter(None, [label])
 
 
 def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
@@ -446,8 +466,10 @@ def _from_word(text: str, start: int) -> str:
 
 def lengths(results: int) -> Sequence[int]:
     """The most characters of each snippet on a page of so many results: the first, and those of a short page, get more."""
+    if results == 1:
+        return [700]
     if results <= 3:
-        return [480] * results
+        return [[900], [700, 260], [700, 370, 370]][results - 1] if results else []
     if results <= 5:
         return [300] * results
     if results <= 10:

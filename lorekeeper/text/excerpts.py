@@ -9,6 +9,10 @@ SNIPPET_CHARS = 120
 
 ELLIPSIS = "…"
 
+_TITLED = r"[A-Z0-9][\w’'()/-]*"
+LABEL = re.compile(rf"{_TITLED}(?: (?:{_TITLED}|of|the|an?|and|or|at|in|to|for|by|with|from|on)){{0,7}}\.")
+"""What stands before a sentence as its label: "Damage at 0 Hit Points."."""
+
 _LOOSE = re.compile(r" ([,:;.])(?= |$)")
 """Punctuation after words in bold, which have lost their asterisks to a space."""
 
@@ -34,5 +38,7 @@ def snippet(text: str, limit: int = SNIPPET_CHARS, least: float = 1 / 3) -> str:
     start = text[:limit]
     end = max(start.rfind(". "), start.rfind("! "), start.rfind("? "))
     if end >= int(limit * least):
-        return start[: end + 1]
+        whole = start[: end + 1]
+        last = whole.rfind(". ", 0, end)  # a label says nothing without its sentence
+        return whole[: last + 1] if last >= int(limit * least) and LABEL.fullmatch(whole[last + 2 :]) else whole
     return start[: limit - 1].rsplit(" ", 1)[0].rstrip(",;:") + ELLIPSIS

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Source, creatures, spells
+from lorekeeper.records import Option, Source, creatures, items, option, spells
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -186,32 +186,31 @@ def _creature(entity: Entity) -> str:
 
 def _armor_class(entity: Entity) -> str:
     """The armor class of an armour: "AC 14 + Dex (max 2)"."""
-    nested = entity.data.get("armor")
-    sources = (nested if isinstance(nested, Mapping) else {}, entity.data)
-    shown = (source.get(key) for source in sources for key in ("ac_display", "ac_string", "armor_class"))
-    value = next((value for value in shown if isinstance(value, (str, int)) and value), None)
-    return "" if value is None else f"AC {str(value).replace(' modifier', '')}"
+    value = items.item(Source(with_values(entity))).armor_class.text
+    return f"AC {value.replace(' modifier', '')}" if value else ""
 
 
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
-    weapon = with_values(entity).get("weapon")
-    dice = entity.data.get("damage_dice") or (weapon.get("damage_dice") if isinstance(weapon, Mapping) else None)
-    return _words(dice, entity.fields.get("damage_type"))
+    return _words(items.item(Source(with_values(entity))).damage.dice, entity.fields.get("damage_type"))
 
 
-def _parts(entity: Entity, *keys: str) -> list[Mapping[str, object]]:
-    """The objects of a list of an entry: its traits, benefits or saving throws."""
-    lists = [entity.data.get(key) for key in keys]
-    return [each for found in lists if isinstance(found, (list, tuple)) for each in found if isinstance(each, Mapping)]
+def _spell_damage(entity: Entity) -> str:
+    """The types of a spell's damage: "fire"; with the dice, "8d6 fire", if it is of one type and the text has them too."""
+    types, dice = entity.fields.get("damage_types"), entity.data.get("damage_roll")
+    is_stated = isinstance(types, tuple) and len(types) == 1 and isinstance(dice, str)
+    text = " ".join(str(entity.data.get(key) or "") for key in ("desc", "description", "effects_desc"))
+    return _words(dice if is_stated and str(dice) in text else "", _text(types))
+
+
+def _read(entity: Entity) -> Option:
+    return option(Source(entity.data), entity.kind)
 
 
 def _option(entity: Entity) -> str:
     """What a feat is, and what it asks for; of others what `lead` says."""
-    kind = entity.data.get("type")
-    if entity.kind != "feat" or not isinstance(kind, str) or kind == UNSORTED:
-        return lead(entity)
-    return f"{kind.lower().removesuffix(' feat')} feat"
+    kind = _read(entity).type
+    return f"{kind.lower().removesuffix(' feat')} feat" if kind not in ("", UNSORTED) else lead(entity)
 
 
 UNSORTED = "GENERAL"
@@ -219,23 +218,20 @@ UNSORTED = "GENERAL"
 
 
 def _prerequisite(entity: Entity) -> str:
-    text = entity.data.get("prerequisite")
-    if entity.kind != "feat" or not isinstance(text, str):
-        return ""
-    text = re.sub(r"^prerequisites?: *", "", text.strip(" *."), flags=re.IGNORECASE)
+    text = re.sub(r"^prerequisites?: *", "", _read(entity).prerequisite.strip(" *."), flags=re.IGNORECASE)
     return f"{text[:1].lower()}{text[1:]}" if text.startswith("Level") else text
 
 
 def _saving_throws(entity: Entity) -> str:
-    names = [str(each.get("name")) for each in _parts(entity, "saving_throws")] if entity.kind == "class" else []
-    return f"saves {', '.join(name.lower() for name in names)}" if names else ""
+    saves = _read(entity).saves.lower()
+    return f"saves {saves}" if saves else ""
 
 
 def _species(entity: Entity) -> str:
     """Size, speed and darkvision of a species, and the names of its other traits."""
     if entity.kind not in ("race", "subrace"):
         return ""
-    traits = {str(each.get("name") or ""): str(each.get("desc") or "") for each in _parts(entity, "traits")}
+    traits = {each.name: each.text for each in _read(entity).features}
     size, speed = traits.get("Size", ""), re.search(r"(\d+) (?:feet|foot|ft)", traits.get("Speed", ""))
     stated = re.search(r"\bsize is (.*)", size, re.IGNORECASE)
     sizes = re.findall(r"\b(?:tiny|small|medium|large)\b", (stated[1] if stated else size).lower())
@@ -261,9 +257,9 @@ def _background(entity: Entity) -> str:
     """The skills of a background, and its feat."""
     if entity.kind != "background":
         return ""
-    given = {str(each.get("type")): str(each.get("desc") or "") for each in _parts(entity, "benefits")}
-    skills = given.get("skill_proficiency") or entity.data.get("skill_proficiencies")
-    known = (skills if isinstance(skills, str) else "", given.get("feat", ""))
+    read = _read(entity)
+    given = {each.kind: each.text for each in read.features}
+    known = (given.get("skill_proficiency") or read.skills, given.get("feat", ""))
     return SEPARATOR.join(" ".join(text.split()).strip(" .") for text in known if 0 < len(text) <= MAX_SKILLS)
 
 
@@ -316,7 +312,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         range_of,
         _duration,
         _flag("ritual", "ritual"),
-        _field("damage_types"),
+        _spell_damage,
         _field("classes"),
     ),
     "creatures": (

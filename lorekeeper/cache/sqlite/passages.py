@@ -33,6 +33,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold
+from lorekeeper.system import return_memory
 from lorekeeper.text.passages import Passage
 
 READ = 1000
@@ -127,6 +128,7 @@ class PassageCatalogue(Catalogue):
         hashes = dict(c.execute(f"SELECT id, hash FROM {entity_type}"))
         if known is None or known.matrix is None or known.replaced != version:
             matrix = _matrix(c, entity_type)
+            return_memory()
         else:
             gone = [row for row, digest in known.hashes.items() if hashes.get(row) != digest]
             new = [row for row, digest in hashes.items() if known.hashes.get(row) != digest]

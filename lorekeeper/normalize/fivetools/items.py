@@ -7,7 +7,7 @@ import re
 from lorekeeper.normalize import equipment
 from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.values import Object, capital, coins, listed, mapping, number, text, texts, uid
+from lorekeeper.normalize.fivetools.values import Object, capital, coins, listed, mapping, number, text, uid
 from lorekeeper.records.values import first_number as leading
 from lorekeeper.records.values import gold
 
@@ -307,24 +307,4 @@ def _contents(value: object) -> list[str]:
 
 def fields(data: Object) -> dict[str, object]:
     """The raw filter values of an item that `item` has made."""
-    words = text(data.get("desc"))
-    is_magic = data.get("kind") == "magic-item"
-    told = equipment.magic("", words, data.get("requires_attunement")) if is_magic else {}
-    names = [text(mapping(each).get("name")) for each in listed(data.get("properties"))]
-    if data.get("stealth_disadvantage"):
-        names.append("stealth disadvantage")
-    value = data.get("armor_class")
-    return {
-        "category": equipment.categories(None, *texts(data.get("category"))),
-        "rarity": equipment.rarity(text(data.get("rarity")) or None),
-        "requires_attunement": told.get("requires_attunement", data.get("requires_attunement")),
-        "cost": data.get("cost"),
-        "weight": data.get("weight"),
-        "damage_type": data.get("damage_type"),
-        "properties": names or None,
-        "armor_class": int(value) if isinstance(value, (int, float)) else None,
-        "damage": equipment.damage(data.get("damage_dice")),
-        "bonus": data.get("bonus") if data.get("bonus") is not None else told.get("bonus"),
-        "charges": charges if (charges := number(data.get("charges"))) is not None else told.get("charges"),
-        "cursed": data.get("cursed") if data.get("cursed") is not None else told.get("cursed"),
-    }
+    return (equipment.read_magic if data.get("kind") == "magic-item" else equipment.read)(data)

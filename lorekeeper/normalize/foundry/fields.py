@@ -36,9 +36,6 @@ def fields_of(entity_type: str, kind: str, data: Mapping[str, Any]) -> dict[str,
     found = dict(ENDPOINTS[name].fields(data)) if name else {}
     if entity_type == "creatures":
         found["spells"] = _merged(found.get("spells"), data.get("spell_list"))
-    elif entity_type == "equipment":
-        found |= {key: data[key] for key in ("bonus", "charges") if key in data}
-        found |= {"requires_attunement": data["requires_attunement"]} if "requires_attunement" in data else {}
     elif entity_type == "rules":
         found["parent"] = data.get("parent")
     return found

@@ -122,7 +122,8 @@ async def _by_name(sources: Sources, topic: str) -> Subject | None:
     notes = await _notes_named(sources, topic) if sources.notes else []
     whole = [note for note in notes if fold(topic) in all_names(note)]
     if whole:
-        return await _named(sources, topic, _fullest(whole))
+        titled = [note for note in whole if fold(note.name) == fold(topic)]  # before those with an alias of that name
+        return await _named(sources, topic, _fullest(titled or whole))
     book = [entity for name in sources.books for entity in await _books_called(sources, name, fold(topic))]
     if book:
         return await _named(sources, topic, book[:1])

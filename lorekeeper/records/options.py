@@ -1,0 +1,191 @@
+"""Classes, subclasses, species, backgrounds and feats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from lorekeeper.records.parts import Feature
+from lorekeeper.records.values import Object, Source, is_empty, line, listed, mapping, number, text, text_of, title
+
+COLUMN = "column"
+"""The kind of a feature that is no more than a column of the table of its class."""
+
+_FEATURE = "CLASS_LEVEL_FEATURE"
+
+_ONE_DIE = re.compile(r"^1?D(?=\d)")
+
+_TOLD = ("asi_desc", "age", "alignment", "size", "speed_desc", "languages", "vision")
+"""Keys of what is told of a species apart from its traits, in the order of the books."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a player chooses for a character, as its source says it. "" stands for what is not known.
+
+    Attributes:
+        parent: the class of a subclass, the species of a subspecies.
+        type: of a feat: "ORIGIN".
+        prerequisite: what a feat asks for.
+        text: what is told of it.
+        hit_dice: "d10 per fighter level", or "d10".
+        first_points, later_points: hit points at level 1, and at each level after it.
+        primary_abilities, saves, armor, weapons, tools, skills, languages, equipment: what it gives, in words.
+        spellcasting_ability, caster: of a class; caster is "full", "half", ...
+        table: by level, as Markdown, of a source that has it so.
+        features: of a class; traits of a species; benefits of a background or feat.
+        told: what is told of a species apart from its traits, as features.
+        feature: of a background, apart from its benefits.
+        characteristics: those that a background suggests.
+        branches: names of its subclasses or subspecies.
+        branches_called: what a class calls them.
+    """
+
+    parent: str = ""
+    type: str = ""
+    prerequisite: str = ""
+    text: str = ""
+    hit_dice: str = ""
+    first_points: str = ""
+    later_points: str = ""
+    primary_abilities: str = ""
+    saves: str = ""
+    armor: str = ""
+    weapons: str = ""
+    tools: str = ""
+    skills: str = ""
+    languages: str = ""
+    equipment: str = ""
+    spellcasting_ability: str = ""
+    caster: str = ""
+    table: str = ""
+    features: tuple[Feature, ...] = ()
+    told: tuple[Feature, ...] = ()
+    feature: Feature | None = None
+    characteristics: str = ""
+    branches: tuple[str, ...] = ()
+    branches_called: str = ""
+
+
+def character_class(source: Source) -> Option:
+    """A class or subclass."""
+    points = source.mapping("hit_points")
+    return Option(
+        parent=source.line("subclass_of", "class", "parent"),
+        text=_text(source),
+        hit_dice=_hit_dice(line(points.get("hit_dice_name")), source.line("hit_dice", "hit_die")),
+        first_points=line(points.get("hit_points_at_1st_level")) or source.line("hp_at_1st_level"),
+        later_points=line(points.get("hit_points_at_higher_levels")) or source.line("hp_at_higher_levels"),
+        primary_abilities=source.line("primary_abilities"),
+        saves=source.line("saving_throws", "prof_saving_throws"),
+        armor=source.line("prof_armor"),
+        weapons=source.line("prof_weapons"),
+        tools=source.line("prof_tools"),
+        skills=source.line("prof_skills"),
+        equipment=text(source.value("equipment")),
+        spellcasting_ability=source.line("spellcasting_ability"),
+        caster=source.line("caster_type"),
+        table=text(source.value("table")),
+        features=_features(source, "features", "traits"),
+        branches=_names(source, "archetypes"),
+        branches_called=source.line("subtypes_name"),
+    )
+
+
+def species(source: Source) -> Option:
+    """A species or race."""
+    source.skip("is_subspecies", "is_subrace", "asi", "size_raw", *(["speed"] if source.value("speed_desc") else []))
+    told = ((title(key), text(source.value(key))) for key in _TOLD)
+    return Option(
+        parent=source.line("subspecies_of", "subrace_of", "race", "parent").rpartition("_")[2],
+        text=_text(source),
+        told=tuple(Feature(name, words) for name, words in told if words),
+        features=_features(source, "traits"),
+        branches=_names(source, "subraces"),
+    )
+
+
+def background(source: Source) -> Option:
+    """A background."""
+    name, words = source.line("feature", "feature_name"), text(source.value("feature_desc"))
+    return Option(
+        text=_text(source),
+        skills=source.line("skill_proficiencies"),
+        tools=source.line("tool_proficiencies"),
+        languages=source.line("languages"),
+        equipment=source.line("equipment"),
+        features=_features(source, "benefits", "traits"),
+        feature=Feature(name, words) if words else None,
+        characteristics=text(source.value("suggested_characteristics")),
+    )
+
+
+def feat(source: Source) -> Option:
+    """A feat."""
+    source.skip("has_prerequisite")
+    return Option(
+        type=source.line("type"),
+        prerequisite=source.line("prerequisite"),
+        text=_text(source),
+        features=_features(source, "benefits", "effects_desc"),
+    )
+
+
+OPTIONS: dict[str, Callable[[Source], Option]] = {
+    "class": character_class,
+    "subclass": character_class,
+    "race": species,
+    "subrace": species,
+    "background": background,
+    "feat": feat,
+}
+"""The reader of each kind."""
+
+
+def option(source: Source, kind: str) -> Option:
+    """An option of any source; of a kind that nobody knows its text alone."""
+    return OPTIONS[kind](source) if kind in OPTIONS else Option(text=_text(source))
+
+
+def _text(source: Source) -> str:
+    return text(source.value("desc", "description"))
+
+
+def _hit_dice(words: str, die: str) -> str:
+    return _ONE_DIE.sub("d", words or (f"d{die}" if die.isdigit() else die))
+
+
+def _names(source: Source, key: str) -> tuple[str, ...]:
+    return tuple(line(mapping(each).get("name") or each) for each in source.items(key))
+
+
+def _features(source: Source, *keys: str) -> tuple[Feature, ...]:
+    return tuple(map(_feature, source.items(*keys)))
+
+
+def _feature(value: object) -> Feature:
+    """A feature of any shape, with its column of the table of a class."""
+    found = mapping(value)
+    name, own, told = found.get("name"), found.get("feature_type") == _FEATURE, text_of(found) if found else text(value)
+    cells = map(mapping, listed(found.get("data_for_class_table")))
+    column = {
+        int(level): line(cell.get("column_value")) for cell in cells if (level := number(cell.get("level"))) is not None
+    }
+    is_column = bool(column) and not (own and told)
+    is_bare = not is_empty(found.get("data_for_class_table")) and not own
+    return Feature(
+        name=name if isinstance(name, str) else "",
+        text=told,
+        kind=COLUMN if is_column else line(found.get("type")),
+        levels=() if is_bare else tuple(_levels(found)),
+        column=column,
+    )
+
+
+def _levels(found: Object) -> Iterator[tuple[int, str]]:
+    """The levels at which a feature is had, each with what is special then."""
+    gained = map(mapping, listed(found.get("gained_at")))
+    levels = {(int(level), line(g.get("detail"))) for g in gained if (level := number(g.get("level"))) is not None}
+    own = number(found.get("level"))
+    yield from sorted(levels) or ([(int(own), "")] if own is not None else [])
