@@ -19,9 +19,9 @@ from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.corpora import NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.explanation import Doubt
+from lorekeeper.search.fusion import NOTES, corpus_name
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage, words_of
 from lorekeeper.search.retrieved import Retrieved, all_of

@@ -16,12 +16,11 @@ from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity, shown
-from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.doubt import CLOSED, closed_name, is_closed
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
-from lorekeeper.search.fusion import Retriever, weights_of
+from lorekeeper.search.fusion import NOTES, Retriever, weights_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved

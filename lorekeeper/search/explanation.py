@@ -12,7 +12,7 @@ from typing import Any
 
 from lorekeeper.search.fusion import Retriever
 
-LACKED = 0.6
+LACKED = 0.5
 """How rare the words may be that the first hit of a ranking lacks, as a share of its nearness.
 
 Logistic regression on 172 questions with a right first hit, 86 without any answer and 87 with a wrong first hit gives 0.5; then 10
@@ -61,7 +61,7 @@ class Side:
 
     Attributes:
         rank: from 1; None if it did not find it.
-        score: cosine similarity of the best passage, BM25 (of a note with what `feedback` adds), or the name's similarity, 0 to 1.
+        score: cosine similarity of the best passage, BM25 (of a note with what `with_raised_notes` adds), or the name's similarity, 0 to 1.
         share: how much of the fused score came from it, 0 to 1; that of the nearest shipped phrase is part of meaning's.
     """
 

@@ -21,7 +21,6 @@ from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name
-from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes, editions_first, stated_edition, with_editions
 from lorekeeper.search.doubt import (
     NEAREST,
@@ -35,23 +34,27 @@ from lorekeeper.search.doubt import (
     why_nothing,
     word_counts,
 )
-from lorekeeper.search.entity_mentions import names_its_subject, with_features, with_named, with_subject
+from lorekeeper.search.entity_mentions import (
+    names_its_subject,
+    with_features,
+    with_named,
+    with_raised_notes,
+    with_subject,
+)
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
-from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, FusedHit, Retriever, relevant
+from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
-from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, described, ranked_result, unranked_result
-from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
+from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
-from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name

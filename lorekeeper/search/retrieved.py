@@ -13,8 +13,20 @@ from typing import TypeVar
 from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
-from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, corpora, corpus_name, first
-from lorekeeper.search.fusion import CLOSE, FUSED_BY_SCORE, Corpus, FusedHit, fuse
+from lorekeeper.search.fusion import (
+    BOOKS,
+    CLOSE,
+    FUSED_BY_SCORE,
+    NOTES,
+    PHRASES,
+    PHRASES_REWORDED,
+    Corpus,
+    FusedHit,
+    corpora,
+    corpus_name,
+    first,
+    fuse,
+)
 from lorekeeper.search.grouping import ALONE, asked_stems, asked_words
 from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
@@ -260,3 +272,24 @@ async def finished(*tasks: asyncio.Task[object]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
         task.result()
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Traits of an embedding model; by default those of all-MiniLM-L6-v2.
+
+    Attributes:
+        multilingual: whether a text and its translation are near each other.
+        unrelated: cosine similarity that texts have at least, however unrelated.
+    """
+
+    multilingual: bool = False
+    unrelated: float = 0.0
+
+    def scaled(self, similarity: float) -> float:
+        """A cosine similarity on a scale on which unrelated texts have 0."""
+        return (similarity - self.unrelated) / (1 - self.unrelated)
+
+
+MINILM = Traits()
+"""Those of the default model."""

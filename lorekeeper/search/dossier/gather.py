@@ -12,11 +12,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import require_unicode
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
-from lorekeeper.search.dossier.about import about_lines, subject_of
+from lorekeeper.search.dossier.about import Sources, Subject, about_lines, subject_of
 from lorekeeper.search.dossier.lines import Dossier, Line, Part
-from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of_theme
-from lorekeeper.search.dossier.relations import belonging_lines, relation_lines
-from lorekeeper.search.dossier.sources import Sources, Subject
+from lorekeeper.search.dossier.relations import belonging_lines, notes_naming, relation_lines, said_lines, said_of_theme
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.doubt import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
