@@ -126,7 +126,10 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         return found
     is_told = bool(_TELLS.match(wordings[0]) or _SEVERAL.search(wordings[0]))
     words = content_words(fold(wordings[0]))
-    whole, common = stems(" ".join(words)), stems(" ".join(word for word in words if _is_common(word, found)))
+    whole, common = (
+        stems(" ".join(words)),
+        stems(" ".join(w for w in words if found.occurring.get(w, 0) > COMMON * found.count)),
+    )
     of_level = without_progress(whole) if _AT_LEVEL.search(wordings[0]) else frozenset[str]()
     beginnings = {own[:BEGINNING] for own in whole}
 
@@ -141,8 +144,7 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         for key, hit in found.all_ranked.items()
         if key[0] not in CAMPAIGN and key not in found.names and is_subject(key, hit.name)
     }
-    ranked = sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0]))
-    return replace(found, names=dict(ranked)) if named else found
+    return found.with_names(named)
 
 
 def names_its_subject(text: str, known: NameList) -> bool:
@@ -163,11 +165,6 @@ def _is_meant(own: frozenset[str], whole: frozenset[str]) -> bool:
         and not own <= asking
         and own <= whole <= own | asking | {word for word in whole if _NUMBER.fullmatch(word)}
     )
-
-
-def _is_common(word: str, found: Retrieved) -> bool:
-    """Whether so many entries have a word that it is no name by itself."""
-    return found.occurring.get(word, 0) > COMMON * found.count
 
 
 def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:
@@ -219,7 +216,8 @@ def with_features(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """
     head = first(found.semantic, FUSED_BY_SCORE)  # the same however deep the page is, so that pages join
     options = [(key, ranked) for key, ranked in head.items() if key[0] == OPTIONS]
-    subject = _subject(wordings[0]) if options and len(wordings) == 1 else frozenset()
+    asked = subject_words(fold(wordings[0])) if options and len(wordings) == 1 else ()
+    subject = without_progress(stems(" ".join(asked)))
     if not subject:
         return found
     having = _few({key: hit for key, hit in options if subject in _sections(hit)})
@@ -227,14 +225,7 @@ def with_features(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     best = found.best_by_words(BOOKS) if parts else 0.0
     raised = found.with_further({key: best * _part(subject, hit) for key, hit in parts.items()})
     named = {key: hit._replace(score=FEATURE_SIMILARITY) for key, hit in having.items() if key not in found.names}
-    return replace(
-        raised, names=dict(sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0])))
-    )
-
-
-def _subject(wording: str) -> frozenset[str]:
-    """The stems of the words of a query that say what it is about, whatever the level."""
-    return without_progress(stems(" ".join(subject_words(fold(wording)))))
+    return raised.with_names(named)
 
 
 def _part(subject: frozenset[str], hit: Ranked) -> float:

@@ -437,7 +437,10 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         "keyword": retrieved.keyword,
         "name": retrieved.names,
     }
-    places = {retriever: _places(ranking) for retriever, ranking in rankings.items()}
+    places = {
+        retriever: {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
+        for retriever, ranking in rankings.items()
+    }
     found = {retriever: len(ranking) for retriever, ranking in rankings.items()}
     return Explanation(
         embedded=() if page.mode == "keyword" else tuple(map(expanded_text, wordings)),
@@ -460,11 +463,6 @@ async def with_filters(page: ResultPage, explainer: Explainer, query: Query, sco
     for entity_type in query.types:
         without.update(dict(await explainer.without(entity_type, query.filters, scopes[entity_type])))
     return replace(page, explanation=replace(page.explanation, without=dict(without)))
-
-
-def _places(ranking: Ranking) -> dict[Key, tuple[int, float]]:
-    """Rank and score of every entry of a ranking."""
-    return {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
 
 
 def _explained(result: Result, places: Mapping[Retriever, Mapping[Key, tuple[int, float]]]) -> Explained:

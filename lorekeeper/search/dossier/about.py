@@ -364,8 +364,12 @@ async def _named(sources: Sources, topic: str, found: Sequence[Entity], note: st
     main = found[0]
     same = [entity for entity in found[1:] if all_names(entity) & all_names(main)]
     others = [entity for entity in found[1:] if entity not in same]
+    beginning_so = (await sources.names(NOTES)).beginning_with(f"{fold(main.name)} ")[
+        :CANDIDATES
+    ]  # "Holya - Background"
+    continued = await sources.notes_called(beginning_so)
     notes = [note or "", _named_as("the same name", same), _named_as("it in the name", others)]
-    further = [entity for entity in [*others, *await _continued(sources, main)] if entity.kind != SESSION]
+    further = [entity for entity in [*others, *continued] if entity.kind != SESSION]
     unique = {entity.uri: entity for entity in [main, *further] if entity not in same}
     return Subject(
         topic, list(unique.values())[: 1 + FURTHER], await _called(sources, main), " ".join(filter(None, notes)) or None
@@ -379,12 +383,6 @@ def _named_as(what: str, entities: Sequence[Entity]) -> str:
     listed = ", ".join(f"{one_line(entity.name, MAX_SHOWN)} ({entity.uri})" for entity in entities[:FURTHER])
     have = "has" if len(entities) == 1 else "have"
     return f"{len(entities)} more {have} {what}: {listed}{', ...' if len(entities) > FURTHER else '.'}"
-
-
-async def _continued(sources: Sources, main: Entity) -> list[Entity]:
-    """The notes whose names begin with that of another: "Holya - Background"."""
-    known = await sources.names(NOTES)
-    return await sources.notes_called(known.beginning_with(f"{fold(main.name)} ")[:CANDIDATES])
 
 
 async def _called(sources: Sources, main: Entity) -> Called:

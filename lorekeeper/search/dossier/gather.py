@@ -78,7 +78,7 @@ def packed(drafts: Sequence[Draft], limit: int, room: int) -> list[Part]:
     parts: list[Part] = []
     free = room
     for place, draft in enumerate(drafts):
-        reserved = sum(min(later.share * room, _needed(later, limit)) for later in drafts[place + 1 :])
+        reserved = sum(min(later.share * room, sum(map(size, later.lines[:limit]))) for later in drafts[place + 1 :])
         lines, left_out = _fitting(draft, limit, max(free - reserved, 0), told)
         free -= sum(map(size, lines))
         if lines or left_out:
@@ -106,10 +106,6 @@ def _fitting(draft: Draft, limit: int, room: float, told: set[str]) -> tuple[lis
 def size(line: Line) -> int:
     """Characters of a line as JSON."""
     return len(json.dumps(line.content(), ensure_ascii=False)) + 2
-
-
-def _needed(draft: Draft, limit: int) -> int:
-    return sum(map(size, draft.lines[:limit]))
 
 
 SUGGESTED = 3

@@ -64,12 +64,10 @@ def _meaning(main: Entity, called: Called, notes: Sequence[Entity]) -> list[Enti
     return [
         note
         for note in notes
-        if main.type != NOTES or note.document == main.document or any(map(called.surely, _texts(note)))
+        if main.type != NOTES
+        or note.document == main.document
+        or any(called.surely(text) for part in spans(note) for text in (part.heading, part.text))
     ]
-
-
-def _texts(note: Entity) -> Iterator[str]:
-    return (text for part in spans(note) for text in (part.heading, part.text))
 
 
 async def _linking_to(sources: Sources, main: Entity) -> list[Identity]:
@@ -203,12 +201,10 @@ async def relation_lines(sources: Sources, subject: Subject, naming: Sequence[En
     related += await _named(sources, subject)
     merged = _merged(each for each in related if each.entity.identity not in about and not is_session(each.entity))
     ordered = sorted(merged, key=lambda each: (_ORDER[each.relation], -each.number))
-    return [Line(each.entity, each.relation, list(filter(_is_short, each.quotes))) for each in ordered]
-
-
-def _is_short(quote: Quote) -> bool:
-    """Whether a quote may stand beside a relation: a long secret, which is never cut, may not."""
-    return not quote.mark or len(quote.text) <= MOST_SECRET
+    return [
+        Line(each.entity, each.relation, [q for q in each.quotes if not q.mark or len(q.text) <= MOST_SECRET])
+        for each in ordered
+    ]
 
 
 def _merged(related: Iterable[_Related]) -> list[_Related]:
@@ -417,7 +413,9 @@ ONE_WORD = frozenset({"spells", "equipment"})
 async def belonging_lines(sources: Sources, subject: Subject) -> list[Line]:
     """Stat blocks first, then what the notes name most often; if the topic is no note, what answers by meaning."""
     about = {entity.uri for entity in subject.about}
-    found = [*await _stat_blocks(sources, subject), *await _called_the_same(sources, subject)]
+    names = sorted(subject.called.names) if subject.called else []
+    found = await _stat_blocks(sources, subject)
+    found += [entity for name in sources.books for entity in await sources.called(name, names)]
     found += await _entries_named(sources, subject)
     further = await _by_meaning(sources, subject) if subject.main is None or subject.main.type != NOTES else []
     all_lines = [*map(_line, found), *further] if subject.main else [*further, *map(_line, found)]
@@ -447,12 +445,6 @@ async def _stat_blocks(sources: Sources, subject: Subject) -> list[Entity]:
     same = await sources.cache.get_entities("creatures", vaults, limit=MOST_ENTRIES, name_folded=names)
     others = await sources.cache.get_entities("creatures", vaults, limit=MOST_STAT_BLOCKS)
     return [*same, *(creature for creature in others if creature.data.get("note") in uris)]
-
-
-async def _called_the_same(sources: Sources, subject: Subject) -> list[Entity]:
-    """The book entries that have one of the topic's names."""
-    names = sorted(subject.called.names) if subject.called else []
-    return [entity for name in sources.books for entity in await sources.called(name, names)]
 
 
 async def _entries_named(sources: Sources, subject: Subject) -> list[Entity]:
