@@ -8,7 +8,7 @@ paraphrase, are answered as before: over notes nDCG@10 is 0.709 either way, besi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, SearchCache
@@ -114,14 +114,24 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """What the retrievers found, with what a question is about as named, whatever it asks of it: "what level is fireball".
 
     A class is named by a question of what it gets at a level: "rogue at level 7" has no other subject. A name of one common word,
-    as "fly" is, names nothing beside other words.
+    as "fly" is, names nothing beside other words. Each of several wordings may have a subject.
     """
-    if len(wordings) != 1:
-        return found
-    is_told = bool(_TELLS.match(wordings[0]) or _SEVERAL.search(wordings[0]))
-    words = content_words(fold(wordings[0]))
+    asked = [_subject_of(wording, found) for wording in wordings]
+    named = {
+        key: hit._replace(score=AS_NAMED)
+        for key, hit in found.all_ranked.items()
+        if key[0] not in CAMPAIGN and key not in found.names and any(is_of(key, hit.name) for is_of in asked)
+    }
+    ranked = sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0]))
+    return replace(found, names=dict(ranked)) if named else found
+
+
+def _subject_of(wording: str, found: Retrieved) -> Callable[[Key, str], bool]:
+    """Tells whether an entry of a name is what a wording is about."""
+    is_told = bool(_TELLS.match(wording) or _SEVERAL.search(wording))
+    words = content_words(fold(wording))
     whole, common = stems(" ".join(words)), stems(" ".join(word for word in words if _is_common(word, found)))
-    of_level = without_progress(whole) if _AT_LEVEL.search(wordings[0]) else frozenset[str]()
+    of_level = without_progress(whole) if _AT_LEVEL.search(wording) else frozenset[str]()
     beginnings = {own[:BEGINNING] for own in whole}
 
     def is_subject(key: Key, name: str) -> bool:
@@ -130,13 +140,7 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
             return True
         return not is_told and own < whole and _is_meant(own, whole) and (len(own) > 1 or not own <= common)
 
-    named = {
-        key: hit._replace(score=AS_NAMED)
-        for key, hit in found.all_ranked.items()
-        if key[0] not in CAMPAIGN and key not in found.names and is_subject(key, hit.name)
-    }
-    ranked = sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0]))
-    return replace(found, names=dict(ranked)) if named else found
+    return is_subject
 
 
 def names_its_subject(text: str, known: NameList) -> bool:
