@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -120,17 +120,26 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """What the retrievers found, with what a question is about as named, whatever it asks of it: "what level is fireball".
 
     A class is named by a question of what it gets at a level: "rogue at level 7" has no other subject. A name of one common word,
-    as "fly" is, names nothing beside other words.
+    as "fly" is, names nothing beside other words. Each of several wordings may have a subject.
     """
-    if len(wordings) != 1:
-        return found
-    is_told = bool(_TELLS.match(wordings[0]) or _SEVERAL.search(wordings[0]))
-    words = content_words(fold(wordings[0]))
+    asked = [_subject_of(wording, found) for wording in wordings]
+    named = {
+        key: hit._replace(score=AS_NAMED)
+        for key, hit in found.all_ranked.items()
+        if key[0] not in CAMPAIGN and key not in found.names and any(is_of(key, hit.name) for is_of in asked)
+    }
+    return found.with_names(named)
+
+
+def _subject_of(wording: str, found: Retrieved) -> Callable[[Key, str], bool]:
+    """Tells whether an entry of a name is what a wording is about."""
+    is_told = bool(_TELLS.match(wording) or _SEVERAL.search(wording))
+    words = content_words(fold(wording))
     whole, common = (
         stems(" ".join(words)),
-        stems(" ".join(w for w in words if found.occurring.get(w, 0) > COMMON * found.count)),
+        stems(" ".join(word for word in words if found.occurring.get(word, 0) > COMMON * found.count)),
     )
-    of_level = without_progress(whole) if _AT_LEVEL.search(wordings[0]) else frozenset[str]()
+    of_level = without_progress(whole) if _AT_LEVEL.search(wording) else frozenset[str]()
     beginnings = {own[:BEGINNING] for own in whole}
 
     def is_subject(key: Key, name: str) -> bool:
@@ -139,12 +148,7 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
             return True
         return not is_told and own < whole and _is_meant(own, whole) and (len(own) > 1 or not own <= common)
 
-    named = {
-        key: hit._replace(score=AS_NAMED)
-        for key, hit in found.all_ranked.items()
-        if key[0] not in CAMPAIGN and key not in found.names and is_subject(key, hit.name)
-    }
-    return found.with_names(named)
+    return is_subject
 
 
 def names_its_subject(text: str, known: NameList) -> bool:

@@ -10,13 +10,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Documents, Identity, SearchCache
-from lorekeeper.editions import with_twins
-from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, Entity, parse_uri
+from lorekeeper.editions import edition_label, with_twins
+from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, WHOLE_NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
+from lorekeeper.folding import fold
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
@@ -83,6 +84,9 @@ them with an entry of the right kind."""
 
 SHORT_PAGE = 5
 """Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
+
+RULES = "rules"
+"""The type whose texts and tables may have what is an entry of its own elsewhere."""
 
 SURE_FEW = 3
 """Most sure hits of a ranking whose order is sure."""
@@ -805,8 +809,34 @@ class Searcher:
             return None
         asked = query.edition is not None and query.counted
         search.page, said = await with_editions(self.documents, self._edition(query), page, asked=asked)
-        search.note(*said)
-        return " ".join(said) or None
+        elsewhere = await self._of_another_kind(query, search.page)
+        search.note(*said, elsewhere)
+        return " ".join(filter(None, [*said, elsewhere])) or None
+
+    async def _of_another_kind(self, query: Query, page: ResultPage) -> str | None:
+        """What the wanted edition has of a name as another kind of entry: poisons of 2014 are items, those of 2024 rules."""
+        name, edition = query.filters.get(NAME.name), self._edition(query)
+        first = page.results[0] if page.results else None
+        if not isinstance(name, str) or len(query.types) != 1 or first is None or first.edition in ("", *edition):
+            return None
+        own = fold(first.entity.name)
+        if canonical_name(own) != canonical_name(fold(name)):
+            return None
+        for entity_type in (each for each in SEARCHED if each not in (*CAMPAIGN, *query.types)):
+            books = await self._of_edition(replace(query, edition=edition), [entity_type])
+            same: dict[str, Any] = {WHOLE_NAME.name: own}
+            for found in await self._cache.get_entities(entity_type, sorted(books), limit=1, **same) if books else ():
+                label = edition_label(await self.documents.edition_of(found.document))
+                return f"{one_line(found.name)} of {label} is a {found.collection.label}: {found.uri}."
+        books = await self._of_edition(replace(query, edition=edition), [RULES])
+        words = replace(expanded_keywords([name]), phrases=(name,))
+        ranked = (
+            await self._cache.rank_keyword(RULES, words, 1, sorted(books)) if books and RULES not in query.types else ()
+        )
+        for found in await self._cache.load(RULES, [hit.identity for hit in ranked]):
+            label = edition_label(await self.documents.edition_of(found.document))
+            return f"{label} has it within {one_line(found.name)}: {found.uri}."
+        return None
 
     async def _say_filters(self, search: Search) -> str | None:
         """Which filter left the page empty, and how to go on."""

@@ -171,6 +171,7 @@ class Result:
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
         wording: of a query in several wordings, the one that found it; "" for others.
+        wording_number: its number from 1 on, 0 for others.
         hit: its place in the fused ranking; None in a lookup by filters alone.
     """
 
@@ -187,6 +188,7 @@ class Result:
     sure: bool = True
     edition: str = ""
     wording: str = ""
+    wording_number: int = 0
     hit: FusedHit[Key] | None = None
 
 
@@ -291,7 +293,8 @@ def ranked_result(
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
         others=other_facts(entity, _otherwise_named(entity, variants)),
         sure=hit.sure,
-        wording=wording if len(asked.wordings) > 1 else "",
+        wording=wording if prose is not None else "",
+        wording_number=1 + list(asked.wordings).index(wording) if prose is not None else 0,
         hit=hit,
     )
 
