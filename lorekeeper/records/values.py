@@ -162,6 +162,13 @@ def text_of(found: Object) -> str:
     return text(next((value for key in _TEXTS if not is_empty(value := found.get(key))), None))
 
 
+def named_text(value: object) -> tuple[str, str]:
+    """Name and text of a feature of any shape, "" for what it lacks."""
+    found = mapping(value)
+    name = found.get("name")
+    return name if isinstance(name, str) else "", text_of(found) if found else text(value)
+
+
 def whole(value: float | None) -> float | None:
     """A number without a fraction as an integer."""
     return int(value) if value is not None and value.is_integer() else value
