@@ -8,8 +8,16 @@ import pytest
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.entity_mentions import FEW, OPTIONS, PART, WHOLE, names_its_subject, with_named, with_subject
-from lorekeeper.search.pseudo_relevance import with_raised_notes
+from lorekeeper.search.entity_mentions import (
+    FEW,
+    OPTIONS,
+    PART,
+    WHOLE,
+    names_its_subject,
+    with_named,
+    with_raised_notes,
+    with_subject,
+)
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.name_list import NameList
 from tests.support.entities import make
