@@ -257,7 +257,9 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key, facet=True),
                 Field("hit_die", T.TEXT, "hit die of a class, for example d10"),
                 Field("skills", T.TEXTS, "skill that a background gives, or offers"),
-                Field("ability", T.TEXTS, "ability score that a background or feat raises, or offers to raise"),
+                Field(
+                    "ability", T.TEXTS, "ability score that a background or feat raises, or offers to raise", revision=2
+                ),
                 Field("tools", T.TEXTS, "tool that a background gives, or offers"),
                 Field("prerequisite", T.TEXTS, "what a feat asks for: level 4, strength, strength 13, spellcasting"),
             ),
