@@ -2,31 +2,99 @@
 
 from __future__ import annotations
 
+import asyncio
+import difflib
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lorekeeper import dates
-from lorekeeper.cache.protocol import SearchCache, ValueCounts
+from lorekeeper.cache.protocol import Documents, SearchCache, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.folding import fold
-from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.corpora import NOTES
+from lorekeeper.printable import MAX_SHOWN, one_line, quantity, shown
 from lorekeeper.search.documents import Scopes
+from lorekeeper.search.doubt import CLOSED, closed_name, is_closed
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
-from lorekeeper.search.fusion import Retriever, weights_of
+from lorekeeper.search.fusion import NOTES, Retriever, weights_of
 from lorekeeper.search.query import Query
+from lorekeeper.search.query_syntax.parts import written
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
-from lorekeeper.search.unlicensed import CLOSED, closed_name, is_closed
-from lorekeeper.search.values import ValueRegistry, nearest
 from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import canonical_name
 from lorekeeper.where import parse_where
+
+MAX_AGE_SECONDS = 10.0
+"""How long counts are used before they are taken again."""
+
+MAX_KEPT = 64
+"""Most counts that are kept: all fields of a library over all documents are fewer, and scopes of documents come and go."""
+
+SIMILAR = 0.6
+"""Least similarity (difflib's ratio, 0 to 1) at which a value is taken for a misspelling of another."""
+
+
+async def known_values(cache: SearchCache, entity_type: str, field: str, document: Documents = None) -> ValueCounts:
+    """The values of a filter field of a type, within documents if some are given.
+
+    Raises:
+        FilterError: the type has no such field.
+        CacheError: the library cannot be read.
+    """
+    return await cache.count_values(entity_type, field, document)
+
+
+def nearest(value: object, known: Iterable[object]) -> str | None:
+    """The known text that a value is probably a misspelling of, None if none is similar.
+
+    A known value that contains the words of the other, or whose words are among the other's, counts as similar:
+    "light armor" is near to "light".
+    """
+    wanted = fold(str(value))[:MAX_SHOWN]
+    folded = {fold(str(other)): str(other) for other in known if isinstance(other, str)}
+    close = difflib.get_close_matches(wanted, folded, n=1, cutoff=SIMILAR)
+    if close:
+        return folded[close[0]]
+    words = set(wanted.split())
+    shared = [other for other in folded if words and (words <= set(other.split()) or set(other.split()) <= words)]
+    return folded[min(shared, key=len)] if shared else None
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Counts, and when they were taken on the monotonic clock."""
+
+    counts: ValueCounts
+    taken_at: float
+
+
+class ValueRegistry:
+    """`known_values` of one cache, each kept for `MAX_AGE_SECONDS`, the latest `MAX_KEPT` of them."""
+
+    def __init__(self, cache: SearchCache) -> None:
+        self._cache = cache
+        self._counted: dict[tuple[str, str, tuple[str, ...] | None], _Counted] = {}
+        self._lock = asyncio.Lock()
+
+    async def known(self, entity_type: str, field: str, documents: Sequence[str] | None = None) -> ValueCounts:
+        """The values of a field over documents, by default all; see `known_values`."""
+        key = (entity_type, field, None if documents is None else tuple(documents))
+        async with self._lock:
+            counted = self._counted.get(key)
+            if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
+                counts = await known_values(self._cache, entity_type, field, documents)
+                self._counted.pop(key, None)
+                counted = self._counted[key] = _Counted(counts, time.monotonic())
+                if len(self._counted) > MAX_KEPT:
+                    del self._counted[next(iter(self._counted))]
+            return counted.counts
+
 
 EXPECTED: Mapping[str, frozenset[str]] = {
     "spells": frozenset({"level", "school", "classes", "casting_time", "range", "duration", "components"}),
@@ -110,7 +178,8 @@ class Explainer:
         scope = scopes[entity_type]
         if page.total:
             closed = [await self._closed_part(entity_type, part) for part in parts if page.approximate]
-            return [*filter(None, closed), *await self._left_out(entity_type, parts, scope)]
+            qualified = await self._qualified(entity_type, parts, scope)
+            return [*filter(None, closed), *qualified, *await self._left_out(entity_type, parts, scope)]
         return await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
 
     async def impossible(self, entity_type: str, filters: Filters) -> list[str]:
@@ -118,7 +187,7 @@ class Explainer:
         sentences = []
         for part in filter_parts(entity_type, filters):
             for condition in part.conditions:
-                if condition.field is not NAME and not condition.negate:
+                if condition.field is not NAME and not (condition.negate or condition.absent):
                     known = await self._values.known(entity_type, condition.field.name)
                     sentence = _impossible(COLLECTIONS[entity_type], condition, known, part.text)
                     sentences.append(sentence and (await self._unlinked(condition) or sentence))
@@ -222,6 +291,25 @@ class Explainer:
         name = closed_name(wanted, await self._cache.word_counts(entity_type, wanted.split()))
         subject = it if it and name == wanted else shown(name)
         return f" {CLOSED.format(subject)}" if name else ""
+
+    async def _qualified(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
+        """How many more have a value with a qualifier before it: who resists nonmagical bludgeoning does not resist all of it."""
+        notes: list[str] = []
+        for part in parts:
+            for condition in part.conditions:
+                if condition.op != "any" or condition.negate or condition.field.type is not FieldType.TEXTS:
+                    continue
+                known = await self._values.known(entity_type, condition.field.name)
+                ends = tuple(f" {value}" for value in condition.values)
+                longer = [str(value) for value in known.counts if str(value).endswith(ends)]
+                if 0 < len(longer) <= MAX_NAMES:
+                    name, plain = condition.field.name, [str(value) for value in condition.values]
+                    rest = [str(part.others[WHERE])] if WHERE in part.others else []
+                    tests = written(name, longer)
+                    where = " ".join([*rest, tests, written(name, plain, negated=True)])
+                    number = await self._cache.count_entities(entity_type, scope, **{**part.others, WHERE: where})
+                    notes += [f"{number:,} more have only {' or '.join(longer)}: where='{tests}'."] if number else []
+        return notes
 
     async def _left_out(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
         """How many entries the filters left out because they do not say, of those that meet the other filters."""
@@ -370,7 +458,10 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         "keyword": retrieved.keyword,
         "name": retrieved.names,
     }
-    places = {retriever: _places(ranking) for retriever, ranking in rankings.items()}
+    places = {
+        retriever: {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
+        for retriever, ranking in rankings.items()
+    }
     found = {retriever: len(ranking) for retriever, ranking in rankings.items()}
     return Explanation(
         embedded=() if page.mode == "keyword" else tuple(map(expanded_text, wordings)),
@@ -393,11 +484,6 @@ async def with_filters(page: ResultPage, explainer: Explainer, query: Query, sco
     for entity_type in query.types:
         without.update(dict(await explainer.without(entity_type, query.filters, scopes[entity_type])))
     return replace(page, explanation=replace(page.explanation, without=dict(without)))
-
-
-def _places(ranking: Ranking) -> dict[Key, tuple[int, float]]:
-    """Rank and score of every entry of a ranking."""
-    return {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
 
 
 def _explained(result: Result, places: Mapping[Retriever, Mapping[Key, tuple[int, float]]]) -> Explained:

@@ -10,46 +10,52 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Documents, Identity, SearchCache
-from lorekeeper.editions import with_twins
-from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, Entity, parse_uri
+from lorekeeper.editions import edition_label, with_twins
+from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, WHOLE_NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
+from lorekeeper.folding import fold
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
-from lorekeeper.search import by_name, unfinished
-from lorekeeper.search.asked_type import asked_type
-from lorekeeper.search.class_features import with_features
-from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
-from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.doubt import doubt_of, doubted, is_certain, names_a_note, nothing, word_counts
-from lorekeeper.search.editions import editions_first, stated_edition, with_editions
-from lorekeeper.search.entity_mentions import names_its_subject, with_named, with_subject
+from lorekeeper.search import by_name
+from lorekeeper.search.documents import DocumentRegistry, Scopes, editions_first, stated_edition, with_editions
+from lorekeeper.search.doubt import (
+    NEAREST,
+    Absent,
+    absent,
+    doubt_of,
+    doubted,
+    is_certain,
+    names_a_note,
+    nothing,
+    why_nothing,
+    word_counts,
+)
+from lorekeeper.search.entity_mentions import (
+    names_its_subject,
+    with_features,
+    with_named,
+    with_raised_notes,
+    with_subject,
+)
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.explain import Explainer, explanation_of, with_filters
+from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
-from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
+from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
-from lorekeeper.search.intent import stated_conditions, type_asked_for
+from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
-from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.query import MAX_PHRASED, Query, check
-from lorekeeper.search.relevance import FEW, relevant
-from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
-from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
+from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, described, ranked_result, unranked_result
+from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
-from lorekeeper.search.traits import MINILM, Traits
-from lorekeeper.search.unfinished import completed
-from lorekeeper.search.unlicensed import NEAREST, Absent, absent
-from lorekeeper.search.values import ValueRegistry
-from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
@@ -78,6 +84,9 @@ them with an entry of the right kind."""
 
 SHORT_PAGE = 5
 """Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
+
+RULES = "rules"
+"""The type whose texts and tables may have what is an entry of its own elsewhere."""
 
 SURE_FEW = 3
 """Most sure hits of a ranking whose order is sure."""
@@ -274,7 +283,7 @@ class Searcher:
             search.query, search.whole = replace(query, mode="keyword"), True
             return "keywords alone: the query has phrases"
         if query.unfinished and query.text:
-            whole = await completed(self._cache, query.types, query.text)
+            whole = await by_name.completed(self._cache, query.types, query.text)
             search.wordings = list(dict.fromkeys([whole, *query.also]))
             return f"completed to '{whole}'" if whole != query.text else None
         return None
@@ -384,7 +393,7 @@ class Searcher:
             return {}
         rank, asked, typed = by_name.rank, wordings, None
         if query.unfinished and query.text is not None:
-            rank, asked, typed = unfinished.rank, [query.text, *wordings], query.text
+            rank, asked, typed = by_name.rank_typed, [query.text, *wordings], query.text
         with timed("names"):
             ranking = await over_types(
                 query.types, lambda name: rank(self._cache, name, asked, scopes[name], **query.filters)
@@ -800,8 +809,34 @@ class Searcher:
             return None
         asked = query.edition is not None and query.counted
         search.page, said = await with_editions(self.documents, self._edition(query), page, asked=asked)
-        search.note(*said)
-        return " ".join(said) or None
+        elsewhere = await self._of_another_kind(query, search.page)
+        search.note(*said, elsewhere)
+        return " ".join(filter(None, [*said, elsewhere])) or None
+
+    async def _of_another_kind(self, query: Query, page: ResultPage) -> str | None:
+        """What the wanted edition has of a name as another kind of entry: poisons of 2014 are items, those of 2024 rules."""
+        name, edition = query.filters.get(NAME.name), self._edition(query)
+        first = page.results[0] if page.results else None
+        if not isinstance(name, str) or len(query.types) != 1 or first is None or first.edition in ("", *edition):
+            return None
+        own = fold(first.entity.name)
+        if canonical_name(own) != canonical_name(fold(name)):
+            return None
+        for entity_type in (each for each in SEARCHED if each not in (*CAMPAIGN, *query.types)):
+            books = await self._of_edition(replace(query, edition=edition), [entity_type])
+            same: dict[str, Any] = {WHOLE_NAME.name: own}
+            for found in await self._cache.get_entities(entity_type, sorted(books), limit=1, **same) if books else ():
+                label = edition_label(await self.documents.edition_of(found.document))
+                return f"{one_line(found.name)} of {label} is a {found.collection.label}: {found.uri}."
+        books = await self._of_edition(replace(query, edition=edition), [RULES])
+        words = replace(expanded_keywords([name]), phrases=(name,))
+        ranked = (
+            await self._cache.rank_keyword(RULES, words, 1, sorted(books)) if books and RULES not in query.types else ()
+        )
+        for found in await self._cache.load(RULES, [hit.identity for hit in ranked]):
+            label = edition_label(await self.documents.edition_of(found.document))
+            return f"{label} has it within {one_line(found.name)}: {found.uri}."
+        return None
 
     async def _say_filters(self, search: Search) -> str | None:
         """Which filter left the page empty, and how to go on."""

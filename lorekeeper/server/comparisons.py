@@ -18,8 +18,7 @@ from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.resolve_entry import entries_of
-from lorekeeper.search.versions import Versions, versions
+from lorekeeper.search.resolve_entry import Versions, entries_of, versions
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
 from lorekeeper.server.arguments import Texts
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
@@ -30,8 +29,8 @@ from lorekeeper.views.view import View
 LETTERS = "ABCD"
 """What the text calls the entries."""
 
-MAX_PASSAGES, MAX_HEADINGS = 4_500, 700
-"""Most characters of the passages of an answer, and of the headings of those that have no room."""
+MAX_TEXT, MAX_PASSAGES, MAX_HEADINGS = 6_400, 4_500, 500
+"""Most characters of the facts and passages of an answer together, of its passages, and of the headings of those without room."""
 
 MAX_SHARED = 60
 """Longest value that is shown of a fact that all have alike, in characters."""
@@ -77,11 +76,12 @@ def _shortened(result: Differences) -> tuple[Differences, list[str]]:
     """The passages that have room in one answer, and the headings of the others that differ."""
     passages: list[Passage] = []
     unshown: list[str] = []
+    room = min(MAX_PASSAGES, MAX_TEXT - sum(map(len, _facts(result))))
     length = 0
     for passage in result.passages:
         rows = [row for row in passage.rows if row.differs]
         length += sum(map(len, passage_lines(passage, rows))) if passage.differs else 0
-        if length <= MAX_PASSAGES or not passage.differs:
+        if length <= room or not passage.differs:
             passages.append(passage)
         else:
             unshown.append(heading(passage))

@@ -14,7 +14,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
-from lorekeeper.search.nothing import NONE_AT_ALL
+from lorekeeper.search.doubt import NONE_AT_ALL
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -155,8 +155,8 @@ class View:
             types: only entries of these types, all by default.
             limit: most lines of a part.
         """
+        from lorekeeper.search.dossier.about import Sources
         from lorekeeper.search.dossier.gather import gather
-        from lorekeeper.search.dossier.sources import Sources
 
         sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)
         return await gather(sources, topic, limit)

@@ -1,4 +1,5 @@
-"""What a topic is linked with: links both ways, then names that stand in the texts without a link."""
+"""Where other entries speak of a topic: what sessions say, links both ways, names in the texts without a link, and the stat blocks
+and entries of books that belong to it."""
 
 from __future__ import annotations
 
@@ -10,14 +11,147 @@ from dataclasses import dataclass, field, replace
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.search.dossier.about import all_names
-from lorekeeper.search.dossier.lines import Line, Quote, Relation
-from lorekeeper.search.dossier.mentions import FEW_WORDS, is_session, quotes_naming
-from lorekeeper.search.dossier.names import Called, Lexicon, is_telling
-from lorekeeper.search.dossier.sources import NOTES, Sources, Subject, notes_called
-from lorekeeper.search.dossier.spans import Span, spans
-from lorekeeper.search.other_names import known_aliases
+from lorekeeper.search.by_name import known_aliases
+from lorekeeper.search.dossier.about import (
+    NOTES,
+    SESSION,
+    Sources,
+    Subject,
+    all_names,
+    beginning,
+    notes_called,
+    quotes_about,
+)
+from lorekeeper.search.dossier.lines import Line, Quote, Relation, session_of
+from lorekeeper.search.dossier.names import EVERYDAY, Called, Lexicon, Mention, is_telling
+from lorekeeper.search.dossier.spans import Sentence, Span, spans
+from lorekeeper.search.query import Query
+from lorekeeper.text.facts import facts
+from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import heading_path
+
+MOST_SESSIONS = 200
+"""Sessions with words of a name that are looked at."""
+
+MOST_OTHERS = 100
+"""Other notes with words of a name that are looked at, and notes that link."""
+
+SAID_CHARS = 420
+"""Characters after which no further sentence of a section is quoted."""
+
+SESSION_LINES = 3
+"""Most sections of one session."""
+
+FEW_WORDS = 4
+"""A sentence of fewer words says nothing."""
+
+
+async def notes_naming(sources: Sources, subject: Subject) -> list[Entity]:
+    """The notes that may name or link to a topic, apart from those that are about it."""
+    if not (sources.notes and subject.called and subject.main):
+        return []
+    words, rank = subject.called.query, sources.cache.rank_keyword
+    ranked = await rank(NOTES, words, MOST_SESSIONS, kind=SESSION) + await rank(NOTES, words, MOST_OTHERS)
+    found = dict.fromkeys(hit.identity for hit in ranked)
+    found |= dict.fromkeys(await _linking_to(sources, subject.main))
+    about = {entity.identity for entity in subject.about if entity.type == NOTES}
+    notes = await sources.cache.load(NOTES, [identity for identity in found if identity not in about])
+    return await asyncio.to_thread(_meaning, subject.main, subject.called, notes)
+
+
+def _meaning(main: Entity, called: Called, notes: Sequence[Entity]) -> list[Entity]:
+    """The notes but for those of another vault than the main one that may mean something else: "the guild" is another one there."""
+    return [
+        note
+        for note in notes
+        if main.type != NOTES
+        or note.document == main.document
+        or any(called.surely(text) for part in spans(note) for text in (part.heading, part.text))
+    ]
+
+
+async def _linking_to(sources: Sources, main: Entity) -> list[Identity]:
+    """The notes that link to an entry."""
+    if main.type != NOTES:
+        return []
+    return (await sources.cache.identities(NOTES, main.document, links=main.slug))[:MOST_OTHERS]
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+
+def is_session(note: Entity) -> bool:
+    """Whether a note tells what happened in a session."""
+    return note.kind == SESSION or note.fields.get("session_date") is not None
+
+
+def newest_first(notes: Iterable[Entity]) -> list[Entity]:
+    """Notes by the dates of their sessions, else by their numbers, the dates that they state, those in their world, and when
+    they were changed, the latest first.
+
+    A session without a date is as old as the one before it by number.
+    """
+    notes = list(notes)
+    dated = [(session_of(n), _seconds(n, "session_date")) for n in notes]
+
+    def key(note: Entity) -> tuple[bool, float, int, float, float, str]:
+        number, date = session_of(note), _seconds(note, "session_date")
+        if date is None and number is not None:
+            date = max((d for n, d in dated if d is not None and n is not None and n <= number), default=0.0)
+        date = _seconds(note, "dated") if date is None else date
+        world, modified = _seconds(note, "world_date"), _seconds(note, "modified")
+        return date is not None, date or 0.0, number or 0, world or 0.0, modified or 0.0, note.slug
+
+    return sorted(notes, key=key, reverse=True)
+
+
+def _seconds(note: Entity, field: str) -> float | None:
+    value = note.fields.get(field)
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def said_lines(subject: Subject, notes: Sequence[Entity]) -> list[Line]:
+    """What sessions say of a named topic, the newest first, each in at most `SESSION_LINES` sections."""
+    if not subject.called:
+        return []
+    lines: list[Line] = []
+    for note in newest_first(filter(is_session, notes)):
+        quotes = quotes_naming(note, subject.called)
+        best = sorted(quotes, key=lambda quote: len(quote.text), reverse=True)[:SESSION_LINES]
+        lines += [Line(note, "said", [quote]) for quote in quotes if quote in best]
+    return lines
+
+
+async def said_of_theme(sources: Sources, subject: Subject) -> list[Line]:
+    """What sessions say of a theme: of those that are nearest in meaning, the sections with most of its words."""
+    if not sources.notes:
+        return []
+    page = await sources.search(Query([NOTES], subject.topic, filters={"kind": SESSION}))
+    return [
+        Line(note, "said", [quote])
+        for note in newest_first(result.entity for result in page.results if result.sure)
+        for quote in quotes_about(note, subject.topic, subject.sections.get(note.uri))[:SESSION_LINES]
+    ]
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+
+def quotes_naming(entity: Entity, called: Called) -> list[Quote]:
+    """The sentences of an entry that have one of some names, by section, in reading order."""
+    return [
+        Quote(beginning(sentences, SAID_CHARS), span.section, span.mark)
+        for span in spans(entity)
+        if called.possible(f"{span.heading} {span.text}") and (sentences := _sentences_naming(span, called))
+    ]
+
+
+def _sentences_naming(span: Span, called: Called) -> list[Sentence]:
+    """The sentences of a span that name something; if its heading does, also its first ones."""
+    opening = span.sentences[:2] if called.count(span.heading) else ()
+    found = [s for s in span.sentences if s in opening or called.count(s)]
+    return [s for s in found if len(s.split()) >= FEW_WORDS] or found[:1]
+
 
 MOST_LINKED = 60
 """Linked notes that are read: those that are linked first."""
@@ -56,7 +190,7 @@ async def relation_lines(sources: Sources, subject: Subject, naming: Sequence[En
     Args:
         sources: the library.
         subject: the topic.
-        naming: the notes that may name or link to it (`mentions.notes_naming`).
+        naming: the notes that may name or link to it (`notes_naming`).
     """
     if not sources.notes:
         return []
@@ -67,12 +201,10 @@ async def relation_lines(sources: Sources, subject: Subject, naming: Sequence[En
     related += await _named(sources, subject)
     merged = _merged(each for each in related if each.entity.identity not in about and not is_session(each.entity))
     ordered = sorted(merged, key=lambda each: (_ORDER[each.relation], -each.number))
-    return [Line(each.entity, each.relation, list(filter(_is_short, each.quotes))) for each in ordered]
-
-
-def _is_short(quote: Quote) -> bool:
-    """Whether a quote may stand beside a relation: a long secret, which is never cut, may not."""
-    return not quote.mark or len(quote.text) <= MOST_SECRET
+    return [
+        Line(each.entity, each.relation, [q for q in each.quotes if not q.mark or len(q.text) <= MOST_SECRET])
+        for each in ordered
+    ]
 
 
 def _merged(related: Iterable[_Related]) -> list[_Related]:
@@ -260,3 +392,106 @@ def _of(note: Entity, named: Mapping[str, _Named]) -> _Named:
     own = [named[name] for name in all_names(note) if name in named]
     quotes = sorted((quote for each in own for quote in each.quotes), key=lambda quote: _says_little(quote.text))
     return _Named(sum(each.number for each in own), quotes)
+
+
+MOST_ENTRIES = 12
+"""Names of one type whose entries are read: those named most often."""
+
+ALIKE = 5
+"""Entries that are listed beside one of a book, for their meaning."""
+
+MOST_STAT_BLOCKS = 300
+"""Creatures of a vault that are looked at, for those of a note by another name than its own."""
+
+LOWER_CASE = frozenset({"creatures"})
+"""Types whose names stand in sentences as common nouns: "three goblins"."""
+
+ONE_WORD = frozenset({"spells", "equipment"})
+"""Types whose names of one word mean the entry if they are written with a capital: those of rules are words of any text."""
+
+
+async def belonging_lines(sources: Sources, subject: Subject) -> list[Line]:
+    """Stat blocks first, then what the notes name most often; if the topic is no note, what answers by meaning."""
+    about = {entity.uri for entity in subject.about}
+    names = sorted(subject.called.names) if subject.called else []
+    found = await _stat_blocks(sources, subject)
+    found += [entity for name in sources.books for entity in await sources.called(name, names)]
+    found += await _entries_named(sources, subject)
+    further = await _by_meaning(sources, subject) if subject.main is None or subject.main.type != NOTES else []
+    all_lines = [*map(_line, found), *further] if subject.main else [*further, *map(_line, found)]
+    lines: dict[str, Line] = {}
+    for line in all_lines:
+        if line.entity.uri not in about:
+            lines.setdefault(line.entity.uri, line)
+    distinct = {(line.entity.type, canonical_name(line.entity.name)): line for line in reversed(lines.values())}
+    return list(distinct.values())[::-1]
+
+
+def _line(entity: Entity) -> Line:
+    return Line(entity, _relation(entity), [Quote([facts(entity)])])
+
+
+def _relation(entity: Entity) -> Relation:
+    return "statblock" if entity.type == "creatures" else "rule"
+
+
+async def _stat_blocks(sources: Sources, subject: Subject) -> list[Entity]:
+    """The creatures of the vault that are from the notes about the topic."""
+    notes = subject.notes
+    if "creatures" not in sources.types or not notes:
+        return []
+    uris, vaults = {note.uri for note in notes}, sorted({note.document for note in notes})
+    names = list(dict.fromkeys(fold(note.name) for note in notes))
+    same = await sources.cache.get_entities("creatures", vaults, limit=MOST_ENTRIES, name_folded=names)
+    others = await sources.cache.get_entities("creatures", vaults, limit=MOST_STAT_BLOCKS)
+    return [*same, *(creature for creature in others if creature.data.get("note") in uris)]
+
+
+async def _entries_named(sources: Sources, subject: Subject) -> list[Entity]:
+    """The book entries that the notes about the topic name, those named most often first."""
+    notes = subject.notes
+    if not notes:
+        return []
+    sentences = [sentence for note in notes for part in subject.parts(note) for sentence in part.sentences]
+    own = await sources.note_names() | (subject.called.short if subject.called else frozenset())
+    found: list[Entity] = []
+    for entity_type in sources.books:
+        lexicon = Lexicon(frozenset(await sources.names(entity_type)) - own, own)
+        found += await sources.called(
+            entity_type, await asyncio.to_thread(_entry_names_in, sentences, entity_type, lexicon)
+        )
+    return found
+
+
+def _entry_names_in(sentences: Sequence[str], entity_type: str, lexicon: Lexicon) -> list[str]:
+    """The names of a type in sentences, those that occur most often first."""
+    counts = Counter(
+        mention.name
+        for sentence in sentences
+        for mention in lexicon.mentions(sentence, plurals=entity_type in LOWER_CASE)
+        if _means_entry(mention, entity_type)
+    )
+    return [name for name, _ in counts.most_common(MOST_ENTRIES)]
+
+
+def _means_entry(mention: Mention, entity_type: str) -> bool:
+    """Whether a name in a note means the entry: several words, or one that is neither an everyday word nor in lower case."""
+    if EVERYDAY.issuperset(mention.name.split()):
+        return False
+    if mention.single:
+        return entity_type in LOWER_CASE or (entity_type in ONE_WORD and mention.alone)
+    return True
+
+
+async def _by_meaning(sources: Sources, subject: Subject) -> list[Line]:
+    """What answers a topic by meaning, of the types of books: its facts, and the sentence that says most of it."""
+    topic, nearest = subject.topic, subject.nearest
+    if subject.main and sources.books:
+        topic = subject.main.name
+        nearest = (await sources.search(Query(sources.books, topic, limit=ALIKE))).results
+    lines = []
+    for result in nearest:
+        if result.entity.type != NOTES:
+            said = [quote.sentences[0] for quote in quotes_about(result.entity, topic, result.section)]
+            lines.append(Line(result.entity, _relation(result.entity), [Quote([facts(result.entity), *said[:1]])]))
+    return lines

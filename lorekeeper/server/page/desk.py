@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
-from lorekeeper.search.dossier.mentions import newest_first
-from lorekeeper.search.dossier.sources import SESSION
+from lorekeeper.search.dossier.about import SESSION
+from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
-from lorekeeper.search.recent import Recent, recent_notes
+from lorekeeper.search.sorting import Recent, recent_notes
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
 from lorekeeper.views.view import View
 
