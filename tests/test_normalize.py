@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lorekeeper import terms
 from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_RECORD_BYTES, MAX_TEXT_LENGTH, Entity, canonical_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
@@ -96,6 +97,7 @@ def test_a_spell_is_the_same_in_every_generation_of_the_api(shape):
         "damage_types": ("cold",),
         "range": 60.0,
         "heals": False,
+        "summons": False,
     }
 
 
@@ -400,7 +402,7 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         ("spells", "spell"),
         {
             "level": 2, "school": "evocation", "classes": ("wizard", "sea witch"), "ritual": False, "concentration": True,
-            "casting_time": "bonus action", "range": 60.0, "heals": False,
+            "casting_time": "bonus action", "range": 60.0, "heals": False, "summons": False,
         },
     ),
     "monster": (
@@ -1054,6 +1056,7 @@ def benefit(kind: str, desc: str) -> dict[str, str]:
         ({"benefits": [benefit("tool_proficiency", "No additional tool proficiencies")]}, {}),
         ({"benefits": [benefit("ability_score", "+1 to Wisdom and one other ability score.")]}, {"ability": ("wisdom",)}),
         ({"benefits": [benefit("", "Increase your Strength or Dexterity score by 1.")]}, {"ability": ("strength", "dexterity")}),
+        ({"benefits": [benefit("", "Increase one ability score of your choice by 2.")]}, {"ability": terms.ABILITIES}),
         ({"benefits": [benefit("", "You have advantage on Strength checks.")]}, {}),
         (
             {"prerequisite": "Level 4+, Strength or Dexterity 13+"},

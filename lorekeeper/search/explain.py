@@ -22,7 +22,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
 from lorekeeper.search.fusion import NOTES, Retriever, weights_of
 from lorekeeper.search.query import Query
-from lorekeeper.search.query_syntax.parts import written
+from lorekeeper.search.query_syntax import written
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES

@@ -52,7 +52,17 @@ from lorekeeper.search.languages import foreign_note, function_words, in_languag
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
 from lorekeeper.search.query import MAX_PHRASED, Query, check
-from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, described, ranked_result, unranked_result
+from lorekeeper.search.results import (
+    RULES,
+    Asked,
+    Key,
+    Mode,
+    Result,
+    ResultPage,
+    described,
+    ranked_result,
+    unranked_result,
+)
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
@@ -84,9 +94,6 @@ them with an entry of the right kind."""
 
 SHORT_PAGE = 5
 """Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
-
-RULES = "rules"
-"""The type whose texts and tables may have what is an entry of its own elsewhere."""
 
 SURE_FEW = 3
 """Most sure hits of a ranking whose order is sure."""
@@ -716,6 +723,7 @@ class Searcher:
                 asked,
                 length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
                 [variants[key] for key in hit.duplicates if key in variants],
+                first=hit is hits[0],
             )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
@@ -814,7 +822,7 @@ class Searcher:
         return " ".join(filter(None, [*said, elsewhere])) or None
 
     async def _of_another_kind(self, query: Query, page: ResultPage) -> str | None:
-        """What the wanted edition has of a name as another kind of entry: poisons of 2014 are items, those of 2024 rules."""
+        """What the wanted edition has of a name as another kind of entry: poisons of 2014 are items, those of 2024 in a table."""
         name, edition = query.filters.get(NAME.name), self._edition(query)
         first = page.results[0] if page.results else None
         if not isinstance(name, str) or len(query.types) != 1 or first is None or first.edition in ("", *edition):
@@ -828,11 +836,11 @@ class Searcher:
             for found in await self._cache.get_entities(entity_type, sorted(books), limit=1, **same) if books else ():
                 label = edition_label(await self.documents.edition_of(found.document))
                 return f"{one_line(found.name)} of {label} is a {found.collection.label}: {found.uri}."
+        if query.types[0] not in ("equipment", RULES):
+            return None
         books = await self._of_edition(replace(query, edition=edition), [RULES])
         words = replace(expanded_keywords([name]), phrases=(name,))
-        ranked = (
-            await self._cache.rank_keyword(RULES, words, 1, sorted(books)) if books and RULES not in query.types else ()
-        )
+        ranked = await self._cache.rank_keyword(RULES, words, 1, sorted(books)) if books else ()
         for found in await self._cache.load(RULES, [hit.identity for hit in ranked]):
             label = edition_label(await self.documents.edition_of(found.document))
             return f"{label} has it within {one_line(found.name)}: {found.uri}."
