@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from lorekeeper.entities import Entity
+from lorekeeper.records import Source, document
+from lorekeeper.records.values import line
 
 MAX_AUTHOR = 60
 """Longest name of an author or several, in characters, that is given beside the publisher."""
@@ -64,19 +64,17 @@ def attribution(described: Entity | None, entry: Entity | None = None) -> Attrib
         described: its own record in `documents`.
         entry: any entry of the document; the fallback when it has no record of its own.
     """
-    record = described.data if described else {}
+    record = document(Source(described.data if described else {}))
+    own = document(Source(entry.data if entry else {}))
     excerpt = entry.data if entry else {}
+    licenses = own.licenses or record.licenses or filter(None, [line(excerpt.get("document__license_url"))])
     return Attribution(
-        title=_name(record.get("display_name")) or _title(described, entry),
-        publisher=_name(record.get("publisher") or record.get("organization")),
-        author=_name(record.get("author")),
-        game_system=_name(record.get("gamesystem") or record.get("game_system")),
-        licenses=_licenses(excerpt, "licenses", "license")
-        or _licenses(record, "licenses", "license")
-        or _licenses(excerpt, "document__license_url"),
-        url=_name(
-            record.get("permalink") or record.get("url") or (None if described else excerpt.get("document__url"))
-        ),
+        title=(line(described.data.get("display_name")) if described else "") or _title(described, entry),
+        publisher=record.publisher or None,
+        author=record.author or None,
+        game_system=record.system or None,
+        licenses=list(map(short_licence, licenses)),
+        url=record.address or (None if described else line(excerpt.get("document__url")) or None),
     )
 
 
@@ -84,15 +82,3 @@ def _title(described: Entity | None, entry: Entity | None) -> str | None:
     if described:
         return described.name
     return entry.document_name if entry else None
-
-
-def _licenses(data: Mapping[str, Any], *keys: str) -> list[str]:
-    licenses: Any = next((data[key] for key in keys if data.get(key)), [])
-    names = map(_name, licenses if isinstance(licenses, list) else [licenses])
-    return [short_licence(name) for name in names if name]
-
-
-def _name(value: object) -> str | None:
-    if isinstance(value, Mapping):
-        value = value.get("name") or value.get("key")
-    return value.strip() or None if isinstance(value, str) else None

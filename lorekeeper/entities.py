@@ -130,7 +130,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("damage_types", T.TEXTS, "damage it deals: fire, ...", ("damage_type",), revision=4, facet=True),
                 Field("range", T.DECIMAL, "range in feet", revision=3),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others", revision=3),
-                Field("conditions", T.TEXTS, "condition that it inflicts", revision=3),
+                Field("conditions", T.TEXTS, "condition that it inflicts", revision=4),
                 Field("attack", T.TEXT, "its spell attack: melee, ranged", revision=2),
                 Field("components", T.TEXTS, "verbal, somatic, material", fold=fold_component),
                 Field("material_cost", T.DECIMAL, "price of its material components in gp", omitted=True),
@@ -139,6 +139,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("area", T.TEXT, "shape of its area: sphere, cone, line, cube, cylinder, ..."),
                 Field("area_size", T.DECIMAL, "size of its area in feet: radius, length or side"),
                 Field("heals", T.FLAG, "restores hit points", revision=2),
+                Field("summons", T.FLAG, "brings creatures, or makes them"),
             ),
         ),
         Collection(
@@ -186,7 +187,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage type that it deals", revision=2),
-                Field("conditions", T.TEXTS, "condition that it inflicts", revision=2),
+                Field("conditions", T.TEXTS, "condition that it inflicts", revision=3),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others", revision=2),
                 Field("spells", T.TEXTS, "spell that it casts"),
                 Field(

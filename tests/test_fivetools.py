@@ -105,6 +105,7 @@ def test_a_spell_has_every_value_that_its_object_has(harbour: dict[str, Entity])
         "area": "cone",
         "area_size": 15.0,
         "heals": False,
+        "summons": False,
     }
     page = markdown(veil).split("\n")
     assert "- **Casting Time** 1 reaction, which you take when you are seen" in page
@@ -275,7 +276,7 @@ def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[
         (
             "spell",
             {"duration": [{"type": "permanent", "ends": ["dispel"]}], "entries": ["x"]},
-            {"concentration": False, "heals": False},
+            {"concentration": False, "heals": False, "summons": False},
         ),
         (
             "item",

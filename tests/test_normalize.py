@@ -97,6 +97,7 @@ def test_a_spell_is_the_same_in_every_generation_of_the_api(shape):
         "damage_types": ("cold",),
         "range": 60.0,
         "heals": False,
+        "summons": False,
     }
 
 
@@ -401,7 +402,7 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         ("spells", "spell"),
         {
             "level": 2, "school": "evocation", "classes": ("wizard", "sea witch"), "ritual": False, "concentration": True,
-            "casting_time": "bonus action", "range": 60.0, "heals": False,
+            "casting_time": "bonus action", "range": 60.0, "heals": False, "summons": False,
         },
     ),
     "monster": (

@@ -258,6 +258,7 @@ def test_a_spell():
         "range": 60.0,
         "duration": 1.0,
         "heals": False,
+        "summons": False,
     }
     assert spell.data["duration"] == "Concentration, up to 1 minute"
 

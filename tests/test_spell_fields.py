@@ -168,6 +168,27 @@ def test_healing_restores_hit_points(text, heals):
 
 
 @pytest.mark.parametrize(
+    ("text", "summons"),
+    [
+        ("You summon a heron spirit that obeys you.", True),
+        ("Two mud elementals appear in unoccupied spaces that you can see.", True),
+        ("The corpse becomes a zombie under your control.", True),
+        ("You gain the service of a familiar.", True),
+        ("You create the image of a creature.", False),
+        ("You summon the power of the tide.", False),
+        ("A summoned creature takes 2d6 cold damage.", False),
+        ("The creature teleports and appears in the nearest unoccupied space.", False),
+    ],
+)
+def test_what_brings_creatures_summons(text, summons):
+    assert fields(text)["summons"] is summons
+
+
+def test_dice_behind_equal_to_are_those_of_the_damage():
+    assert told("The target takes cold damage equal to 2d6 + your level.").damage == (Damage("2d6", "cold"),)
+
+
+@pytest.mark.parametrize(
     ("text", "area"),
     [
         ("A 20-foot-radius sphere of foam appears.", ("sphere", 20.0)),

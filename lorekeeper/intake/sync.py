@@ -34,7 +34,7 @@ from lorekeeper.intake.sync_state import (
     sync_lock,
 )
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
-from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
+from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint, key_of
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.system import in_thread
 
@@ -86,7 +86,7 @@ class ListSync:
             try:
                 entities += entities_of(obj, endpoint)
             except UnknownShapeError as error:
-                key = obj.get("key") or obj.get("slug") if isinstance(obj, dict) else obj
+                key = key_of(obj) if isinstance(obj, dict) else obj
                 where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
                 self.report.failed.append(ImportFileError(where, why))
                 progress.failed += 1

@@ -247,7 +247,7 @@ _BARE = frozenset({"key", "name", "url", "document"})
 
 def endpoint_of(obj: Object, hint: str | None = None) -> Endpoint | None:
     """The endpoint of an object, by its keys, else by the hint; None if it matches none."""
-    if not _local_key(obj):
+    if not key_of(obj):
         return None
     named = ENDPOINTS.get((hint or "").split(".")[0].removesuffix("_v1"))
     for endpoint in ENDPOINTS.values():
@@ -291,11 +291,12 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
 
 def _slug(obj: Object) -> str:
     """The key of an object, without its document in version 2."""
-    key = str(_local_key(obj))
+    key = str(key_of(obj))
     return key.split("_", 1)[-1] if "key" in obj else key
 
 
-def _local_key(obj: Object) -> str | None:
+def key_of(obj: Object) -> str | None:
+    """The key of an object, under whatever name its version has it; None without one."""
     key = _first(obj, "key", "slug")
     if not key and "document__slug" in obj and "name" in obj:
         key = slugify(obj["name"])
@@ -305,7 +306,7 @@ def _local_key(obj: Object) -> str | None:
 def _document_of(obj: Object, endpoint: Endpoint) -> tuple[str | None, str | None]:
     """(key, title) of an object's document. The prefix of the object's key does not say it: srd_fireball is srd-2014's."""
     if endpoint.type == "documents":
-        return _local_key(obj), None
+        return key_of(obj), None
     if "document__slug" in obj:
         return obj["document__slug"], obj.get("document__title")
     ref = obj.get("document")

@@ -51,6 +51,7 @@ def fields(spell: Spell, document: str | None = None, slug: str = "") -> Fields:
         "conditions": list(dict.fromkeys([*found.conditions, *spell.conditions])) or None,
         "attack": found.attack or None,
         "heals": found.heals if text.strip() else None,
+        "summons": found.summons if text.strip() else None,
         "components": components or None,
         **material(spell, components),
         "duration": minutes(spell.duration.text),

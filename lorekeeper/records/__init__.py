@@ -10,8 +10,10 @@ from __future__ import annotations
 from lorekeeper.records.creatures import Creature, creature, feature
 from lorekeeper.records.grammar import effects
 from lorekeeper.records.items import Item, item
+from lorekeeper.records.notes import Link, Note, Section, note
 from lorekeeper.records.options import Option, option
 from lorekeeper.records.parts import Area, Attack, Damage, Distance, Duration, Effects, Feature, Material, Speed
+from lorekeeper.records.rules import Document, Rule, document, rule
 from lorekeeper.records.spells import Spell, spell
 from lorekeeper.records.values import Source
 
@@ -21,19 +23,27 @@ __all__ = [
     "Creature",
     "Damage",
     "Distance",
+    "Document",
     "Duration",
     "Effects",
     "Feature",
     "Item",
+    "Link",
     "Material",
+    "Note",
     "Option",
+    "Rule",
+    "Section",
     "Source",
     "Speed",
     "Spell",
     "creature",
+    "document",
     "effects",
     "feature",
     "item",
+    "note",
     "option",
+    "rule",
     "spell",
 ]

@@ -33,6 +33,7 @@ def effects(text: str, name: str = "") -> Effects:
         areas=tuple(found for each in told for found in _areas(each)),
         attack=attack["kind"] if attack else "",
         heals=any(map(_restores, told)),
+        summons=any(map(_summons, told)),
     )
 
 
@@ -166,7 +167,7 @@ _FILLER = (
     r"knocked|struck|rendered|considered|to be|as|the|and|or|then|now|becomes?|is|are|be|left|fall|falls)"
 )
 _BECOMES = re.compile(
-    r"\b(?:is|are|be|being|was|were|becomes?|becoming|remains?|falls?|falling|rendered|left|struck|made|stays?|lies|lands?|"
+    r"\b(?:is|are|be|being|was|were|becomes?|becoming|remains?|falls?|falling|rendered|left|struck|made|stays?|lies|lands?|landing|"
     r"turned|considered|stand|as if|(?:has|have)(?=[^.]{0,60} conditions?\b)|gains?|gaining|suffers?|receives?|"
     r"subject(?:ed)? to|inflicts?|impos(?:es?|ing)|causes?|giving|with|dropp?(?:s|ed)?|"
     r"mak(?:es?|ing)(?: (?:it|them|the target))?|"
@@ -325,13 +326,20 @@ def _damage(sentence: str, is_own: IsOwn, *, is_it: bool) -> Iterator[Damage]:
                     continue
                 if ":" in match[0] and not _HURTS.search(sentence, 0, match.start()):
                     continue  # a type chosen for protection from it
-                dice = (
-                    next((each for each in (match["inner"], match["dice"]) if each and "d" in each), "")
-                    if rolled
-                    else ""
-                )
-                found[match.start("types")] = Damage(dice, "/".join(re.findall(_TYPE, match["types"])))
+                types = "/".join(re.findall(_TYPE, match["types"]))
+                found[match.start("types")] = Damage(_dice(sentence, match, rolled=rolled), types)
     yield from (found[place] for place in sorted(found))
+
+
+_EQUAL_TO = re.compile(r" equal to (?P<dice>\d+d\d+(?: ?[+x×-] ?\d+)?)")
+
+
+def _dice(sentence: str, match: re.Match[str], *, rolled: bool) -> str:
+    """The dice of damage, where its sentence has them: beside its type, or behind "damage equal to"."""
+    if rolled:
+        return next((each for each in (match["inner"], match["dice"]) if each and "d" in each), "")
+    equal = _EQUAL_TO.match(sentence, match.end())
+    return equal["dice"] if equal else ""
 
 
 def _deals(sentence: str, match: re.Match[str], is_own: IsOwn, *, rolled: bool) -> bool:
@@ -381,6 +389,40 @@ def _restores(sentence: str) -> bool:
         if not _NO_HEAL.search(sentence[max(0, match.start() - 60) : match.start()]):
             return True
     return False
+
+
+# --- summoning -------------------------------------------------------------------------------------------------------
+
+_BEING = (
+    r"(?:creature|beast|animal|spirit|familiar|steed|mount|servant|servitor|guardian|hound|mastiff|watchdog|wol(?:f|ve)|horse|bird|"
+    r"swarm|skeleton|zombie|ghoul|ghost|specter|golem|demon|devil|djinni|efreeti|angel|dragon|undead|fey|fiend|celestial|elemental|"
+    r"construct|aberration|monstrosity|ooze|avatar|duplicate|simulacrum)(?:e?s)?"
+)
+_OTHER_OBJECT = (
+    r"(?:image|illusi|power|mind|space|help|magic|(?:that|which|who|from|within|whose|lore|words?|arrives?)\b)"
+)
+_BRINGS = re.compile(
+    r"(?:^|\b(?:you|it|that|and|to|spell|caster|can|may|then|magically) |, )(?:summons?|conjures?(?: up)?|calls? forth|animates?|"
+    rf"awakens?|raises?)(?: (?!{_OTHER_OBJECT})[\w',-]+){{0,6}}? {_BEING}\b"
+)
+_APPEARS = re.compile(
+    rf"\b{_BEING}\b[^.]{{0,80}} (?:appears?|manifests?|materializes?|arrives?)\b[^.]{{0,60}} "
+    r"(?<!nearest )(?<!closest )(?<!safe )unoccupied spaces?\b"
+)
+_SERVES = re.compile(
+    r"\bgains? the (?:services?|aid) of (?:an?|one|the)\b|\b(?:becomes?|rises? as|creates?|made into|turns? into) "
+    r"(?:an?|one|your|up to \w+)(?: [\w'-]+){0,4} (?:undead|construct|zombies?|skeletons?|ghouls?|servants?|creatures?)\b[^.]{0,30}"
+    r"\b(?:under your control|obeys?|serves?|loyal)"
+)
+_NO_SUMMONS = re.compile(
+    r"\b(?:illus\w+|image|summoned|can't|cannot|teleport\w*|transported|banish\w*)\b|\b(?:if|when|whenever)\b[^,]*$"
+)
+
+
+def _summons(sentence: str) -> bool:
+    """Whether creatures come, or are made, that act for whoever brings them; images and those who only move do not count."""
+    found = filter(None, (pattern.search(sentence) for pattern in (_BRINGS, _APPEARS, _SERVES)))
+    return any(not _NO_SUMMONS.search(sentence[: match.end()]) for match in found)
 
 
 # --- areas -----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lorekeeper.records.parts import Feature
-from lorekeeper.records.values import Object, Source, is_empty, line, listed, mapping, number, text, text_of, title
+from lorekeeper.records.values import Object, Source, is_empty, line, listed, mapping, named_text, number, text, title
 
 COLUMN = "column"
 """The kind of a feature that is no more than a column of the table of its class."""
@@ -166,8 +166,8 @@ def _features(source: Source, *keys: str) -> tuple[Feature, ...]:
 
 def _feature(value: object) -> Feature:
     """A feature of any shape, with its column of the table of a class."""
-    found = mapping(value)
-    name, own, told = found.get("name"), found.get("feature_type") == _FEATURE, text_of(found) if found else text(value)
+    found, (name, told) = mapping(value), named_text(value)
+    own = found.get("feature_type") == _FEATURE
     cells = map(mapping, listed(found.get("data_for_class_table")))
     column = {
         int(level): line(cell.get("column_value")) for cell in cells if (level := number(cell.get("level"))) is not None
@@ -175,7 +175,7 @@ def _feature(value: object) -> Feature:
     is_column = bool(column) and not (own and told)
     is_bare = not is_empty(found.get("data_for_class_table")) and not own
     return Feature(
-        name=name if isinstance(name, str) else "",
+        name=name,
         text=told,
         kind=COLUMN if is_column else line(found.get("type")),
         levels=() if is_bare else tuple(_levels(found)),

@@ -147,6 +147,7 @@ class Effects:
         areas: that it fills.
         attack: "melee" or "ranged", of its first spell attack; "" without one.
         heals: whether it restores hit points. Temporary ones do not count.
+        summons: whether it brings creatures, or makes them, to act for whoever uses it.
     """
 
     damage: tuple[Damage, ...] = ()
@@ -155,6 +156,7 @@ class Effects:
     areas: tuple[Area, ...] = ()
     attack: str = ""
     heals: bool = False
+    summons: bool = False
 
     @property
     def damage_types(self) -> tuple[str, ...]:

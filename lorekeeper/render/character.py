@@ -198,7 +198,7 @@ def _spells(source: Source, rules: Rules) -> Iterator[str]:
     slots = {words(level): words(value) for level, value in source.mapping("slots").items()}
     known = {fold(each.name): each.level for each in rules.found if each.entity_type == "spells"}
     listed = [mapping(each) for each in source.items("spells")]
-    named = listed or [{"name": words(name)} for name in source.items("known", "prepared")]
+    named = listed or [{"name": words(name)} for name in source.items("known")]
     found = [each if "level" in each else {**each, "level": known.get(fold(words(each.get("name"))))} for each in named]
     ready = {fold(words(name)) for name in source.items("prepared")}
     levels = {number(each.get("level")) for each in found} | {number(level) for level in slots}
@@ -234,7 +234,7 @@ def _items(source: Source) -> str:
 def _listed(source: Source) -> dict[str, list[str]]:
     """What the sheet lists, by what that is called."""
     found = {
-        "spells": source.items("known", "prepared"),
+        "spells": source.items("known"),
         "features": source.items("features"),
         "items": source.items("items"),
     }

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lorekeeper.entities import Entity
-from lorekeeper.records.values import mapping
-from lorekeeper.render.prose import inline
-from lorekeeper.render.source import text_of
-from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, parts_under
+from lorekeeper.records.notes import BETWEEN, Section, links_of, sections_of
+from lorekeeper.render.prose import inline, prose
+from lorekeeper.text.notes import new_headings, parts_under
 from lorekeeper.text.secrecy import said_of_section
 
 MAX_DEPTH = 3
@@ -38,35 +37,27 @@ class Embed:
     shown: str
 
 
-def embeds(entity: Entity, section: Mapping[str, object]) -> list[Embed]:
+def embeds(entity: Entity, section: Section) -> list[Embed]:
     """What is embedded in a section of a note, in reading order; not blocks, of which no text is known."""
     from lorekeeper.notes.links import LINK, target_of
-    from lorekeeper.notes.note import WRITTEN
 
-    text = str(section.get(WRITTEN) or "")
-    if "![" not in text:
+    if "![" not in section.written:
         return []
-    listed = entity.data.get("links")
-    paths = (
-        {str(mapping(link).get("target")): mapping(link).get("to") for link in listed or ()}
-        if isinstance(listed, list)
-        else {}
-    )
+    paths = {link.target: link.to for link in links_of(entity.data)}
     found = list[Embed]()
-    for match in LINK.finditer(text):
+    for match in LINK.finditer(section.written):
         target, heading, shown = target_of(match)
         path = paths.get(target)
         is_embedded = bool(match["embed"] or match["image"]) and "#^" not in match[0]
-        if is_embedded and isinstance(path, str) and path:
+        if is_embedded and path:
             found.append(Embed(path, heading, shown))
     return found
 
 
 def embedded_in(entity: Entity) -> list[str]:
     """The paths of the notes that are embedded in a note."""
-    listed = entity.data.get("sections")
-    sections = map(mapping, listed) if isinstance(listed, list) else ()
-    return list(dict.fromkeys(each.path for section in sections for each in embeds(entity, section)))
+    found = (each.path for section in sections_of(entity.data) for each in embeds(entity, section))
+    return list(dict.fromkeys(found))
 
 
 @dataclass
@@ -82,9 +73,9 @@ class Embedding:
     number: int = 0
     room: int = field(default=MAX_CHARS)
 
-    def text(self, entity: Entity, section: Mapping[str, object], within: tuple[str, ...] = ()) -> str:
+    def text(self, entity: Entity, section: Section, within: tuple[str, ...] = ()) -> str:
         """The text of a section, with what is embedded in it below the lines that name it."""
-        text = text_of(section.get("desc"))
+        text = prose(section.text)
         found = embeds(entity, section) if self.others else []
         if not found:
             return text
@@ -112,15 +103,15 @@ class Embedding:
         yield f"**{inline(BETWEEN.join(filter(None, (other.name, each.heading))))}**"
         before = each.heading
         for section in parts_under(other, each.heading):
-            path = heading_path(section)
-            headings = [f"**{inline(text)}**" for _, text in new_headings(path, before) if text != each.heading]
+            new = new_headings(section.path, before)
+            headings = [f"**{inline(text)}**" for _, text in new if text != each.heading]
             text = self.text(other, section, within)
             shown = text if len(text) <= self.room else f"{text[: self.room]} …"
             self.room -= len(shown)
             for block in filter(None, (*headings, said_of_section(other, section), shown)):
                 yield ""
                 yield from block.split("\n")
-            before = path
+            before = section.path
 
 
 def _place(lines: list[str], shown: str, at: int) -> int | None:

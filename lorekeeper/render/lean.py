@@ -11,14 +11,15 @@ from lorekeeper.entities import Entity
 from lorekeeper.records.grammar import plain
 from lorekeeper.records.items import DERIVED as ARMOR_PARTS
 from lorekeeper.records.items import FILLER_SIZE, NESTED
-from lorekeeper.records.values import Object, is_empty, listed, mapping, number
+from lorekeeper.records.notes import links_of
+from lorekeeper.records.parts import Feature
+from lorekeeper.records.values import Object, is_empty, listed, mapping, named_text, number
 from lorekeeper.render.creature import DERIVED
 from lorekeeper.render.item import repeats
 from lorekeeper.render.page import PLUMBING
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline, prose
-from lorekeeper.render.rule import own_skills
-from lorekeeper.render.source import feature_text, words
+from lorekeeper.render.source import told, words
 from lorekeeper.repairs import repaired
 
 LeanObject = dict[str, object]
@@ -143,7 +144,7 @@ def _action(value: object) -> object:
     result = _without(action, ("order_in_statblock", "attacks", "legendary_action_cost"))
     if (records.feature(action, "").cost or 0) > 1:
         result["legendary_action_cost"] = action["legendary_action_cost"]
-    text = feature_text(action)
+    text = told(Feature(*named_text(action)))
     if result.get("action_type") == "ACTION":
         del result["action_type"]
     result["attacks"] = [_attack(mapping(attack), text) for attack in listed(action.get("attacks"))]
@@ -202,18 +203,16 @@ def _option(data: Object) -> LeanObject:
 
 def _rule(data: Object) -> LeanObject:
     """A rule; of the skills of an ability, the names of those that its document has."""
-    skills = own_skills(listed(data.get("skills")), data.get("document"))
-    return {**data, "skills": [words(skill) or skill for skill in skills]}
+    return {**data, "skills": [inline(skill.name) for skill in records.rule(records.Source(data)).skills]}
 
 
 def _note(data: Object) -> LeanObject:
     """A note; of its links, the paths of the notes that are linked to, or what is written of them, each once."""
-    links = [mapping(link) for link in listed(data.get("links"))]
     sections = [_without(mapping(section), ("written",)) for section in listed(data.get("sections"))]
     return {
         **data,
         "sections": sections,
-        "links": list(dict.fromkeys(words(link.get("to") or link.get("target")) for link in links)),
+        "links": list(dict.fromkeys(inline(link.to or link.target) for link in links_of(data))),
     }
 
 

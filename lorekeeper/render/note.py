@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lorekeeper import dates
+from lorekeeper import dates, records
 from lorekeeper.entities import Entity, uri_of
-from lorekeeper.records.values import mapping
+from lorekeeper.records.notes import Section, links_of
 from lorekeeper.render.embeds import Embedding
 from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
 from lorekeeper.render.source import Source, title
-from lorekeeper.text.notes import aliases, folder, heading_path, new_headings, note_facts, session, tags
+from lorekeeper.text.notes import folder, new_headings, session, tags
 from lorekeeper.text.secrecy import said_of_section, secrecy
 
 MAX_PAGE_CHARS = 40_000
@@ -65,17 +65,16 @@ def note(entity: Entity, source: Source, related: Related = UNRELATED, *, whole:
     source.skip("session_date", "mark", "audience", "opened_by", "open_tags")
     yield _line(entity)
     yield _mark(secrecy(entity))
-    names = aliases(entity)
-    yield f"Also called {', '.join(map(inline, names))}." if names else ""
-    yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in note_facts(entity).items())
-    yield source.prose("desc", "description")
-    yield from _sections(entity, Embedding(related.embedded), whole=whole)
-    links, more = links_of(entity, related)
+    read = records.note(entity.data)
+    yield f"Also called {', '.join(map(inline, read.aliases))}." if read.aliases else ""
+    yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in read.facts.items())
+    yield from _sections(entity, read.sections, Embedding(related.embedded), whole=whole)
+    links, more = linked(entity, related)
     yield section("Links", _listed(links, more))
     yield section("Linked from", _listed(related.linked_from, related.more))
 
 
-def links_of(entity: Entity, related: Related = UNRELATED) -> tuple[list[Linked], int]:
+def linked(entity: Entity, related: Related = UNRELATED) -> tuple[list[Linked], int]:
     """The notes that a note links to, each once, and how many there are besides."""
     paths = linked_paths(entity)
     known = related.names
@@ -88,9 +87,8 @@ def links_of(entity: Entity, related: Related = UNRELATED) -> tuple[list[Linked]
 
 def linked_paths(entity: Entity) -> list[str]:
     """The paths of the notes that a note links to, each once, without its own."""
-    listed = entity.data.get("links")
-    found = [mapping(link).get("to") for link in listed] if isinstance(listed, list) else []
-    return [path for path in dict.fromkeys(found) if isinstance(path, str) and path and path != entity.slug]
+    found = dict.fromkeys(link.to for link in links_of(entity.data))
+    return [path for path in found if path and path != entity.slug]
 
 
 def _line(entity: Entity) -> str:
@@ -102,12 +100,10 @@ def _line(entity: Entity) -> str:
     return italic(*map(inline, parts), separator=" · ")
 
 
-def _sections(entity: Entity, embedding: Embedding, *, whole: bool) -> Iterator[str]:
-    listed = entity.data.get("sections")
-    found = [mapping(each) for each in listed] if isinstance(listed, list) else []
+def _sections(entity: Entity, found: Sequence[Section], embedding: Embedding, *, whole: bool) -> Iterator[str]:
     used, before = 0, ""
     for number, each in enumerate(found):
-        path, text = heading_path(each), embedding.text(entity, each)
+        path, text = each.path, embedding.text(entity, each)
         if not whole and used and used + len(text) > MAX_PAGE_CHARS:
             yield _left_out(found[number:])
             return
@@ -134,10 +130,10 @@ def _mark(text: str) -> str:
     return f"(secret: {text})" if text else ""
 
 
-def _left_out(found: Sequence[Mapping[str, object]]) -> str:
+def _left_out(found: Sequence[Section]) -> str:
     """What a page is too long for: how much it is, and under which headings."""
-    size = sum(len(str(each.get("desc") or "")) for each in found)
-    paths = list(dict.fromkeys(filter(None, map(heading_path, found))))
+    size = sum(len(each.text) for each in found)
+    paths = list(dict.fromkeys(each.path for each in found if each.path))
     more = [f"and {len(paths) - MAX_HEADINGS} more"] if len(paths) > MAX_HEADINGS else []
     said = f"{size:,} characters of {len(found)} further sections are left out; get_entity with section reads one."
     return section("Further sections", said, "\n".join(f"- {inline(path)}" for path in paths[:MAX_HEADINGS]), *more)

@@ -20,10 +20,10 @@ from lorekeeper.entities import Entity, parse_uri, uri_of
 from lorekeeper.folding import fold
 from lorekeeper.notes.links import LINK, read_inline, target_of
 from lorekeeper.printable import lines, one_line
-from lorekeeper.records.values import mapping
+from lorekeeper.records.notes import BETWEEN, Section, links_of, sections_of
 from lorekeeper.render.embeds import MAX_DEPTH, MAX_EMBEDDED
 from lorekeeper.render.note_rules import CALLOUTS, Way, rendered
-from lorekeeper.text.notes import BETWEEN, heading_path, new_headings, note_facts, parts_under
+from lorekeeper.text.notes import new_headings, note_facts, parts_under
 from lorekeeper.text.secrecy import section_mark
 
 MAX_CHARS = 200_000
@@ -130,19 +130,18 @@ def note_body(entity: Entity, address: Address, others: Mapping[str, Entity] | N
 def linking_lines(entity: Entity, path: str, most: int = 3) -> list[Quoted]:
     """The lines with which a note links to the note of a path, in one line each, at most so many."""
     targets = {target for target, to in _links_of(entity).targets.items() if to == path}
-    found = (quoted for section in _sections(entity) for quoted in _linking(entity, section, targets))
+    found = (quoted for section in sections_of(entity.data) for quoted in _linking(entity, section, targets))
     return list(islice(found, most))
 
 
-def _linking(entity: Entity, section: Mapping[str, object], targets: Collection[str]) -> Iterator[Quoted]:
-    text = _text(section)
-    if "[" not in text:
+def _linking(entity: Entity, section: Section, targets: Collection[str]) -> Iterator[Quoted]:
+    if "[" not in section.source:
         return
     _, secret = section_mark(entity, section)
-    for line in text.split("\n"):
+    for line in section.source.split("\n"):
         if any(target_of(match)[0] in targets for match in LINK.finditer(line)):
             shown = one_line(_LINE_MARKS.sub("", read_inline(line).text), MAX_LINE_CHARS)
-            yield Quoted(heading_path(section).rpartition(BETWEEN)[2], shown, secret)
+            yield Quoted(section.heading, shown, secret)
 
 
 def fact_rows(entity: Entity, address: Address) -> list[tuple[str, str]]:
@@ -187,14 +186,15 @@ class _Page:
 
     def body(self, entity: Entity) -> Body:
         """The sections of a note, each in a box of its own if it is a secret."""
-        names = {anchor(part) for section in _sections(entity) for part in heading_path(section).split(BETWEEN)}
+        found = list(sections_of(entity.data))
+        names = {anchor(part) for section in found for part in section.path.split(BETWEEN)}
         parts, before = list[str](), ""
-        for section in _sections(entity):
+        for section in found:
             if self.room <= 0:
                 parts.append('<p class="quiet">The rest is left out: search for what it says.</p>')
                 break
             mark, secret = section_mark(entity, section)
-            path = heading_path(section)
+            path = section.path
             headings = self._headings(entity, path, before, secret=secret)
             text = self._section(entity, section, names, ())
             parts.append(_box(headings, text, mark, secret=secret, headed=mark in path.split(BETWEEN)))
@@ -227,11 +227,9 @@ class _Page:
             self.links[entity.slug] = _links_of(entity)
         return self.links[entity.slug]
 
-    def _section(
-        self, entity: Entity, section: Mapping[str, object], names: set[str] | None, within: tuple[str, ...]
-    ) -> str:
+    def _section(self, entity: Entity, section: Section, names: set[str] | None, within: tuple[str, ...]) -> str:
         """The text of a section as HTML."""
-        text = lines(_text(section))
+        text = lines(section.source)
         shown = text if len(text) <= self.room else f"{text[: self.room]} …"
         self.room -= len(text)
         targets = self._links(entity).targets
@@ -281,7 +279,7 @@ class _Page:
     def _embedded_parts(self, other: Entity, heading: str, within: tuple[str, ...]) -> Iterator[str]:
         before = ""
         for section in parts_under(other, heading):
-            path = heading_path(section)
+            path = section.path
             mark, secret = section_mark(other, section)
             headings = "".join(f"<h6>{escape(one_line(text))}</h6>" for _, text in new_headings(path, before))
             text = self._section(other, section, None, within)
@@ -298,17 +296,6 @@ def _box(headings: str, text: str, mark: str, *, secret: bool, headed: bool = Fa
     return f'{outside}<div class="secret" dir="auto">{inside}{said}{text}</div>'
 
 
-def _sections(entity: Entity) -> list[Mapping[str, object]]:
-    listed = entity.data.get("sections")
-    return [mapping(each) for each in listed] if isinstance(listed, list) else []
-
-
-def _text(section: Mapping[str, object]) -> str:
-    """A section as written; of a library of an earlier version as searched."""
-    written = section.get("written", section.get("desc"))
-    return written if isinstance(written, str) else ""
-
-
 @dataclass(frozen=True)
 class _Links:
     """The links of a note.
@@ -323,13 +310,11 @@ class _Links:
 
 
 def _links_of(entity: Entity) -> _Links:
-    found, listed = _Links(), entity.data.get("links")
-    for link in map(mapping, listed if isinstance(listed, list) else ()):
-        to, text = link.get("to"), link.get("text")
-        path = to if isinstance(to, str) and to else None
-        found.targets[str(link.get("target"))] = path
-        if path and isinstance(text, str) and len(text) > 1:
-            found.shown.setdefault(str(link.get("heading")), {})[text] = path
+    found = _Links()
+    for link in links_of(entity.data):
+        found.targets[link.target] = link.to or None
+        if link.to and len(link.shown) > 1:
+            found.shown.setdefault(link.path, {})[link.shown] = link.to
     return found
 
 

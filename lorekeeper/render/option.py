@@ -10,7 +10,7 @@ from lorekeeper.records import Feature, Option, options
 from lorekeeper.records.options import COLUMN
 from lorekeeper.render.page import capital, italic, labelled, section
 from lorekeeper.render.prose import inline, prose, table
-from lorekeeper.render.source import Source, title, titled, without_title
+from lorekeeper.render.source import Source, named, printed, printed_all, title, titled, told
 from lorekeeper.terms import MAX_LEVEL
 
 CASTERS = {"none": "", "full": "full", "half": "half", "third": "one third", "pact": "pact magic"}
@@ -22,30 +22,6 @@ _AT_LEVEL = re.compile(
 """How a feature says from which level on it is had, if its source does not."""
 
 _SPELL_LEVEL = re.compile(r"\d(?:st|nd|rd|th)")
-
-
-# --- features --------------------------------------------------------------------------------------------------------
-
-
-def named(found: Feature) -> str:
-    """The name of a feature as it is printed, "" without one."""
-    return inline(found.name).strip("*_. ")
-
-
-def _told(found: Feature) -> str:
-    """The text of a feature without its name, which some sources repeat."""
-    return without_title(prose(found.text), named(found))
-
-
-def _feature(found: Feature) -> str:
-    return titled(named(found), _told(found))
-
-
-def _features(found: Sequence[Feature]) -> str:
-    """Features, a paragraph each; names alone are a list."""
-    if len(found) > 1 and all(each.name and not each.text for each in found):
-        return "\n".join(f"- {named(each)}" for each in found)
-    return "\n\n".join(filter(None, map(_feature, found)))
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -135,13 +111,13 @@ def _ordered(found: Iterable[Feature]) -> list[Feature]:
 def _first_level(found: Feature) -> int:
     if found.levels:
         return found.levels[0][0]
-    match = _AT_LEVEL.search(_told(found)[:300])
+    match = _AT_LEVEL.search(told(found)[:300])
     return int(match[1]) if match else 0
 
 
 def class_feature(found: Feature) -> str:
     """A feature under a heading with its level, and the later levels at which it grows."""
-    levels, text, name = found.levels, _told(found), named(found)
+    levels, text, name = found.levels, told(found), named(found)
     if not name:
         return text
     heading = f"Level {levels[0][0]}: {name}" if levels else name
@@ -162,7 +138,7 @@ def species(entity: Entity, source: Source) -> Iterator[str]:
     for each in read.told:
         text = prose(each.text)
         yield text if text.startswith("*") else titled(each.name, text)
-    yield section("Traits", _features(read.features))
+    yield section("Traits", printed_all(read.features))
     yield section("Subraces", inline(", ".join(read.branches)))
 
 
@@ -178,7 +154,7 @@ def background(entity: Entity, source: Source) -> Iterator[str]:
         ("Equipment", read.equipment),
     )
     yield labelled(source, ((label, inline(value)) for label, value in lines))
-    yield _features(read.features)
+    yield printed_all(read.features)
     if read.feature:
         name = inline(read.feature.name)
         yield titled(f"Feature: {name}" if name else "Feature", prose(read.feature.text))
@@ -192,6 +168,6 @@ def feat(_: Entity, source: Source) -> Iterator[str]:
     prerequisite = inline(read.prerequisite).removeprefix("Prerequisite:").strip()
     yield labelled(source, (("Prerequisite", prerequisite),))
     yield prose(read.text)
-    texts = [_feature(each) for each in read.features]
+    texts = [printed(each) for each in read.features]
     plain = [text for text in texts if text and "\n" not in text]
     yield "\n".join(f"- {text}" for text in plain) if len(plain) == len(texts) else "\n\n".join(filter(None, texts))

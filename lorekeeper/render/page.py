@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from lorekeeper.records.values import is_empty, mapping
+from lorekeeper.records.values import mapping, named_text
 from lorekeeper.render.prose import HEADING
 from lorekeeper.render.source import Source, text_of, title, words
 
@@ -68,9 +68,7 @@ def rest(source: Source) -> Iterator[str]:
 def _is_structured(value: object) -> bool:
     """Whether a value holds texts under names: a list of objects, or an object with a text."""
     items = value if isinstance(value, (list, tuple)) else [value]
-    return any(
-        isinstance(item, Mapping) and not is_empty(item.get("desc") or item.get("description")) for item in items
-    )
+    return any(isinstance(item, Mapping) and named_text(item)[1] for item in items)
 
 
 def names(values: Iterable[object]) -> str:

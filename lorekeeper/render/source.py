@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
-from lorekeeper.records import values
-from lorekeeper.records.values import Object, amount, is_empty, mapping
+from lorekeeper.records import Feature, values
+from lorekeeper.records.values import Object, amount, is_empty, mapping, named_text
 from lorekeeper.render.prose import inline, prose
 
 
@@ -62,32 +62,32 @@ def text_of(value: object) -> str:
         case list() | tuple() if all(isinstance(item, str) for item in value):
             return "\n".join(f"- {text}" for text in map(inline, map(str, value)) if text)
         case list() | tuple():
-            return features(value)
+            return printed_all([Feature(*named_text(each)) for each in value])
         case Mapping():
-            return feature(value)
+            return printed(Feature(*named_text(value)))
     return words(value)
 
 
-def features(values: Iterable[object]) -> str:
-    """Traits or other features, a paragraph each; names alone, as those of the items of a pack, are a list."""
-    found = list(values)
-    if len(found) > 1 and all(map(_is_name, found)):
-        return "\n".join(f"- {name}" for name in map(feature_name, map(mapping, found)) if name)
-    return "\n\n".join(part for part in map(feature, found) if part)
+def printed_all(found: Sequence[Feature]) -> str:
+    """Features, a paragraph each; names alone, as those of the items of a pack, are a list."""
+    if len(found) > 1 and all(named(each) and not each.text for each in found):
+        return "\n".join(f"- {named(each)}" for each in found)
+    return "\n\n".join(filter(None, map(printed, found)))
 
 
-def _is_name(value: object) -> bool:
-    """Whether a value is a reference to something that has its text elsewhere."""
-    return isinstance(value, Mapping) and bool(feature_name(value)) and value.keys() <= _REFERENCE
+def printed(found: Feature) -> str:
+    """A feature as the books print it: its name in bold before its text."""
+    return titled(named(found), told(found))
 
 
-_REFERENCE = frozenset({"name", "key", "url"})
+def named(found: Feature) -> str:
+    """The name of a feature as it is printed, "" without one."""
+    return inline(found.name).strip("*_. ")
 
 
-def feature(value: object) -> str:
-    """A trait or feature of any shape, as the books print it: its name in bold before its text."""
-    found = mapping(value)
-    return titled(feature_name(found), feature_text(value))
+def told(found: Feature) -> str:
+    """The text of a feature without its name, which some sources repeat."""
+    return without_title(prose(found.text), named(found))
 
 
 def titled(name: str, text: str, *notes: str, ends: bool = True) -> str:
@@ -112,24 +112,6 @@ _SENTENCE = re.compile(
 """A name that is a whole sentence."""
 
 _SEPARATORS = {False: " ", True: "\n\n"}
-
-
-def feature_name(found: Object) -> str:
-    """The name of a feature, "" without one."""
-    name = found.get("name")
-    return inline(name).strip("*_. ") if isinstance(name, str) else ""
-
-
-def feature_text(value: object) -> str:
-    """The text of a feature without its name, which some sources repeat."""
-    if not isinstance(value, Mapping):
-        return text_of(value)
-    found = mapping(value)
-    text = text_of(next((text for key in _TEXTS if not is_empty(text := found.get(key))), None))
-    return without_title(text, feature_name(found))
-
-
-_TEXTS = ("desc", "description", "text", "entries")
 
 
 def without_title(text: str, name: str) -> str:

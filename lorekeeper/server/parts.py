@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
+from lorekeeper.records.notes import BETWEEN
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.render.prose import HEADING, table
 from lorekeeper.render.tables import page_tables, plain
 from lorekeeper.rolling.tables import tables_in
 from lorekeeper.server.cutting import end_within
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.notes import BETWEEN
 
 LONG, FIRST = 7_500, 4_000
 """A page of more characters begins with its outline; so many of it are given where no part is asked for."""

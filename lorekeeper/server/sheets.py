@@ -47,7 +47,7 @@ class _Lookup:
         growing: dict[str, str] = {}
         for level, each in classes:
             growing |= table_values(_read(each), level) if level is not None else {}
-        await self._refer(self._names("known") or self._names("prepared"), ["spells"])
+        await self._refer(self._names("known"), ["spells"])
         await self._refer(self._names("features"), [OPTIONS, "rules"], [each for _, each in classes])
         for name in ("race", "background"):
             await self._refer([told] if (told := words(self._entity.data.get(name))) else [], [OPTIONS])

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from lorekeeper.entities import Entity, Value
 from lorekeeper.folding import fold
+from lorekeeper.records.notes import BETWEEN
 from lorekeeper.repairs import repaired, repaired_excerpt
 from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
@@ -20,7 +21,7 @@ from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
-from lorekeeper.text.notes import BETWEEN, marked, said
+from lorekeeper.text.notes import marked, said
 from lorekeeper.text.sections import Section, sections, written
 
 NAMED = 0.3

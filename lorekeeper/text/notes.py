@@ -1,22 +1,15 @@
-"""Notes: their prose by heading path, their aliases and facts, and the passages that the model reads of them.
-
-A note's object is ``{"path", "aliases": [...], "facts": {key: text}, "sections": [{"name": "Heading > Heading", "desc": text,
-"written": Markdown}], "links": [{"to", "target", "text", "heading"}]}``; whatever of it is missing or of another type is left out.
-"""
+"""Notes: their prose by heading path, their aliases and facts, and the passages that the model reads of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 from lorekeeper import dates
-from lorekeeper.entities import MAX_TEXT_LENGTH, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-
-BETWEEN = " > "
-"""Between the headings of a path."""
+from lorekeeper.records.notes import BETWEEN, Section, aliases_of, facts_in_text, facts_of, sections_of, title_of
 
 MAX_TAGS = 5
 """Tags that are shown among the facts."""
@@ -49,9 +42,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 def note_prose(entity: Entity) -> Iterator[tuple[str, str]]:
     """Heading path and Markdown of each section of a note, in reading order, without what a template left to be filled in."""
-    for section in _sections(entity):
-        if isinstance(section.get("desc"), str):
-            yield heading_path(section), filled_in(section["desc"])
+    return ((section.path, filled_in(section.text)) for section in sections_of(entity.data))
 
 
 @lru_cache(maxsize=2_000)  # each lookup reads all sections of the notes that it shows
@@ -83,27 +74,15 @@ def filled_in(text: str) -> str:
     return "\n".join(reversed(kept))
 
 
-def heading_path(section: Mapping[str, object]) -> str:
-    """The heading path of a section of a note, "" before the first heading."""
-    name = section.get("name")
-    return " ".join(name[:MAX_TEXT_LENGTH].split()) if isinstance(name, str) else ""
-
-
-def parts_under(entity: Entity, heading: str) -> Iterator[Mapping[str, Any]]:
+def parts_under(entity: Entity, heading: str) -> Iterator[Section]:
     """The sections of a note that stand under a heading, all for ""."""
     wanted = fold(heading)
-    return (each for each in _sections(entity) if not wanted or wanted in map(fold, heading_path(each).split(BETWEEN)))
+    return (each for each in sections_of(entity.data) if not wanted or wanted in map(fold, each.path.split(BETWEEN)))
 
 
 def marked(entity: Entity) -> set[str]:
     """Heading paths of the sections of a note that have a mark of their own, by which they are kept from players."""
-    return {heading_path(section) for section in _sections(entity) if section.get("mark")}
-
-
-def _sections(entity: Entity) -> Iterator[Mapping[str, Any]]:
-    """The sections of a note, in reading order."""
-    listed = entity.data.get("sections")
-    yield from (each for each in listed if isinstance(each, Mapping)) if isinstance(listed, list) else ()
+    return {section.path for section in sections_of(entity.data) if section.mark}
 
 
 def new_headings(path: str, before: str) -> Iterator[tuple[int, str]]:
@@ -117,24 +96,17 @@ def new_headings(path: str, before: str) -> Iterator[tuple[int, str]]:
 
 def aliases(entity: Entity) -> list[str]:
     """The other names of a note."""
-    if entity.type != "notes":
-        return []
-    listed = entity.data.get("aliases")
-    found = [alias.strip() for alias in listed if isinstance(alias, str)] if isinstance(listed, list) else []
-    return [alias for alias in dict.fromkeys(found) if alias]
+    return aliases_of(entity.data) if entity.type == "notes" else []
 
 
 def note_facts(entity: Entity) -> dict[str, str]:
     """What a note says of its subject by keys: ``{"Race": "dwarf"}``."""
-    listed = entity.data.get("facts")
-    pairs = listed.items() if isinstance(listed, Mapping) else ()
-    return {str(key).strip(): value.strip() for key, value in pairs if isinstance(value, str) and value.strip()}
+    return facts_of(entity.data)
 
 
 def said(entity: Entity) -> str:
     """Aliases, and facts that the text does not have: "Also called the Old Wolf. Race: dwarf. Home: Skara."; "" without any."""
-    names, told = aliases(entity), entity.data.get("facts_in_text")
-    in_text = told if isinstance(told, list) else []
+    names, in_text = aliases(entity), facts_in_text(entity.data)
     parts = [f"Also called {', '.join(names)}"] if names else []
     parts += [
         f"{key}: {value}" for key, value in note_facts(entity).items() if key not in in_text and _says(key, value)
@@ -152,8 +124,7 @@ def _says(key: str, value: str) -> bool:
 
 def section_shown(entity: Entity, path: str) -> str:
     """A heading path as it is shown: of the text below the title of a note its title, as it stands there."""
-    heading = entity.data.get("heading") if entity.type == "notes" and not path else None
-    return heading if isinstance(heading, str) else path
+    return title_of(entity.data) if entity.type == "notes" and not path else path
 
 
 def folder(entity: Entity) -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lorekeeper.entities import Entity
+from lorekeeper.records.notes import BETWEEN
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import indexed_facts, lead
-from lorekeeper.text.notes import BETWEEN
 from lorekeeper.text.sections import Section, sections
 
 logger = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lorekeeper import records
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.entities import AUDIENCE, Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
@@ -34,7 +35,6 @@ from lorekeeper.notes.suspicious import (
 )
 from lorekeeper.printable import shown
 from lorekeeper.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares, folded_tag, folders_of
-from lorekeeper.text.notes import aliases
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.scan import File
@@ -283,23 +283,19 @@ def suspicions(entity: Entity, secret: SecretNames = NOBODY, raw: str = "") -> I
     """
     note = f"{entity.document}/{entity.slug}"
     tags = entity.fields.get("tags")
-    listed = [*in_names(entity.slug, (entity.name, *aliases(entity)), tags if isinstance(tags, tuple) else ())]
-    facts = entity.data.get("facts")
-    listed += in_facts(
-        ((str(key), str(value)) for key, value in facts.items()) if isinstance(facts, dict) else (), secret
-    )
+    read = records.note(entity.data)
+    listed = [*in_names(entity.slug, (entity.name, *read.aliases), tags if isinstance(tags, tuple) else ())]
+    listed += in_facts(read.facts.items(), secret)
     found = {(text, place): Suspicion(note, place, text, word) for place, text, word in listed}
     told, visible = set[str](), list[str]()
-    for section in entity.data.get("sections") or ():
-        under = str(section.get("name") or "")
-        for heading in under.split(PATH_SEPARATOR) if under else ():
+    for section in read.sections:
+        for heading in section.path.split(PATH_SEPARATOR) if section.path else ():
             if heading not in told and (word := naming_word(heading)):
                 found[heading, HEADING] = Suspicion(note, HEADING, heading, word)
             told.add(heading)
-        text = str(section.get("written") or section.get("desc") or "")
-        visible.append(text)
-        for place, line, word in in_text(text, secret, is_recap=entity.kind == SESSION):
-            found.setdefault((line, place), Suspicion(note, place, line, word, under))
+        visible.append(section.source)
+        for place, line, word in in_text(section.source, secret, is_recap=entity.kind == SESSION):
+            found.setdefault((line, place), Suspicion(note, place, line, word, section.path))
     for summary, inner in _DETAILS.findall(raw) if "<details" in raw else ():
         title, begun = _ANY_TAG.sub("", summary).strip(), comparable(_ANY_TAG.sub("", inner).strip()[: _BEGINNING * 2])
         if begun and begun[:_BEGINNING] in comparable(" ".join(visible)):

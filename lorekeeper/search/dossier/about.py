@@ -27,7 +27,7 @@ from lorekeeper.text.keywords import content_words
 from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
-from lorekeeper.text.notes import note_facts
+from lorekeeper.text.notes import aliases, note_facts
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
 
 NOTES = "notes"
@@ -416,10 +416,7 @@ async def _theme(sources: Sources, topic: str) -> Subject:
 
 def all_names(entity: Entity) -> frozenset[str]:
     """The folded names of an entry: its name, that without an article, and its aliases."""
-    aliases = entity.data.get("aliases") if entity.type == NOTES else None
-    names = plain_names([entity.name, *(aliases if isinstance(aliases, list) else [])]) or frozenset(
-        [fold(entity.name)]
-    )
+    names = plain_names([entity.name, *aliases(entity)]) or frozenset([fold(entity.name)])
     return names | {name.removeprefix("the ") for name in names if len(name) > 8}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.records.notes import Link, links_of
 from lorekeeper.search.by_name import known_aliases
 from lorekeeper.search.dossier.about import (
     NOTES,
@@ -28,7 +29,6 @@ from lorekeeper.search.dossier.spans import Sentence, Span, spans
 from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
 from lorekeeper.text.names import canonical_name
-from lorekeeper.text.notes import heading_path
 
 MOST_SESSIONS = 200
 """Sessions with words of a name that are looked at."""
@@ -227,18 +227,18 @@ async def _linked(sources: Sources, subject: Subject) -> list[_Related]:
     return await asyncio.to_thread(_with_quotes, found, links)
 
 
-def _links_by_target(subject: Subject) -> dict[Identity, list[tuple[_LinkSentences, Mapping[str, object]]]]:
+def _links_by_target(subject: Subject) -> dict[Identity, list[tuple[_LinkSentences, Link]]]:
     """The links of the notes about a topic by where they lead to, each with what finds its sentence."""
-    links: dict[Identity, list[tuple[_LinkSentences, Mapping[str, object]]]] = {}
+    links: dict[Identity, list[tuple[_LinkSentences, Link]]] = {}
     for entity in subject.about:
         sentences = _LinkSentences(subject.parts(entity))
         for link in filter(sentences.have_section, _links(entity)):
-            links.setdefault((entity.document, str(link["to"])), []).append((sentences, link))
+            links.setdefault((entity.document, link.to), []).append((sentences, link))
     return links
 
 
 def _with_quotes(
-    found: Sequence[Entity], links: Mapping[Identity, list[tuple[_LinkSentences, Mapping[str, object]]]]
+    found: Sequence[Entity], links: Mapping[Identity, list[tuple[_LinkSentences, Link]]]
 ) -> list[_Related]:
     related = []
     for note in found:
@@ -252,13 +252,13 @@ def _linking(subject: Subject, naming: Sequence[Entity]) -> Iterator[_Related]:
     """The notes that link to the main one."""
     main = subject.main
     for note in naming if main else ():
-        links = [link for link in _links(note) if (note.document, link["to"]) == (main and main.identity)]
+        links = [link for link in _links(note) if (note.document, link.to) == (main and main.identity)]
         if links:
             sentences = _LinkSentences(spans(note))
             yield _Related(note, "backlink", len(links), _first_quotes([(sentences, link) for link in links]))
 
 
-def _first_quotes(links: Sequence[tuple[_LinkSentences, Mapping[str, object]]]) -> list[Quote]:
+def _first_quotes(links: Sequence[tuple[_LinkSentences, Link]]) -> list[Quote]:
     """The sentences of the first links, as these are written, at most `MOST_WRITTEN` of them."""
     written = {(id(sentences), sentences.written(link)): (sentences, link) for sentences, link in reversed(links)}
     first = list(written.values())[: -MOST_WRITTEN - 1 : -1]
@@ -278,15 +278,15 @@ class _LinkSentences:
             self._parts.setdefault(part.section, []).append(part)
         self._folded: dict[str, list[tuple[Span, list[tuple[str, str]]]]] = {}
 
-    def have_section(self, link: Mapping[str, object]) -> bool:
+    def have_section(self, link: Link) -> bool:
         """Whether the section of a link is among the spans."""
-        return _heading(link) in self._parts
+        return link.path in self._parts
 
-    def written(self, link: Mapping[str, object]) -> tuple[str, str]:
+    def written(self, link: Link) -> tuple[str, str]:
         """The section of a link, and what is shown of it, folded."""
-        return _heading(link), fold(str(link.get("text") or link.get("target") or ""))
+        return link.path, fold(link.shown or link.target)
 
-    def quotes(self, link: Mapping[str, object]) -> list[Quote]:
+    def quotes(self, link: Link) -> list[Quote]:
         """The sentence of a link in each of the spans of its section; one that says little only if no other has it."""
         section, shown = self.written(link)
         found = []
@@ -304,15 +304,9 @@ class _LinkSentences:
         return self._folded[section]
 
 
-def _links(entity: Entity) -> list[Mapping[str, object]]:
+def _links(entity: Entity) -> list[Link]:
     """The links of a note whose target is known."""
-    links = entity.data.get("links") if entity.type == NOTES else None
-    return [link for link in links if isinstance(link, Mapping) and link.get("to")] if isinstance(links, list) else []
-
-
-def _heading(link: Mapping[str, object]) -> str:
-    """The heading path of the section that a link is in."""
-    return heading_path({"name": link.get("heading")})
+    return [link for link in links_of(entity.data) if link.to] if entity.type == NOTES else []
 
 
 def _says_little(sentence: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,8 +11,8 @@ from typing import Literal
 
 from lorekeeper.entities import Entity
 from lorekeeper.printable import one_line
+from lorekeeper.records.notes import BETWEEN, sections_of
 from lorekeeper.text.cleaning import clean
-from lorekeeper.text.notes import BETWEEN, heading_path
 from lorekeeper.text.sections import sections
 
 _EMPHASIS = re.compile(r"\*+|`+|~~|==|(?<!\w)_+|_+(?!\w)")
@@ -160,14 +160,9 @@ def _placed(piece: str) -> tuple[Shape, list[str], bool]:
 
 def spans(entity: Entity) -> list[Span]:
     """All of an entry's text that may leave, in reading order: every sentence of a dossier comes through here."""
-    parts = entity.data.get("sections") if entity.type == "notes" else None
-    if isinstance(parts, list):
-        return [_span(part) for part in parts if isinstance(part, Mapping)]
+    if entity.type == "notes":
+        return [Span(part.path, part.text, part.mark) for part in sections_of(entity.data)]
     return [Span(section.heading, section.text) for section in sections(entity)]
-
-
-def _span(part: Mapping[str, object]) -> Span:
-    return Span(heading_path(part), str(part.get("desc") or ""), str(part.get("mark") or ""))
 
 
 def _pieces(text: str) -> Iterator[Sentence]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
+from lorekeeper.records.notes import links_of
 from lorekeeper.search.dossier.about import SESSION
 from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
@@ -131,11 +132,9 @@ def _missing(notes: Sequence[Entity]) -> list[Missing]:
     named: Counter[str] = Counter()
     first: dict[str, Missing] = {}
     for note in notes:
-        links = note.data.get("links")
-        for link in links if isinstance(links, list) else ():
-            target = link.get("target") if isinstance(link, dict) and not link.get("to") else None
-            if isinstance(target, str) and target.strip():
-                name = target.strip().rsplit("/", 1)[-1].removesuffix(".md")
+        for link in links_of(note.data):
+            if link.target.strip() and not link.to:
+                name = link.target.strip().rsplit("/", 1)[-1].removesuffix(".md")
                 named[name] += 1
                 first.setdefault(name, Missing(name, note))
     return [first[name] for name, _ in named.most_common(MAX_MISSING)]

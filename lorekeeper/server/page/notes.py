@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from lorekeeper.dates import written
 from lorekeeper.entities import Entity
+from lorekeeper.records.notes import sections_of
 from lorekeeper.render.graph import MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
     Heading,
@@ -158,9 +159,7 @@ def _day(entity: Entity, field: str) -> str:
 
 def encounter_in(note: Entity) -> list[str]:
     """The monsters of the encounter block of a note, as "3 Goblin"; none without one."""
-    sections = note.data.get("sections")
-    listed = [each for each in sections if isinstance(each, dict)] if isinstance(sections, list) else []
-    written = "\n\n".join(str(each.get("written", each.get("desc", ""))) for each in listed)
+    written = "\n\n".join(section.source for section in sections_of(note.data))
     return [
         f"{match['count'] or 1} {match['name'].strip()}"
         for block in _BLOCK.finditer(written)

@@ -80,7 +80,7 @@ async def _asked(view: View, request: Request) -> Sequence[Entity]:
 async def _spells_of(view: View, uri: str) -> Sequence[Entity]:
     """The spells that a character can cast now, all that it has if nobody knows which; those of the library, by level."""
     owner = await found(view, uri)
-    ready = owner.fields.get("prepared") or owner.fields.get("known") or ()
+    ready = owner.fields.get("prepared", owner.fields.get("known"))
     names = {fold(name) for name in ready} if isinstance(ready, tuple) else set[str]()
     spells = [
         each
