@@ -14,7 +14,7 @@ import pytest
 from lorekeeper.entities import Entity
 from tests.support.gateway import gateway
 from tests.support.hostile_pages import hostile_pages, large_page
-from tests.support.libraries import open_library
+from tests.support.libraries import open_library, ship, small_books
 from tests.support.loops import in_thread
 
 if TYPE_CHECKING:
@@ -36,9 +36,12 @@ CLOBBERED = """[...document.querySelectorAll("article [id]")].map(each => each.i
 
 SPELLS = ("fireball", "shield", "light", "wish", "bless", "fly", "sleep", "web", "haste")
 
+SHOWN = (*SPELLS, "lich", "mummy-lord", "sorcerer", "wizard")
+"""Entries of the starter compendium that are opened."""
 
-PAGES = 120
-"""Hostile entries that are opened."""
+
+PAGES = 72
+"""Hostile entries that are opened: each attack in two places."""
 
 WIDE = (0, 4, 9)
 """Large texts without a place to break a line, with many columns, and with many headings."""
@@ -70,9 +73,12 @@ async def serving(folder: Path, entities: list[Entity]) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory, entities, whole_starter) -> Iterator[str]:
-    with in_thread(serving(tmp_path_factory.mktemp("pages"), entities)) as address:
-        yield address
+def origin(tmp_path_factory, entities) -> Iterator[str]:
+    books = small_books(tmp_path_factory.mktemp("books"), SHOWN)
+    with pytest.MonkeyPatch.context() as patch:
+        ship(books, patch)
+        with in_thread(serving(tmp_path_factory.mktemp("pages"), entities)) as address:
+            yield address
 
 
 def path_of(entity: Entity) -> str:

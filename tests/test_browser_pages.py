@@ -71,16 +71,18 @@ def origin(tmp_path_factory) -> Iterator[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_there_is_nothing_that_some_people_cannot_use(window, scheme):
+    of_colours = ("color-contrast", "link-in-text-block")
+    rules = of_colours if scheme == "dark" else ()  # other rules find the same in both schemes
     opened = window(color_scheme=scheme)
     opened.expect("404 (Not Found)")
     findings = []
     for name, path in {**PAGES, "nothing": "/nothing-here"}.items():
         opened.page.goto(path)
-        findings += [f"{name}: {each}" for each in axe.findings(opened.page)]
+        findings += [f"{name}: {each}" for each in axe.findings(opened.page, *rules)]
     opened.page.goto("/")
     opened.page.keyboard.press("?")
     opened.page.get_by_role("dialog").wait_for()
-    findings += [f"help: {each}" for each in axe.findings(opened.page)]
+    findings += [f"help: {each}" for each in axe.findings(opened.page, *rules)]
     assert not findings, "\n".join(findings)
 
 

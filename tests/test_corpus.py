@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.composition import open5e_of
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
@@ -25,8 +26,17 @@ from lorekeeper.search.query import Query
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.text.names import canonical_name
-from tests.support.corpus import ENDPOINTS, apart, statistics_of, tables_by_document
-from tests.support.libraries import open_library
+from tests.support.corpus import (
+    ENDPOINTS,
+    SPARE,
+    apart,
+    pages_of,
+    replaying,
+    requests_of,
+    statistics_of,
+    tables_by_document,
+)
+from tests.support.libraries import open_library, settings
 
 pytestmark = [pytest.mark.corpus, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(1200)]
 
@@ -100,6 +110,20 @@ async def test_a_second_import_stores_and_embeds_nothing(imported, corpus):
     assert (second.stored, second.embedded, second.failed) == (0, 0, [])
     assert second.unchanged == first.stored
     assert second.tables == Counter(unchanged=first.tables["stored"])
+
+
+async def test_a_sync_of_all_finds_what_was_imported(imported, corpus, described, tmp_path, monkeypatch):
+    library, first = imported
+    with replaying(corpus, "--keep-hosts") as address:
+        chosen = settings(open5e_base_url=address, milvus_db_path=tmp_path / "milvus.db")  # beside which its state is
+        monkeypatch.setattr(library, "source", open5e_of(chosen))
+        monkeypatch.setattr(library, "offline", False)
+        synced = await library.sync()
+        made, _ = requests_of(address)
+    assert (synced.stored, synced.embedded, synced.removed, synced.failed) == (0, 0, 0, [])
+    assert synced.unchanged == first.stored
+    assert synced.tables == Counter(unchanged=first.tables["stored"])
+    assert made <= SPARE * pages_of(described, ENDPOINTS)
 
 
 async def test_statistics_agree_with_the_corpus_by_collection(library, described, tables):

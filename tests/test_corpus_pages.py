@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.render.creature import NO_ACTIONS
-from lorekeeper.render.lean import lean
+from lorekeeper.render.lean import MAX_RATIO, lean
 from lorekeeper.render.pages import NO_TEXT, markdown
+from lorekeeper.render.prose import HEADING
 from lorekeeper.repairs.entries import entry_repairs, repairs_of
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.text.facts import facts
@@ -75,6 +78,31 @@ def pages(entries) -> Mapping[str, str]:
     return {entity.uri: markdown(entity) for entity in entries}
 
 
+@pytest.fixture(scope="module")
+def copies(entries) -> Mapping[str, Mapping[str, Any]]:
+    return {entity.uri: lean(entity) for entity in entries}
+
+
+def test_no_page_has_broken_text_and_every_copy_is_short(entries, pages, copies):
+    wrong = []
+    for uri in (entity.uri for entity in entries):
+        page = pages[uri]
+        if re.search(r"\\n|\]\(|\bsrd:|&[a-z]+;|\( \w \)|\[(?:No desc|None prov|Column data)", page, re.IGNORECASE):
+            wrong.append((uri, "text"))
+        if empty_sections(page):
+            wrong.append((uri, "empty section"))
+        if len(json.dumps(copies[uri], ensure_ascii=False)) > MAX_RATIO * len(page):
+            wrong.append((uri, "copy"))
+    assert wrong == []
+
+
+def empty_sections(page: str) -> list[str]:
+    """Headings with another of the same or a higher level after them, or nothing."""
+    rows = [row for row in page.split("\n") if row]
+    levels = [len(match[1]) if (match := HEADING.fullmatch(row)) else 7 for row in rows]
+    return [row for row, level, after in zip(rows[1:], levels[1:], [*levels[2:], 0], strict=True) if after <= level < 7]
+
+
 @pytest.mark.parametrize(("pattern", "most"), BROKEN.values(), ids=BROKEN)
 def test_no_page_has_what_a_rule_repairs(pages, pattern, most):
     found = [uri for uri, page in pages.items() if re.search(pattern, page)]
@@ -96,12 +124,12 @@ def test_page_and_filter_have_the_same_range_of_a_sense(entries, pages, sense):
             assert (float(printed[1].replace(",", "")) if printed else None) == entity.fields.get(sense), entity.uri
 
 
-def test_no_invented_alignment_and_no_cut_size_is_shown(entries, pages):
+def test_no_invented_alignment_and_no_cut_size_is_shown(entries, pages, copies):
     for entity in entries:
         if entity.type != "creatures":
             continue
         kind = pages[entity.uri].split("\n")[2]
-        shown = f"{kind} {facts(entity)} {lean(entity).get('alignment', '')}"
+        shown = f"{kind} {facts(entity)} {copies[entity.uri].get('alignment', '')}"
         assert entity.fields.get("alignment") or not re.search(r"\b(?:good|evil|unaligned)\b", shown), entity.uri
         assert set(entity.fields["size"]) <= set(kind.strip("*").lower().split()), entity.uri
 

@@ -544,35 +544,3 @@ def test_uninstalling_takes_everything_back_and_leaves_the_library(places):
     assert list(calls(places)) == ["install --json", "uninstall --client app"]
     assert library.is_dir()
     install.uninstall(places)
-
-
-# --- the wheel itself ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.wheel
-@pytest.mark.timeout(900)
-def test_the_built_wheel_is_installed_answers_and_is_removed(tmp_path):
-    environ = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
-    environ |= {"HOME": str(tmp_path), "PATH": os.defpath, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
-    (tmp_path / ".cursor").mkdir()
-    vault = tmp_path / "My Campaign"
-    vault.mkdir()
-    (vault / "Orla Venn.md").write_text("# Orla Venn\n\nThe keeper of the lighthouse promised the party a boat.\n")
-    command = [sys.executable, install.__file__]
-    more = ["--yes", "--wheel", os.environ["TESTED_WHEEL"], "--vault", str(vault)]
-    done = subprocess.run([*command, *more], env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Feather Fall" in done.stdout
-    assert "Added LoreKeeper to Cursor" in done.stdout
-    program = tmp_path / ".local" / "bin" / "lorekeeper"
-    asked = [program, "search", "who promised us a boat", "--type", "notes", "--json"]
-    found = subprocess.run(asked, env=environ, capture_output=True, text=True, check=True)
-    assert json.loads(found.stdout)["results"][0]["name"] == "Orla Venn"
-    (server,) = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"].values()
-    assert Path(server["command"]).is_file()
-    done = subprocess.run([*command, "--uninstall"], env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not Path(server["command"]).exists()
-    assert not (tmp_path / ".cursor" / "mcp.json").exists()
-    assert (tmp_path / ".lorekeeper").is_dir()
-    assert sorted(path.name for path in vault.iterdir()) == ["Orla Venn.md"]

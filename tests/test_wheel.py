@@ -1,4 +1,4 @@
-"""The wheel that `make wheel` builds, installed in an environment of its own, without a network and in an empty home."""
+"""The wheel that `make wheel` builds, as install.py installs it in an empty home, and what it answers without a network."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import json
 import os
 import shutil
 import subprocess
-import venv
+import sys
 import zipfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+import install
+from install import Places
 from lorekeeper.embedding.packed import DATA, MANIFEST, TOKENIZER
 from scripts.build_bundle import fill
-from tests.support.commands import ROOT
 
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(900)]
 
@@ -50,25 +52,53 @@ def wheel() -> Path:
     return Path(os.environ["TESTED_WHEEL"]).resolve()
 
 
+@dataclass(frozen=True)
+class Installation:
+    """What install.py has made in an empty home.
+
+    Attributes:
+        home: the home, with a client and a vault in it.
+        environ: variables of its user.
+        said: what install.py printed.
+        environment: the folder of the environment that has the wheel, and nothing for tests.
+    """
+
+    home: Path
+    environ: dict[str, str]
+    said: str
+    environment: Path
+
+    @property
+    def vault(self) -> Path:
+        """The folder of notes that was given to it."""
+        return self.home / "My Campaign"
+
+
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an environment that has the wheel, and nothing for tests."""
-    folder = tmp_path_factory.mktemp("installed") / "venv"
-    venv.create(folder, with_pip=True)
-    sources = ["--no-index", "--find-links", os.environ[WHEELS]] if os.environ.get(WHEELS) else []
-    command = [
-        str(folder / "bin" / "python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        *sources,
-    ]
-    subprocess.run([*command, "-c", str(ROOT / "constraints.txt"), str(wheel)], check=True, timeout=600)
-    (packages,) = (folder / "lib").glob("python*/site-packages")
+def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    home = tmp_path_factory.mktemp("home")
+    environ = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
+    environ |= {"HOME": str(home), "PATH": os.defpath, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+    environ["REACHED"] = str(home / "reached")
+    if wheels := os.environ.get(WHEELS):
+        environ |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": wheels}
+    (home / ".cursor").mkdir()
+    places = Places(sys.platform, home, environ)
+    made = Installation(home, environ, "", places.environment)
+    made.vault.mkdir()
+    (made.vault / "Orla Venn.md").write_text("# Orla Venn\n\nThe keeper of the lighthouse promised the party a boat.\n")
+    command = [sys.executable, install.__file__, "--yes", "--wheel", str(wheel), "--vault", str(made.vault)]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return replace(made, said=done.stdout)
+
+
+@pytest.fixture(scope="module")
+def installed(installation: Installation) -> Path:
+    """The folder of the environment, which notes from here on what it tries to reach."""
+    (packages,) = (installation.environment / "lib").glob("python*/site-packages")
     (packages / "sitecustomize.py").write_text(REPORTED)
-    return folder
+    return installation.environment
 
 
 @pytest.fixture
@@ -165,3 +195,29 @@ def test_the_installed_command_is_the_only_one_named_so(installed: Path) -> None
     names = {package["name"] for package in json.loads(listed.stdout)}
     assert "lorekeeper-rpg" in names
     assert "lorekeeper" not in names
+
+
+# --- what else install.py does, and that it takes it back --------------------------------------------------------------
+
+
+def test_the_installer_asks_adds_notes_and_connects_a_client(installation: Installation) -> None:
+    assert "Feather Fall" in installation.said
+    assert "Added LoreKeeper to Cursor" in installation.said
+    program = str(installation.home / ".local" / "bin" / "lorekeeper")
+    asked = [program, "search", "who promised us a boat", "--type", "notes", "--json"]
+    found = subprocess.run(asked, env=installation.environ, capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout)["results"][0]["name"] == "Orla Venn"
+
+
+def test_uninstalling_leaves_the_library_and_the_notes(installation: Installation) -> None:
+    """The last test of the module, since the environment is gone after it."""
+    clients = installation.home / ".cursor" / "mcp.json"
+    (server,) = json.loads(clients.read_text())["mcpServers"].values()
+    assert Path(server["command"]).is_file()
+    command = [sys.executable, install.__file__, "--uninstall"]
+    done = subprocess.run(command, env=installation.environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not Path(server["command"]).exists()
+    assert not clients.exists()
+    assert (installation.home / ".lorekeeper").is_dir()
+    assert sorted(path.name for path in installation.vault.iterdir()) == ["Orla Venn.md"]

@@ -17,7 +17,7 @@ from lorekeeper.rolling.tables import tables_in
 from lorekeeper.server.cutting import end_within
 from lorekeeper.text.matching import occurring, word_stems
 
-LONG, FIRST = 8_000, 4_000
+LONG, FIRST = 7_500, 4_000
 """A page of more characters begins with its outline; so many of it are given where no part is asked for."""
 
 BRIEF = 2_800

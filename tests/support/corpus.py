@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import pickle
 import re
 import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,10 @@ def apart(obj: Raw) -> list[Raw]:
     ]
 
 
-def tables_by_document(corpus: Path) -> Counter[str]:
-    """How many tables to roll on the texts of a corpus have, by document, read by their first two lines alone."""
+def tables_by_document(corpus: Path, types: Iterable[str] = tuple(ENDPOINTS)) -> Counter[str]:
+    """How many tables to roll on the texts of some types have, by document, read by their first two lines alone."""
     found: Counter[str] = Counter()
-    for name in (name for names in ENDPOINTS.values() for name in names):
+    for name in (name for entity_type in types for name in ENDPOINTS[entity_type]):
         for obj in objects(corpus, name):
             number = sum(
                 len(begun.findall(text)) for text in _texts(obj) for begun in (_ROLLED_ON, _IN_ONE_LINE, _DECKS)
@@ -120,6 +121,16 @@ def replaying(corpus: Path, *options: str) -> Iterator[str]:
         server.terminate()
         server.wait()
         server.stdout.close()
+
+
+PAGE = 100
+SPARE = 1.15
+"""How many requests there may be for one that is needed."""
+
+
+def pages_of(described: Mapping[str, Any], types: Iterable[str]) -> int:
+    """How many requests the lists of some types need, by what a corpus says of itself."""
+    return sum(math.ceil(described[name]["count"] / PAGE) for t in types for name in ENDPOINTS[t])
 
 
 def requests_of(address: str) -> tuple[int, int]:

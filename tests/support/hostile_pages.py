@@ -100,9 +100,9 @@ PLACES: tuple[Place, ...] = (
 
 
 def hostile_pages(chance: random.Random, number: int) -> Iterator[Entity]:
-    """So many entries: each attack in each place, then attacks joined at random."""
-    made = [place(attack) for place in PLACES for attack in ATTACKS]
-    chance.shuffle(made)
+    """So many entries: each attack in one place after the other, then attacks joined at random."""
+    places = {attack: chance.sample(PLACES, len(PLACES)) for attack in ATTACKS}
+    made = [places[attack][turn](attack) for turn in range(len(PLACES)) for attack in ATTACKS]
     yield from made[:number]
     for _ in range(number - len(made)):
         parts = chance.choices(ATTACKS, k=chance.randint(2, 5))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -93,13 +93,19 @@ KEPT = ("fireball", "influence", "lich", "magic-missile", "shield")
 """Entries that it has too."""
 
 
-def small_books(folder: Path) -> list[Path]:
-    """The folders of entries that ship, with some of their entries: what is said of all is shown with few."""
+def small_books(folder: Path, also: Collection[str] = ()) -> list[Path]:
+    """The folders of entries that ship, with some of their entries: what is said of all is shown with few.
+
+    Args:
+        folder: where to write them.
+        also: slugs of entries that are wanted too.
+    """
+    kept = {*KEPT, *also}
     for book in SHIPPED_BOOKS:
         (folder / book.name).mkdir(parents=True)
         for file in book.glob("*.jsonl"):
             lines = file.read_text("utf-8").splitlines()
-            some = [line for n, line in enumerate(lines) if n % SHARE == 0 or json.loads(line)["slug"] in KEPT]
+            some = [line for n, line in enumerate(lines) if n % SHARE == 0 or json.loads(line)["slug"] in kept]
             (folder / book.name / file.name).write_text("\n".join(some) + "\n", "utf-8")
     return [folder / book.name for book in SHIPPED_BOOKS]
 

@@ -14,10 +14,11 @@ SCRIPT = Path(__file__).with_name("axe.min.js")
 IMPACTS = ("serious", "critical")
 
 
-def findings(page: Page) -> list[str]:
-    """Serious and critical findings on a page: each rule and reason once, with an element of that kind."""
+def findings(page: Page, *rules: str) -> list[str]:
+    """Serious and critical findings on a page, of all rules or of some: each rule and reason once, with an element of that kind."""
     page.evaluate(SCRIPT.read_text("utf-8"))
-    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    found = page.evaluate("options => axe.run(document, options)", options)
     assert found["passes"], "axe has found nothing to check"
     shown = {
         f"{each['impact']}: {each['id']}: {node['failureSummary']}": node["html"][:200]
