@@ -20,7 +20,7 @@ from lorekeeper.audience import Viewer
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.library import Library
 from lorekeeper.search.facets import facets
-from lorekeeper.search.query_syntax.parsing import parse_query
+from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.settings import PREFIX, Settings, load_settings
 from lorekeeper.views.view import View
 

@@ -308,7 +308,7 @@ def test_b1_the_milvus_driver_reads_no_file_of_the_current_folder(tmp_path):
     program = forked(connect_to_nonsense)
     env = {k: v for k, v in os.environ.items() if k not in ("HTTPS_PROXY", "PYTHON_DOTENV_DISABLED")}
     env |= forking.variables()
-    done = subprocess.run(program, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(program, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
     assert "is illegal" in done.stdout
 

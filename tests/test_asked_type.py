@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.search.asked_type import MAX_CHARS, OTHERS, asked_type
+from lorekeeper.search.intent import MAX_CHARS, OTHERS, asked_type
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make

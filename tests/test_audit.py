@@ -129,7 +129,7 @@ asyncio.run(main())
 
 def write_elsewhere(path: Path, name: str, number: int) -> Sequence[str]:
     command = [sys.executable, "-c", WRITER, str(path), name, str(number)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=200)
     return done.stdout.split()
 
 

@@ -48,7 +48,7 @@ def opened(page: Page, name: str) -> None:
 
 
 def closed(page: Page) -> None:
-    """Wait until no entry is beside the list; that page is a document of its own, which takes keys once it is loaded."""
+    """Wait until no entry is beside the list."""
     page.locator("#reading > article").wait_for(state="detached")
     page.wait_for_load_state()
 
@@ -319,7 +319,6 @@ def test_back_and_forward_go_through_what_was_open(page):
     assert names(page) == shown
     page.go_forward()
     opened(page, shown[0])
-    page.wait_for_load_state()  # a document of its own, which goes on within itself once its script is there
     page.go_forward()
     opened(page, shown[1])
 

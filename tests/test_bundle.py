@@ -172,7 +172,7 @@ def test_settings_left_empty_count_as_not_set(folder, tmp_path):
     )
     env = {"LOREKEEPER_OFFLINE": "${user_config.offline}", "LOREKEEPER_EDITION": "2014", "PATH": "/usr/bin"}
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=env, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], cwd=folder, env=env, capture_output=True, text=True, check=True, timeout=200
     )
     place = folder / "lorekeeper" / "__init__.py"
     assert done.stdout.split("\n")[0] == f"['serve'] {place} LOREKEEPER_EDITION LOREKEEPER_VAULTS a{os.pathsep}b"

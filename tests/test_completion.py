@@ -30,7 +30,7 @@ COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}
 _shtab_lorekeeper
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, timeout=200)
     return set(done.stdout.split())
 
 

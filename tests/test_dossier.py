@@ -11,9 +11,9 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.search.dossier.gather import MAX_TOKENS, TOKEN_CHARS
 from lorekeeper.search.dossier.lines import Dossier, Line
-from lorekeeper.search.dossier.packing import MAX_TOKENS, TOKEN_CHARS
-from lorekeeper.search.recent import recent_notes
+from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.topics import topic_answer, topic_text
 from tests.support.entities import make
 from tests.support.libraries import open_library

@@ -17,7 +17,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ConfigError, FilterError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
-from lorekeeper.search.editions import STATED
+from lorekeeper.search.documents import STATED
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.server.answers import Answer

@@ -258,7 +258,7 @@ def offline(name: str, home: Path, *paths: Path) -> str:
         cwd=home,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
     )
     assert ran.stderr == ""
     return ran.stdout

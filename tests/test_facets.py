@@ -21,8 +21,7 @@ from lorekeeper.folding import fold_kind
 from lorekeeper.library import Library
 from lorekeeper.search.facets import MOST_VALUES, Facet, facets
 from lorekeeper.search.pipeline import Searcher
-from lorekeeper.search.query_syntax.names import called
-from lorekeeper.search.query_syntax.parsing import parse_query, with_test
+from lorekeeper.search.query_syntax import called, parse_query, with_test
 from lorekeeper.views.view import View
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.campaign import campaign

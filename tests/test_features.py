@@ -8,8 +8,7 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.class_features import MOST, SIMILARITY, with_features
-from lorekeeper.search.entity_mentions import OPTIONS
+from lorekeeper.search.entity_mentions import FEATURE_SIMILARITY, MAX_HAVING, OPTIONS, with_features
 from lorekeeper.search.fusion import FUSED_BY_SCORE
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
@@ -48,7 +47,7 @@ def found(*near: Sequence[str]) -> Retrieved:
 )
 def test_the_name_of_a_feature_names_who_has_it(wording):
     named = with_features(found(["Low Blow", "Twist Away"], ["Twist Away"]), [wording]).names
-    assert {key[1][1]: hit.score for key, hit in named.items()} == {"a": SIMILARITY}
+    assert {key[1][1]: hit.score for key, hit in named.items()} == {"a": FEATURE_SIMILARITY}
 
 
 def test_a_feature_within_the_nearest_passage_is_one_too():
@@ -83,8 +82,8 @@ def test_other_queries_are_left_as_they_are(wordings):
 
 
 def test_what_many_have_names_nobody():
-    assert not with_features(found(*[["Gear"]] * (MOST + 1)), ["gear"]).names
-    assert len(with_features(found(*[["Gear"]] * MOST), ["gear"]).names) == MOST
+    assert not with_features(found(*[["Gear"]] * (MAX_HAVING + 1)), ["gear"]).names
+    assert len(with_features(found(*[["Gear"]] * MAX_HAVING), ["gear"]).names) == MAX_HAVING
 
 
 @pytest.mark.parametrize(("place", "number"), [(FUSED_BY_SCORE - 1, 1), (FUSED_BY_SCORE, 0)])

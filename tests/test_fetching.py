@@ -136,7 +136,7 @@ def fetched(folder: Path, address: str, seconds: float) -> subprocess.CompletedP
         env=hub_environment(folder, address),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
 

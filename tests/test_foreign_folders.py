@@ -277,7 +277,7 @@ def test_a_process_ends_although_a_folder_does_not_answer():
         "    print('answered')\n"
         "asyncio.run(main())\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert (done.returncode, done.stdout, done.stderr) == (0, "answered\n", "")
 
 

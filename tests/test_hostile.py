@@ -232,7 +232,7 @@ async def test_b8_a_list_of_very_many_files_is_refused_before_it_is_read(sqlite,
 def bomb_end(archive: Path) -> tuple[str, int]:
     """How a process ends that restores an archive: what it says, and the most memory it had, in kB."""
     program = command_of(restore_within, 3 << 30, archive)
-    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(program, capture_output=True, text=True, timeout=200, check=True)
     *said, memory = done.stdout.splitlines()
     return " ".join(said), int(memory)
 

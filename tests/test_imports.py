@@ -12,7 +12,7 @@ from tests.support.programs import command_of, use_embedded_library
 
 def loaded_by(statement: str) -> set[str]:
     program = f"{statement}; import sys; print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=200)
     return set(done.stdout.split())
 
 
@@ -56,7 +56,13 @@ def test_a_client_is_greeted_before_anything_is_loaded_that_is_not_needed_for_it
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})
     command = [sys.executable, "-X", "importtime", "-m", "lorekeeper", "serve"]
     done = subprocess.run(
-        command, input=f"{message}\n", env=environment(tmp_path), capture_output=True, text=True, check=True, timeout=60
+        command,
+        input=f"{message}\n",
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=200,
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "lorekeeper"
@@ -72,7 +78,7 @@ def test_what_makes_entities_of_notes_is_imported_without_what_reads_them():
 
 def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     program = command_of(use_embedded_library, tmp_path)
-    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=200)
     loaded = set(done.stdout.split())
     assert {"milvus_lite", "faiss"} <= loaded
     assert loaded & {"pymilvus", "grpc", "Stemmer"} == set()

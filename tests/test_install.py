@@ -690,7 +690,7 @@ def test_the_entry_that_is_written_starts_a_server_that_answers(run, tmp_path):
         env={**app, "PATH": "/usr/bin:/bin", **entry["env"]},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=True,
     )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "lorekeeper"

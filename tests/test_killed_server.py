@@ -53,7 +53,7 @@ class Load:
         """Ask a server, and save notes, until so many more answers have come; then kill it."""
         enough = len(self.answered) + most
         limits = httpx.Limits(max_connections=None)
-        async with httpx.AsyncClient(base_url=server.url, timeout=60, verify=False, limits=limits) as http:
+        async with httpx.AsyncClient(base_url=server.url, timeout=200, verify=False, limits=limits) as http:
             asks = (self.by_rest, self.by_mcp)
             clients = [asks[n % 2](http, self.tokens[n % len(self.tokens)], f"{kill} {n}") for n in range(CLIENTS)]
             tasks = [asyncio.create_task(each) for each in clients]
@@ -147,6 +147,6 @@ def missing_in(audit: Path, answered: Sequence[str]) -> set[str]:
 
 def statuses(server: Serving, token: str) -> tuple[int, int]:
     """What a token brings: a status, and the notes that are as their files are."""
-    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
+    with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=200) as http:
         answer = http.get("/api/v1/search?types=notes&order=name")
         return answer.status_code, len(answer.json().get("results", ()))

@@ -137,7 +137,7 @@ def test_pymilvus_alone_finds_what_we_find(path: Path) -> None:
     )
     command = [sys.executable, "-c", program, str(path), json.dumps(vector().tolist())]
     environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environ)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200, env=environ)
     found = json.loads(done.stdout.rpartition("RESULT")[2])
     assert [score for _, score in found] == pytest.approx(list(nearest(path, vector(), 5).values()), abs=1e-5)
     assert found[0][1] > 0.3
@@ -183,7 +183,7 @@ def test_nothing_is_printed_in_the_processes_of_others(tmp_path: Path) -> None:
     )
     environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60, env=environ)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=200, env=environ)
     assert (done.stdout, done.stderr) == ("5\n", "")
 
 
@@ -413,5 +413,5 @@ async def test_the_program_on_the_page_about_storage_reads_a_library(embedded: C
     folder = embedded.settings.milvus_db_path.parent
     environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=60, env=environ)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=200, env=environ)
     assert "READ A rat." in done.stdout

@@ -247,7 +247,7 @@ def test_two_processes_that_add_people_lose_nobody(people):
         assert program.stdin is not None
         program.stdin.write("\n")
         program.stdin.flush()
-    printed = "".join(program.communicate(timeout=60)[0] for program in programs).splitlines()
+    printed = "".join(program.communicate(timeout=200)[0] for program in programs).splitlines()
     tokens = dict(line.split("\t") for line in printed)
     assert len(tokens) == 30
     assert sorted(tokens) == sorted(known(people))

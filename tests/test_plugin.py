@@ -586,5 +586,5 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path):
         "        await cache.store_entities([{'name': 'A', 'desc': 'A text of some length.'}], 'rules')\n"
         "asyncio.run(main())\n"
     )
-    subprocess.run([sys.executable, "-c", program], env={**os.environ, "HOME": str(tmp_path)}, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "HOME": str(tmp_path)}, check=True, timeout=200)
     assert (tmp_path / "own.db").is_file()

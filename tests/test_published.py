@@ -107,7 +107,7 @@ def test_type_checkers_see_the_names_from_the_modules_that_they_are_loaded_from(
 
 def test_the_errors_and_the_entity_load_nothing_heavy():
     program = "from lorekeeper import CacheError, Entity; import sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=200)
     assert {"numpy", "pydantic", "sqlite3", "httpx"}.isdisjoint(done.stdout.split())
 
 
@@ -354,7 +354,7 @@ def test_the_python_example_runs_as_written(starter_library):
         env=environment(starter_library),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr

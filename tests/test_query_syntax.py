@@ -10,9 +10,7 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import WHERE, named_field, parse_filters
 from lorekeeper.search.query import MAX_LIMIT, Query, check, types_with
-from lorekeeper.search.query_syntax.names import called
-from lorekeeper.search.query_syntax.parsing import ParsedQuery, parse_query, with_test, without_test
-from lorekeeper.search.query_syntax.parts import MAX_TYPED, written
+from lorekeeper.search.query_syntax import MAX_TYPED, ParsedQuery, called, parse_query, with_test, without_test, written
 from tests.support.examples import examples
 
 TITLES = {"srd-2014": "5e 2014 Rules", "srd-2024": "5e 2024 Rules", "tob": "Tome of Beasts", "my-book": "my-book"}

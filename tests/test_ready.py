@@ -84,7 +84,7 @@ async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archiv
 
 def test_the_first_answer_takes_no_rules_of_sources_and_no_client(tmp_path: Path, archive: Path) -> None:
     program = command_of(ask_new_library, tmp_path, archive)
-    loaded = set(subprocess.run(program, capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    loaded = set(subprocess.run(program, capture_output=True, text=True, check=True, timeout=200).stdout.split())
     assert "milvus_lite" in loaded
     assert loaded & {"lorekeeper.normalize", "lorekeeper.intake.files", "httpx", "rich", "yaml"} == set()
 

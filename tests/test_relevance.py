@@ -9,14 +9,12 @@ import pytest
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
 from lorekeeper.search.corpora import BOOKS
-from lorekeeper.search.doubt import doubt_of, rarity
+from lorekeeper.search.doubt import absent, doubt_of, rarity
 from lorekeeper.search.explanation import Doubt
-from lorekeeper.search.fusion import FusedHit
+from lorekeeper.search.fusion import FusedHit, relevant
 from lorekeeper.search.grouping import families, places
 from lorekeeper.search.query import Query
-from lorekeeper.search.relevance import relevant
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.search.unlicensed import absent
 from lorekeeper.server.answers import page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library

@@ -15,7 +15,7 @@ from openapi_spec_validator import validate
 from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import CacheError, EmbeddingError, FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.library import Library
-from lorekeeper.search.recent import recent_notes
+from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server import outputs
 from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.operations import OPERATIONS

@@ -168,7 +168,7 @@ async def test_list_documents_over_the_wire(client):
         ("search_lore", {"query": " "}, "empty"),
         ("search_lore", {"query": "x" * 10_000}, "2,000"),
         ("search_lore", {}, "query is required"),
-        ("get_entity", {"uri": "fireball"}, "lore://TYPE/DOCUMENT/SLUG"),
+        ("get_entity", {"uri": "fireball"}, "no entry is called 'fireball'; a search finds entries by meaning"),
         ("get_entity", {"uri": "lore://spells/nope/nope"}, "lookup_spell"),
         ("list_documents", {"type": "spell"}, "did you mean 'spells'"),
         ("lookup_spel", {}, "lookup_spell"),

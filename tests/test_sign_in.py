@@ -59,7 +59,7 @@ class House:
         """A browser that has not signed in, at an address of its own: what fails is slowed down by address."""
         server = server or self.plain
         transport = httpx.HTTPTransport(verify=NOT_VERIFIED, local_address=f"127.0.1.{next(self.addresses)}")
-        return httpx.Client(base_url=server.url, headers=HTML, timeout=60, transport=transport)
+        return httpx.Client(base_url=server.url, headers=HTML, timeout=200, transport=transport)
 
     def signed_in(self, token: str = "master", server: Serving | None = None) -> httpx.Client:
         browser = self.browser(server)
@@ -259,7 +259,7 @@ def test_another_token_of_the_game_master_ends_the_sessions_of_the_one_before(ho
     with http_server(house.folder, HTTP_TOKEN="another", CACHE_BACKEND="sqlite") as url:
         for key in keys:
             cookie = {**HTML, "Cookie": f"lorekeeper={key}"}
-            statuses.append(httpx.get(url.removesuffix("mcp"), headers=cookie, timeout=60).status_code)
+            statuses.append(httpx.get(url.removesuffix("mcp"), headers=cookie, timeout=200).status_code)
     assert statuses == [303, 200]
 
 

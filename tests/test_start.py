@@ -135,6 +135,6 @@ def test_the_command_alone_is_no_error_and_loads_neither_model_nor_engine(tmp_pa
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=200,
     ).stdout.split()
     assert not {"onnxruntime", "tokenizers", "milvus_lite", "faiss", "pymilvus", "mcp", "rich"} & set(loaded)

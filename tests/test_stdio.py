@@ -66,7 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Pope
     with process:
         assert "result" in said(process, json.dumps(INITIALIZE).encode())
         yield process
-        rest, errors = process.communicate(timeout=60)
+        rest, errors = process.communicate(timeout=200)
         assert (rest, errors, process.returncode) == (b"", b"", 0)
 
 

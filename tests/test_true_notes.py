@@ -12,7 +12,7 @@ from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
-from lorekeeper.search.doubt import nothing
+from lorekeeper.search.doubt import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES, NOT_OPEN, absent, closed_name, nothing
 from lorekeeper.search.facets import facets
 from lorekeeper.search.languages import (
     FOREIGN,
@@ -22,14 +22,11 @@ from lorekeeper.search.languages import (
     FOREIGN_UNSURE,
     language_of,
 )
-from lorekeeper.search.nothing import BRING_BOOKS, BRING_CHARACTERS, BRING_NOTES
 from lorekeeper.search.pipeline import SHORT_PAGE
 from lorekeeper.search.query import Query
-from lorekeeper.search.query_syntax.parsing import parse_query
-from lorekeeper.search.resolve_entry import find_entry
+from lorekeeper.search.query_syntax import parse_query
+from lorekeeper.search.resolve_entry import find_entry, versions
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.unlicensed import NOT_OPEN, absent, closed_name
-from lorekeeper.search.versions import versions
 from lorekeeper.server.answers import documents_answer, page_text
 from lorekeeper.text.keywords import content_words
 from tests.support.entities import make

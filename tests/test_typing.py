@@ -13,10 +13,10 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
 from lorekeeper.library import Library
+from lorekeeper.search.by_name import begun, completed
 from lorekeeper.search.query import Query
-from lorekeeper.search.query_syntax.parsing import parse_query
+from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.unfinished import begun, completed
 from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import BACKENDS
 from tests.support.campaign import campaign

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from lorekeeper.cache.protocol import SearchCache, ValueCounts
-from lorekeeper.search.values import ValueRegistry, nearest
+from lorekeeper.search.explain import ValueRegistry, nearest
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ async def test_counts_are_taken_once_in_a_while_for_each_field(monkeypatch):
     for field in ("school", "school", "classes", "school"):
         assert (await registry.known("spells", field)).counts == {field: 1}
     assert cache.asked == [("spells", "school"), ("spells", "classes")]
-    monkeypatch.setattr("lorekeeper.search.values.MAX_AGE_SECONDS", -1.0)
+    monkeypatch.setattr("lorekeeper.search.explain.MAX_AGE_SECONDS", -1.0)
     await registry.known("spells", "school")
     assert cache.asked[-1] == ("spells", "school")
     assert len(cache.asked) == 3
 
 
 async def test_the_oldest_counts_are_dropped_where_scopes_of_documents_come_and_go(monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.values.MAX_KEPT", 3)
+    monkeypatch.setattr("lorekeeper.search.explain.MAX_KEPT", 3)
     cache = Counting()
     registry = ValueRegistry(cast("SearchCache", cache))
     for key in ("a", "b", "c", "d", "c", "d", "b", "a"):

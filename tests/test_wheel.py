@@ -148,7 +148,7 @@ def test_a_host_gets_a_first_answer_by_meaning_and_nothing_but_protocol(
             answers[answer.get("id")] = answer
         server.stdin.close()
         rest = server.stdout.read()
-        assert server.wait(timeout=60) == 0
+        assert server.wait(timeout=200) == 0
     page = answers[2]["result"]["structuredContent"]
     assert (page["mode"], page["results"][0]["name"]) == ("hybrid", "Feather Fall")
     assert rest == ""

@@ -15,7 +15,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import FilterError
 from lorekeeper.library import Library
 from lorekeeper.search.query import MAX_WORDINGS, Query
-from lorekeeper.search.wordings import described, found_by
+from lorekeeper.search.results import described, found_by
 from lorekeeper.server.answers import page_content, page_text
 from lorekeeper.server.tools import all_tools
 from lorekeeper.text.evidence import read

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.migrate import MigrationReport
     from lorekeeper.maintenance.repair import DataReport, RepairReport
     from lorekeeper.search.dossier.lines import Dossier
-    from lorekeeper.search.recent import Recent
+    from lorekeeper.search.sorting import Recent
 
 SHOWN_FAILURES = 20
 

@@ -52,7 +52,7 @@ async def topic(call: Call) -> int:
 async def recent(call: Call) -> int:
     """List the newest notes."""
     from lorekeeper.cli.render import print_recent
-    from lorekeeper.search.recent import recent_notes
+    from lorekeeper.search.sorting import recent_notes
 
     async with call.library() as library:
         view = await refreshed(library)

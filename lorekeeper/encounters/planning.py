@@ -22,10 +22,10 @@ from lorekeeper.printable import one_line, shown
 from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.records.values import amount
 from lorekeeper.render.creature import NO_ACTIONS, lacks_actions
+from lorekeeper.search.doubt import CLOSED, is_closed
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.search.results import ResultPage
-from lorekeeper.search.unlicensed import CLOSED, is_closed
 from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
 

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
-from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME
-from lorekeeper.filters import MAX_VALUES
+from lorekeeper.entities import ALIASES, COLLECTIONS, NAME, WHOLE_NAME, uri_of
+from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
-from lorekeeper.search import other_names, sessions
+from lorekeeper.search import sessions
 from lorekeeper.search.corpora import NOTES
-from lorekeeper.search.documents import Scopes
+from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.doubt import known_words
+from lorekeeper.search.grouping import ALONE
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import Key
 from lorekeeper.text.aliases import (
     MAX_SENTENCE_WORDS,
     SHOWING,
@@ -29,10 +35,12 @@ from lorekeeper.text.aliases import (
     aliases_with,
     aliases_within,
 )
-from lorekeeper.text.keywords import content_words, subject_words
+from lorekeeper.text.keywords import STOP_WORDS, content_words, subject_words
 from lorekeeper.text.name_list import NameList
-from lorekeeper.text.names import nearest
+from lorekeeper.text.names import canonical_name, nearest
+from lorekeeper.text.similar import SimilarTexts
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
+from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
 
@@ -122,7 +130,7 @@ async def understand(cache: SearchCache, types: Sequence[str], filters: Filters,
     names = {t: NameList.of(await cache.names(t)) for t in types} if wanted else {}
     if not any(names.values()):
         return Understood(plain)
-    plain += await other_names.called(cache, types, wanted, filters)
+    plain += await aliased(cache, types, wanted, filters)
     if any(wanted in known for known in names.values()):
         return Understood(plain)
     named = await asyncio.to_thread(_each, _named, wanted, names)
@@ -173,7 +181,7 @@ async def rank(
         found += ranked
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
-    found += await other_names.ranked(cache, entity_type, wordings, documents, filters)
+    found += await rank_aliases(cache, entity_type, wordings, documents, filters)
     for name in _tables(wordings) if entity_type == "rules" and filters.get("kind", "table") == "table" else ():
         found += await cache.rank_names(entity_type, name, documents, **{**filters, "kind": "table"})
     found += await sessions.rank(cache, wordings, documents, **filters) if entity_type == NOTES else ()
@@ -334,7 +342,7 @@ async def _nearest(
         told = _explanation(aliases)
         shown = f": {told.removeprefix(SHOWING)}" if told.startswith(SHOWING) else f"; {told}"
         return [(close[0][1], _Group(entity_type, present, f"showing the nearest name{shown}"))]
-    own = await other_names.nearest_alias(cache, entity_type, wanted, scopes[entity_type], others)
+    own = await nearest_alias(cache, entity_type, wanted, scopes[entity_type], others)
     if own and own[0] > best:
         return [(own[0], _Group(entity_type, own[1], f"showing the nearest name: {own[2]}"))]
     names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
@@ -385,3 +393,178 @@ def _lookups(group: _Group, filters: Filters) -> Iterator[tuple[str, Filters]]:
 def _whole_names(filters: Filters, names: list[str]) -> Filters:
     others = {key: value for key, value in filters.items() if key != NAME.name}
     return {**others, WHOLE_NAME.name: names}
+
+
+OWN_ALIAS_SIMILARITY = 0.99
+"""Share of its similarity that an alias keeps: an entry that is itself called so is nearer."""
+
+MAX_ALIASES = 20
+"""Most similar aliases whose entries are ranked."""
+
+
+@dataclass(frozen=True)
+class Aliases:
+    """The aliases of a type.
+
+    Attributes:
+        names: those of the entries themselves, as the cache gave them: the same list until the type changes.
+        folded: the aliases, folded, in order.
+    """
+
+    names: Sequence[str] = ()
+    folded: Sequence[str] = ()
+
+    @cached_property
+    def _spelt(self) -> SimilarTexts:
+        return SimilarTexts.of(self.folded)
+
+    def similar(self, text: str, limit: int) -> list[tuple[str, float]]:
+        """The aliases most similar to a folded text, and their similarity."""
+        return [(self.folded[place], similarity) for place, similarity in self._spelt.like(text, limit)]
+
+
+_KNOWN: WeakKeyDictionary[SearchCache, dict[str, Aliases]] = WeakKeyDictionary()
+"""The aliases of the types of each cache, as they were last read: counting them reads the whole table."""
+
+
+def has_aliases(entity_type: str) -> bool:
+    """Whether entries of a type have aliases of their own."""
+    return ALIASES in COLLECTIONS[entity_type].filters
+
+
+async def known_aliases(cache: SearchCache, entity_type: str) -> Aliases:
+    """All aliases of a type; none of a type that has none."""
+    if not has_aliases(entity_type):
+        return Aliases()
+    names, of_cache = await cache.names(entity_type), _KNOWN.setdefault(cache, {})
+    known = of_cache.get(entity_type)
+    if known is None or known.names is not names:
+        folded = sorted(map(str, (await cache.count_values(entity_type, ALIASES)).counts))
+        known = of_cache[entity_type] = Aliases(names, folded)
+    return known
+
+
+async def aliased(
+    cache: SearchCache, types: Sequence[str], wanted: str, filters: Filters
+) -> list[tuple[str, dict[str, Any]]]:
+    """Filters for the entries of which an alias, but not the name, contains a folded text: those called so come first."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for entity_type in types:
+        known = () if ALIASES in filters else (await known_aliases(cache, entity_type)).folded
+        others = [alias for alias in known if wanted in alias and alias != wanted]
+        found += _alias_lookups(entity_type, filters, wanted, [wanted] if wanted in known else [], others)
+    return found
+
+
+def _alias_lookups(
+    entity_type: str, filters: Filters, wanted: str, whole: list[str], others: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Filters for aliases that are a text, then for others that contain it; no entry meets two of them."""
+    remaining = {key: value for key, value in filters.items() if key != NAME.name}
+    excluded = [f'-name:"{wanted}"']
+    for aliases in (whole, others[:MAX_VALUES]):
+        tests = " ".join([*([str(filters[WHERE])] if filters.get(WHERE) else []), *excluded])
+        if aliases and len(tests) <= MAX_LENGTH:
+            yield entity_type, {**remaining, ALIASES: aliases, WHERE: tests}
+        excluded += [f'-{ALIASES}:"{alias}"' for alias in aliases]
+
+
+async def rank_aliases(
+    cache: SearchCache, entity_type: str, wordings: Sequence[str], documents: Documents, filters: Filters
+) -> list[Ranked]:
+    """The entries of which an alias is similar to one of the wordings of a query, with that similarity."""
+    known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
+    best: dict[str, float] = {}
+    for wording in map(fold, wordings):
+        for alias, similarity in known.similar(wording, MAX_ALIASES):
+            best[alias] = max(best.get(alias, 0.0), similarity)
+    if not best:
+        return []
+    asked: dict[str, Any] = {**filters, ALIASES: list(best)[:MAX_VALUES]}
+    hits = []
+    for entity in await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked):
+        own = entity.fields.get(ALIASES)
+        score = max((best.get(alias, 0.0) for alias in own), default=0.0) if isinstance(own, tuple) else 0.0
+        hits.append(Ranked(entity.identity, entity.name, score * OWN_ALIAS_SIMILARITY))
+    return hits
+
+
+async def nearest_alias(
+    cache: SearchCache, entity_type: str, wanted: str, documents: Documents, filters: Filters
+) -> tuple[float, list[str], str] | None:
+    """The alias nearest to a folded text: its similarity, the folded names of its entries, and itself; None for none."""
+    known = Aliases() if ALIASES in filters else await known_aliases(cache, entity_type)
+    close = known.similar(wanted, 1)
+    if not close:
+        return None
+    (alias, similarity), *_ = close
+    asked: dict[str, Any] = {**filters, ALIASES: alias}
+    entities = await cache.get_entities(entity_type, documents, limit=MAX_VALUES, **asked)
+    names = list(dict.fromkeys(fold(entity.name) for entity in entities))
+    return (similarity * OWN_ALIAS_SIMILARITY, names, alias) if names else None
+
+
+LEAST_TYPED, MOST_TYPED = 0.7, 0.98
+"""Similarities of a name of which little was typed, and of one of which nearly all was: a whole name is nearer."""
+
+MOST_BEGUN = 10
+"""Most entries of a type whose names are taken to be those that somebody is typing."""
+
+
+async def completed(cache: SearchCache, types: Sequence[str], text: str) -> str:
+    """A text whose last word is one of the library: as it is, or the word of names that most of them have; or without it.
+
+    It is what meaning and keywords are searched for: the beginning of a word has neither.
+    """
+    *whole, last = fold(text).split() or [""]
+    if not last or last in STOP_WORDS or any([await cache.word_counts(name, [last]) for name in types]):
+        return text
+    common: Counter[str] = Counter()
+    for entity_type in types:
+        names = NameList.of(await cache.names(entity_type))
+        common.update({word: len(names.words[word]) for word in names.words_beginning_with(last)})
+    words = [*whole, *(word for word, _ in common.most_common(1))]
+    return " ".join(words) or text
+
+
+async def rank_typed(
+    cache: SearchCache, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
+) -> list[Ranked]:
+    """The entities whose names are the first of some wordings or begin so, or are one of the others, best first."""
+    begun = await cache.rank_beginnings(entity_type, wordings[0], documents, **filters)
+    named = await rank(cache, entity_type, list(dict.fromkeys(wordings)), documents, **filters)
+    typed = [hit._replace(score=LEAST_TYPED + (MOST_TYPED - LEAST_TYPED) * hit.score) for hit in begun[:MOST_BEGUN]]
+    return best_first([*typed, *named])
+
+
+async def begun(cache: SearchCache, documents: DocumentRegistry, query: Query, first: str = "") -> list[list[Key]]:
+    """The entries whose names a text begins, best first; the versions of one entry together, the preferred one first.
+
+    Args:
+        cache: has the names.
+        documents: of the same cache.
+        query: its text is what was typed so far; types, filters and documents narrow the search.
+        first: uri of the entry that led the list at the key before: it still does if the text begins its name too.
+    """
+    query, text = query.resolved(), fold(query.text or "")
+    scopes, order = await documents.scopes(query.types, query.documents), await documents.order(query.edition)
+    places = {key: place for place, key in enumerate(order)}
+    groups: dict[Key | tuple[str, str], list[tuple[float, int, str, Key]]] = {}
+    for entity_type in query.types:
+        for hit in await cache.rank_beginnings(entity_type, text, scopes[entity_type], **query.filters):
+            key: Key = (entity_type, hit.identity)
+            group = key if entity_type in ALONE else (entity_type, canonical_name(hit.name))
+            entry = (-hit.score, places.get(hit.identity[0], len(places)), fold(hit.name), key)
+            groups.setdefault(group, []).append(entry)
+    ranked = sorted((sorted(group, key=lambda each: each[1:3]) for group in groups.values()), key=_first_place)
+    stays = [
+        group
+        for group in ranked
+        if group[0][2].startswith(text) and any(uri_of(kind, *identity) == first for *_, (kind, identity) in group)
+    ]
+    others = (group for group in ranked if group not in stays)
+    return [[key for *_, key in group] for group in (*stays, *others)]
+
+
+def _first_place(group: Sequence[tuple[float, int, str, Key]]) -> tuple[float, int, str]:
+    return min(score for score, _, _, _ in group), group[0][1], group[0][2]

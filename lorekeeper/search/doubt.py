@@ -1,4 +1,5 @@
-"""Doubt: how well the first hit of a ranking stands for a query, and which words of the query no entry has.
+"""What the library does not have: how far the first hit of a ranking is to be doubted, which names no open licence covers or other
+games have, and why a page has no results.
 
 One test decides whether results are shown as unsure: the nearer the hit is in meaning, the rarer the words of the query may be that
 it lacks. A question that the library answers has words that many entries have, and mostly those of its answer; a question about
@@ -9,20 +10,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.corpora import NOTES, corpus_name
+from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.explanation import Doubt
-from lorekeeper.search.results import Key
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import Key, ResultPage, words_of
 from lorekeeper.search.retrieved import Retrieved, all_of
-from lorekeeper.search.wordings import words_of
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
+from lorekeeper.text.names import similarity
 
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
@@ -127,3 +133,169 @@ async def word_counts(cache: SearchCache, types: Collection[str], text: str) -> 
 async def known_words(cache: SearchCache, types: Collection[str], text: str) -> set[str]:
     """The content words of a text that an entry of one of the types has, in any form."""
     return set[str]().union(*(await word_counts(cache, types, text)).values())
+
+
+DATA = Path(__file__).parent.parent / "data"
+
+OTHER_GAMES: Mapping[str, str] = dict(
+    row.split("\t", 1) for row in (DATA / "other_games.tsv").read_text("utf-8").splitlines()
+)
+"""Names of other games, and of rules that only they have, folded; and the game to name in the note."""
+
+NOT_OPEN = frozenset((DATA / "closed_names.txt").read_text("utf-8").split("\n")) - {""}
+"""What people often ask for and no open licence covers, or covered nowhere at the time of writing: folded names, one a line."""
+
+
+_TERMS = (*OTHER_GAMES, *sorted(NOT_OPEN, key=lambda term: (-len(term), term)))
+"""Both, in the order in which they are looked for."""
+
+NAMES = DATA / "not_open.txt"
+"""Further names that no open licence covers, folded, one a line: of spells, creatures, options and items. Some are everyday words
+as well, so a query is about one of them only if it says nothing else."""
+
+CLOSED = "{} is not open content, so no sync would add it."
+
+MISSPELT = 0.83
+"""Least similarity of a word that no entry has to the closed name that it is a misspelling of: one wrong letter in six."""
+
+MISSPELT_LETTERS = 6
+"""Fewest letters of a closed name that is recognised misspelt: shorter ones are near to too many words."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What a query asks for that the library does not have.
+
+    Attributes:
+        name: as in the query, folded.
+        game: the other game that has it, None if it is the same game and not open content.
+    """
+
+    name: str
+    game: str | None = None
+
+    @property
+    def note(self) -> str:
+        """What the reader should know."""
+        if self.game:
+            return f"This asks about {self.game}; the library has nothing on it."
+        instead = f" {TREASURE}" if not _TREASURE.isdisjoint(self.name.split()) else ""
+        return f"No entry is called '{self.name}'. {CLOSED.format('It')}{instead}"
+
+
+_TREASURE = frozenset({"treasure", "loot", "hoard"})
+
+TREASURE = (
+    "No open book has tables of treasure. lookup_equipment with kind='magic-item', a rarity and order='random' draws items; the "
+    "rule Magic Item Prices says what they are worth."
+)
+"""What a game master can do who asks for treasure: the SRDs of both editions leave its tables out."""
+
+NEAREST = "These are the nearest in meaning."
+
+
+def absent(query: str, names: Iterable[str], occurring: Collection[str]) -> Absent | None:
+    """What a query names that no entry is named after; None if there is nothing to say.
+
+    Args:
+        query: its words.
+        names: of the best entries, and the titles of the documents: what has the name there is in the library.
+        occurring: those of its content words that an entry has: the others may be misspelt.
+    """
+    asked = f" {fold(query)} "
+    named = [term for term in _TERMS if f" {term} " in asked]
+    subject = tuple(subject_words(fold(query)))
+    named += [_names()[subject]] if subject in _names() else []
+    named += filter(None, [_misspelt(subject, occurring)]) if not named else []
+    present = [fold(name) for name in names] if named else []
+    missing = (term for term in named if not any(term in name for name in present))
+    return next((Absent(term, OTHER_GAMES.get(term)) for term in missing), None)
+
+
+def is_closed(name: str) -> bool:
+    """Whether a folded name is, as a whole, that of something that is not open content."""
+    return name in NOT_OPEN or name in _names().values()
+
+
+def closed_name(name: str, occurring: Collection[str]) -> str:
+    """The closed name that a folded name is, has among its words, or misspells; "" for none.
+
+    Args:
+        name: as it was asked for.
+        occurring: those of its words that an entry has.
+    """
+    if is_closed(name):
+        return name
+    within = (term for term in _TERMS if term in NOT_OPEN and f" {term} " in f" {name} ")
+    return next(within, _misspelt(name.split(), occurring))
+
+
+def _misspelt(words: Sequence[str], occurring: Collection[str]) -> str:
+    """The closed name that is nearest to some adjacent words, one of which no entry has; "" if none is near."""
+    best, nearest = MISSPELT, ""
+    for term in NOT_OPEN:
+        whole, size = term.replace(" ", ""), len(term.split())
+        for number in range(1, size + 1) if len(whole) >= MISSPELT_LETTERS else ():
+            for start in range(len(words) - number + 1):
+                part = words[start : start + number]
+                text = "".join(part)
+                if text[:1] == whole[:1] and not set(part).issubset(occurring):
+                    best, nearest = max((best, nearest), (similarity(text, whole), term))
+    return nearest
+
+
+@cache
+def _names() -> Mapping[tuple[str, ...], str]:
+    """The names of the file by their content words."""
+    return {tuple(content_words(name)): name for name in NAMES.read_text("utf-8").split("\n") if name}
+
+
+BRING_NOTES = "'lorekeeper vault add FOLDER' adds a folder of notes"
+
+BRING_BOOKS = "'lorekeeper sync open5e' and 'lorekeeper import PATH' add books"
+
+BRING_CHARACTERS = (
+    "'lorekeeper import FILE' adds those of Foundry VTT or D&D Beyond; a note with 'kind: pc' and a class is one too"
+)
+
+NONE_AT_ALL = "The library has no "
+"""How a note begins that denies all entries of a type: it is not known while notes are still being read."""
+
+BRINGS = {NOTES: BRING_NOTES, "characters": BRING_CHARACTERS}
+"""What brings entries of the types that no book has."""
+
+
+async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPage) -> str | None:
+    """What to say of a page without results; None if it has some, or if its entries are there but none is meant.
+
+    Args:
+        documents: those of the library, as the viewer sees them.
+        query: the search.
+        page: its page.
+    """
+    if page.results:
+        return None
+    if page.total and query.offset >= page.total:
+        return f"offset={query.offset} is beyond the end: {page.total:,} found in all, so offset goes up to {page.total - 1}."
+    if query.documents is not None and not query.documents:
+        return "documents is an empty list, so nothing was searched; leave it out to search all."
+    if await documents.count(await documents.scopes(query.types, query.documents)):
+        return None
+    if not await documents.count(await documents.scopes(list(COLLECTIONS), None)):
+        return None  # the first search of a library without any entry loads the starter compendium, and says so
+    labels = _listed([f"{COLLECTIONS[name].label}s" for name in query.types])
+    if query.documents and await documents.count(await documents.scopes(query.types, None)):
+        keys = _listed([repr(one_line(key, MAX_SHOWN)) for key in query.documents])
+        return f"The library has {labels}, but not in {keys}; list_documents counts what each document has."
+    return f"{NONE_AT_ALL}{labels} to search: {what_brings(query.types)}."
+
+
+def what_brings(types: Sequence[str]) -> str:
+    """The commands that bring entries of some types."""
+    books = [BRING_BOOKS] if any(name not in BRINGS for name in types) else []
+    return "; ".join([*books, *(BRINGS[name] for name in types if name in BRINGS)])
+
+
+def _listed(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

@@ -17,8 +17,7 @@ from lorekeeper.field_values import Stored
 from lorekeeper.search import by_name
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
-from lorekeeper.search.query_syntax.names import BOOK, IN, called, stored_values
-from lorekeeper.search.query_syntax.parsing import ParsedQuery
+from lorekeeper.search.query_syntax import BOOK, IN, ParsedQuery, called, stored_values
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.facts import format_rating
 

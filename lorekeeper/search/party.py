@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.search.query_syntax.parts import written
+from lorekeeper.search.query_syntax import written
 from lorekeeper.terms import ABILITIES, MAX_LEVEL, PASSIVES, SENSES
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.stems import stems

@@ -20,36 +20,38 @@ from lorekeeper.filters import WHERE
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
-from lorekeeper.search import by_name, unfinished
-from lorekeeper.search.asked_type import asked_type
-from lorekeeper.search.class_features import with_features
+from lorekeeper.search import by_name
 from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
-from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.doubt import doubt_of, doubted, is_certain, names_a_note, nothing, word_counts
-from lorekeeper.search.editions import editions_first, stated_edition, with_editions
-from lorekeeper.search.entity_mentions import names_its_subject, with_named, with_subject
+from lorekeeper.search.documents import DocumentRegistry, Scopes, editions_first, stated_edition, with_editions
+from lorekeeper.search.doubt import (
+    NEAREST,
+    Absent,
+    absent,
+    doubt_of,
+    doubted,
+    is_certain,
+    names_a_note,
+    nothing,
+    why_nothing,
+    word_counts,
+)
+from lorekeeper.search.entity_mentions import names_its_subject, with_features, with_named, with_subject
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
-from lorekeeper.search.explain import Explainer, explanation_of, with_filters
+from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
-from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit, Retriever
+from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, FusedHit, Retriever, relevant
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
-from lorekeeper.search.intent import stated_conditions, type_asked_for
+from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.nothing import why_nothing
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
 from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.query import MAX_PHRASED, Query, check
-from lorekeeper.search.relevance import FEW, relevant
-from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, ranked_result, unranked_result
+from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, described, ranked_result, unranked_result
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
 from lorekeeper.search.traits import MINILM, Traits
-from lorekeeper.search.unfinished import completed
-from lorekeeper.search.unlicensed import NEAREST, Absent, absent
-from lorekeeper.search.values import ValueRegistry
-from lorekeeper.search.wordings import described
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
@@ -274,7 +276,7 @@ class Searcher:
             search.query, search.whole = replace(query, mode="keyword"), True
             return "keywords alone: the query has phrases"
         if query.unfinished and query.text:
-            whole = await completed(self._cache, query.types, query.text)
+            whole = await by_name.completed(self._cache, query.types, query.text)
             search.wordings = list(dict.fromkeys([whole, *query.also]))
             return f"completed to '{whole}'" if whole != query.text else None
         return None
@@ -384,7 +386,7 @@ class Searcher:
             return {}
         rank, asked, typed = by_name.rank, wordings, None
         if query.unfinished and query.text is not None:
-            rank, asked, typed = unfinished.rank, [query.text, *wordings], query.text
+            rank, asked, typed = by_name.rank_typed, [query.text, *wordings], query.text
         with timed("names"):
             ranking = await over_types(
                 query.types, lambda name: rank(self._cache, name, asked, scopes[name], **query.filters)

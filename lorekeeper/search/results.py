@@ -1,7 +1,13 @@
-"""What a search returns: entries with their source, score, facts and snippet, page by page."""
+"""What a search returns: entries with their source, score, facts and snippet, page by page.
+
+Of a query in several wordings, each result says which one found it; of variants that share a place, what differs.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,15 +15,137 @@ from typing import Literal
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.printable import one_line
 from lorekeeper.search.explanation import Explanation
 from lorekeeper.search.fusion import FusedHit, Retriever
-from lorekeeper.search.variants import other_facts
-from lorekeeper.search.wordings import found_by
+from lorekeeper.search.query import MAX_WORDINGS
+from lorekeeper.terms import RARITIES
 from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
-from lorekeeper.text.facts import SEPARATOR, facts
+from lorekeeper.text.facts import FACTS, SEPARATOR, facts, indexed_facts, lead
+from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.names import name_key
 from lorekeeper.text.notes import section_shown
+from lorekeeper.text.passages import passages
+from lorekeeper.text.phrases import hint_text
+from lorekeeper.text.sections import Section
+
+NAMED_WEIGHT = 2.0
+"""What a word of a wording counts that is in the entry's name."""
+
+
+def found_by(entity: Entity, prose: Sequence[Section], wordings: Sequence[str]) -> str:
+    """Of several wordings the one that fits an entry best: most of whose words, rare ones first, are in its name, facts or texts.
+
+    Args:
+        entity: the entry.
+        prose: its sections.
+        wordings: of the query.
+    """
+    stems = [word_stems(wording).keys() for wording in wordings]
+    shared = Counter(stem for own in stems for stem in own)
+    name = occurring(shared, entity.name)
+    words = {*name, *occurring(shared, words_of(entity, prose))}
+
+    def fit(own: Collection[str]) -> float:
+        held = sum((NAMED_WEIGHT if stem in name else 1.0) / shared[stem] for stem in own if stem in words)
+        return held / math.sqrt(len(own) or 1)
+
+    return max(zip(stems, wordings, strict=True), key=lambda pair: fit(pair[0]))[1]
+
+
+def words_of(entity: Entity, prose: Sequence[Section]) -> str:
+    """All that an entry says but its name: its facts, its sections, and the phrases that people have for it."""
+    return f"{facts(entity)} {' '.join(map(str, prose))} {hint_text(entity)}"
+
+
+def described(entity: Entity) -> list[str]:
+    """What an entry is, in up to `MAX_WORDINGS` texts for a search by meaning: its name and facts, then its passages.
+
+    Of a long entry those passages count that lie evenly from its beginning to its end.
+    """
+    parts = [passage.embedded for passage in passages(entity)]
+    step = max(1, math.ceil(len(parts) / (MAX_WORDINGS - 1)))
+    return [f"{entity.name} ({lead(entity)}): {indexed_facts(entity)}", *parts[::step]]
+
+
+MAX_LISTED = 2
+"""Most variants whose facts are listed by name; of more, the facts are a range."""
+
+MAX_TEXTS = 2
+"""Most different texts of a fact that are listed."""
+
+_AMOUNT = re.compile(r"([\d,.]+) (\w+)")
+
+_UNSTATED = {"gp": "price not stated", "lb": "weight not stated", "attunement": "no attunement"}
+"""What is said of an entry without a fact that another one has, by the last word of that fact."""
+
+
+def other_facts(entity: Entity, variants: Sequence[Entity]) -> str:
+    """The facts of variants as far as they differ from those of an entry: "Draft: 50 gp", "others: 2 to 35 gp"; "" for none.
+
+    A reader would otherwise take the price or the rarity of the entry that is shown for that of all its variants.
+    """
+    if not variants:
+        return ""
+    table = FACTS.get(entity.type, ())
+    own = [fact(entity) for fact in table]
+    theirs = [[fact(variant) for fact in table] for variant in variants]
+    if len(variants) <= MAX_LISTED:
+        named = zip(variants, theirs, strict=True)
+        told = ((label_of(entity.name, v.name), _differences(own, [facts])) for v, facts in named)
+        return "; ".join(f"{label}: {differences}" for label, differences in told if differences)
+    differences = _differences(own, theirs)
+    return f"others: {differences}" if differences else ""
+
+
+def label_of(name: str, variant: str) -> str:
+    """What a variant's name has after the words that it shares with another: "Club" of "Ash Blade (Club)"."""
+    words, others = variant.split(), name.split()
+    pairs = zip(words, others, strict=False)
+    shared = next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(words), len(others)))
+    while shared and " ".join(words[shared:]).count("(") < " ".join(words[shared:]).count(")"):
+        shared -= 1  # back to the bracket that the difference is in
+    rest = " ".join(words[shared:]) or variant
+    return one_line(rest.removeprefix("(").removesuffix(")") if rest.startswith("(") else rest)
+
+
+def _differences(own: Sequence[str], theirs: Sequence[Sequence[str]]) -> str:
+    """Those facts of some variants that are not all the same as an entry's own."""
+    columns = zip(own, zip(*theirs, strict=True), strict=True)
+    merged = [_merged(mine, values) for mine, values in columns if set(values) != {mine}]
+    further = ["more that differs"] if "" in merged else []
+    return ", ".join([*filter(None, merged), *further])
+
+
+def _merged(mine: str, values: Sequence[str]) -> str:
+    """One fact of several variants in a few words, "" if these are too many; ``mine`` is that of the entry that is shown."""
+    stated = list(dict.fromkeys(filter(None, values)))
+    if not stated:
+        return _UNSTATED.get(mine.split()[-1], f"not {mine}")
+    merged = _range(stated) or (" or ".join(stated) if len(stated) <= MAX_TEXTS else "")
+    return merged if all(values) or not merged else f"some {merged}"
+
+
+def _range(values: Sequence[str]) -> str:
+    """Amounts, or rarities of the same kind of thing, from the least to the greatest; "" if the values are neither."""
+    amounts = [_AMOUNT.fullmatch(value) for value in values]
+    if all(amounts) and len({found[2] for found in amounts if found}) == 1:
+        numbers = sorted((found[1] for found in amounts if found), key=lambda text: float(text.replace(",", "")))
+        unit = amounts[0][2] if amounts[0] else ""
+        return f"{' to '.join(dict.fromkeys([numbers[0], numbers[-1]]))} {unit}"
+    parts = [_rarity(value) for value in values]
+    if all(rarity for rarity, _ in parts) and len({thing for _, thing in parts}) == 1:
+        ranked = sorted((rarity for rarity, _ in parts), key=RARITIES.index)
+        return " to ".join(dict.fromkeys([ranked[0], ranked[-1]]))
+    return ""
+
+
+def _rarity(value: str) -> tuple[str, str]:
+    """The rarity that a fact begins with, "" for none, and what follows it."""
+    rarity = next((each for each in reversed(RARITIES) if f"{value} ".startswith(f"{each} ")), "")
+    return rarity, value[len(rarity) :].strip()
+
 
 Mode = Literal["structured", "semantic", "hybrid", "keyword"]
 

@@ -13,11 +13,10 @@ from typing import TypeVar
 from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
-from lorekeeper.search.asked_type import AskedType
 from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, corpora, corpus_name, first
-from lorekeeper.search.fusion import FUSED_BY_SCORE, Corpus, FusedHit, fuse
+from lorekeeper.search.fusion import CLOSE, FUSED_BY_SCORE, Corpus, FusedHit, fuse
 from lorekeeper.search.grouping import ALONE, asked_stems, asked_words
-from lorekeeper.search.relevance import CLOSE
+from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
 from lorekeeper.text.names import canonical_name

@@ -1,16 +1,21 @@
-"""Hits of a search in another order than that of their relevance, and the seeds of random orders."""
+"""Hits of a search in another order than that of their relevance, the seeds of random orders, and the newest notes."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.dates import EXAMPLE, ago, span, written
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.errors import FilterError
 from lorekeeper.filters import COMPARISONS, named_field, parse_filters
 from lorekeeper.folding import fold
-from lorekeeper.order import BY_NAME, RANDOM, SHORT, Order, arranged, number_of, text_of
+from lorekeeper.order import BY_NAME, MOMENTS, RANDOM, SHORT, Order, arranged, number_of, text_of
+from lorekeeper.printable import one_line, shown
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
-from lorekeeper.search.query import Query
+from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.results import Key, ResultPage
 
 SORTED = FUSED_BY_SCORE
@@ -57,3 +62,69 @@ def order_hint(query: Query, page: ResultPage) -> str | None:
 def drawn_seed(order: str | None) -> int | None:
     """A new seed, if the order is a random one."""
     return secrets.randbelow(SEEDS) if (order or "").strip().casefold() == RANDOM else None
+
+
+NOTES = "notes"
+
+
+@dataclass(frozen=True)
+class Recent:
+    """A note with its own date.
+
+    Attributes:
+        note: the entry.
+        date: in seconds since 1970 in UTC: of its session, else the one that it states, else when its file was changed.
+        session: whether it is the date of its session.
+    """
+
+    note: Entity
+    date: float
+    session: bool
+
+    def content(self) -> dict[str, str | int | None]:
+        """The note and its date as JSON."""
+        number = self.note.fields.get("session")
+        return {
+            "uri": self.note.uri,
+            "name": one_line(self.note.name),
+            "kind": one_line(self.note.kind),
+            "document": self.note.document,
+            "date": written(self.date),
+            "session": number if isinstance(number, int) else None,
+        }
+
+
+async def recent_notes(cache: SearchCache, since: str | None = None, limit: int = 10) -> list[Recent]:
+    """The newest notes, the newest first; entries without a date are left out.
+
+    Args:
+        cache: the entries.
+        since: a date, or a stretch of time before now such as "7d"; None for all.
+        limit: most notes, 1 to 50.
+
+    Raises:
+        FilterError: the date cannot be read, or the limit is out of range.
+    """
+    if not 1 <= limit <= MAX_LIMIT:
+        raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {limit}")
+    first = None if since is None else _second(since)
+    notes = await cache.get_entities(NOTES, limit=limit, order=Order(newest=True))
+    found = [Recent(note, *own) for note in notes if (own := _own_date(note))]
+    return [each for each in found if first is None or each.date >= first]
+
+
+def _second(since: str) -> int:
+    """The second with which a stretch of time begins; FilterError if it cannot be read."""
+    try:
+        return back if (back := ago(since)) is not None else span(since)[0]
+    except ValueError as error:
+        raise FilterError(f"since is a date, such as {EXAMPLE}, not {shown(since)}") from error
+
+
+def _own_date(note: Entity) -> tuple[float, bool] | None:
+    """The date of a note, and whether it is that of its session; None if it has none."""
+    for field in MOMENTS:
+        value = note.fields.get(field)
+        if isinstance(value, (int, float)):
+            return float(value), field == MOMENTS[0]
+    return None

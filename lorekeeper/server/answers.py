@@ -21,8 +21,7 @@ from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.rolling.tables import tables_of
-from lorekeeper.search.results import Result, ResultPage
-from lorekeeper.search.variants import label_of
+from lorekeeper.search.results import Result, ResultPage, label_of
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of

@@ -18,8 +18,7 @@ from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.resolve_entry import entries_of
-from lorekeeper.search.versions import Versions, versions
+from lorekeeper.search.resolve_entry import Versions, entries_of, versions
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
 from lorekeeper.server.arguments import Texts
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text

@@ -15,9 +15,6 @@ from watchfiles import Change, watch
 from lorekeeper.system import Closing
 from lorekeeper.vaults.scan import IGNORE_FILE
 
-POLL_MILLISECONDS = 1
-"""How long a poll waits for a change, and the pause after a poll that waited in vain."""
-
 STEP_MILLISECONDS = 0
 """How long a poll sleeps between two looks: not at all, since the system reports a change within a fifth of a millisecond.
 
@@ -32,8 +29,11 @@ NEW_FOLDER_SECONDS = 2.0
 MAX_WATCHED = 32
 """Vaults that are watched; with more of them, all are scanned."""
 
-FENCE_SECONDS = 0.3
-"""How long a change of our own is waited for at most."""
+FENCE_MILLISECONDS = 300
+"""How long the system may take to report a change of our own.
+
+Not shorter: `watchfiles` drops what is reported while it gives up waiting. With 1 and a second try, a busy machine lost 10 of 4,000
+changes."""
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "drvfs"})
 """File systems whose changes on other machines the operating system does not tell."""
@@ -116,7 +116,7 @@ class Watcher(Closing):
             watch_filter=_Filter([f"{root}{os.sep}" for root in watched]),
             debounce=GROUP_MILLISECONDS,
             step=STEP_MILLISECONDS,
-            rust_timeout=POLL_MILLISECONDS,
+            rust_timeout=FENCE_MILLISECONDS,
             yield_on_timeout=True,
             raise_interrupt=False,
             stop_event=self._stop,
@@ -141,10 +141,10 @@ class Watcher(Closing):
         return changes is None or bool(changes) or time.monotonic() < self._again_until
 
     def _told(self) -> set[tuple[Change, str]] | None:
-        """All changes that were made before this call; None if they cannot be watched."""
+        """All changes that were made before this call; None if that is not known, or if they cannot be watched."""
         if self._changes is None or self._fence is None:
             return set()
-        fence, waiting = self._fence.make(), time.monotonic() + FENCE_SECONDS
+        fence = self._fence.make()
         told: set[tuple[Change, str]] = set()
         while True:
             try:
@@ -156,11 +156,10 @@ class Watcher(Closing):
                 self.problem = self.problem or "changes cannot be watched: the watcher has ended"
                 return None
             told |= {(change, path) for change, path in changes if not self._fence.has(path)}
-            passed = any(path == fence for _, path in changes)
-            if passed or fence is None or time.monotonic() > waiting:
+            if any(path == fence for _, path in changes):
                 return told
-            if not changes:  # a slow system: do not keep the processor busy meanwhile
-                time.sleep(POLL_MILLISECONDS / 1000)
+            if fence is None or not changes:  # nothing more is reported in time: the folders are looked through
+                return None
 
 
 class _Filter:

@@ -14,7 +14,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
-from lorekeeper.search.nothing import NONE_AT_ALL
+from lorekeeper.search.doubt import NONE_AT_ALL
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage

@@ -99,7 +99,7 @@ class CommandProcess:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=200)
         finally:
             self._process.kill()
 

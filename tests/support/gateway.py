@@ -36,7 +36,7 @@ async def gateway(
     await eventually(lambda: server.started)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=200) as client:
             yield client
     finally:
         server.should_exit = True

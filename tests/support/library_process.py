@@ -71,7 +71,7 @@ class Program:
 
     def end(self) -> tuple[str, str]:
         """A regular end; what else it printed."""
-        return self.process.communicate(timeout=60)
+        return self.process.communicate(timeout=200)
 
 
 async def churn(cache: SearchCache, seed: int) -> None:

@@ -10,15 +10,13 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.by_name import MAX_NAME_WORDS
+from lorekeeper.search.by_name import MAX_NAME_WORDS, known_aliases
 from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, plain_names, short_names
 from lorekeeper.search.dossier.sources import CANDIDATES, NOTES, SESSION, Sources, Subject, names_in
 from lorekeeper.search.dossier.spans import Span, spans
-from lorekeeper.search.doubt import known_words
-from lorekeeper.search.other_names import known_aliases
+from lorekeeper.search.doubt import CLOSED, is_closed, known_words
 from lorekeeper.search.query import Query
-from lorekeeper.search.unlicensed import CLOSED, is_closed
 from lorekeeper.text.facts import facts
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.matching import occurring, word_stems

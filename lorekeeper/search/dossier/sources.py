@@ -12,10 +12,10 @@ from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
+from lorekeeper.search.by_name import known_aliases
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.dossier.names import Called, Lexicon
 from lorekeeper.search.dossier.spans import Span, spans
-from lorekeeper.search.other_names import known_aliases
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import content_words

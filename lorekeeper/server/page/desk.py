@@ -13,7 +13,7 @@ from lorekeeper.records.notes import links_of
 from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.sources import SESSION
 from lorekeeper.search.dossier.spans import spans
-from lorekeeper.search.recent import Recent, recent_notes
+from lorekeeper.search.sorting import Recent, recent_notes
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
 from lorekeeper.views.view import View
 

@@ -13,7 +13,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import BOOK, EDITION, TYPE, TYPED
 from lorekeeper.search.grouping import ALONE
-from lorekeeper.search.query_syntax.parsing import without_test
+from lorekeeper.search.query_syntax import without_test
 from lorekeeper.search.results import Key, Result
 from lorekeeper.server.page.site import address
 from lorekeeper.text.facts import SEPARATOR, facts, format_rating

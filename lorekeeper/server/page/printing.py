@@ -13,7 +13,7 @@ from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.search.query import MAX_QUERY_CHARS
-from lorekeeper.search.query_syntax.parsing import parse_query
+from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.server.page.entries import Shown, found, html_of, shown
 from lorekeeper.server.page.site import Page, Site, trusted
 from lorekeeper.server.rest.problems import bad_request

@@ -14,12 +14,20 @@ from starlette.responses import Response
 from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.search.by_name import begun
 from lorekeeper.search.facets import Facet, FacetValue, facets
 from lorekeeper.search.query import MAX_QUERY_CHARS, Query
-from lorekeeper.search.query_syntax.parsing import ParsedQuery, parse_query, with_test, without_test
-from lorekeeper.search.query_syntax.parts import Kind, cleaned, parts, written
+from lorekeeper.search.query_syntax import (
+    Kind,
+    ParsedQuery,
+    cleaned,
+    parse_query,
+    parts,
+    with_test,
+    without_test,
+    written,
+)
 from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.search.unfinished import begun
 from lorekeeper.server.answers import page_content
 from lorekeeper.server.page.desk import desk
 from lorekeeper.server.page.editions import edition_of

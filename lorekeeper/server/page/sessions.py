@@ -23,7 +23,7 @@ from lorekeeper.search.dossier.names import Lexicon, is_telling
 from lorekeeper.search.dossier.sources import SESSION
 from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.query import MAX_LIMIT
-from lorekeeper.search.recent import recent_notes
+from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import RECENT, SEARCH
 from lorekeeper.server.rest.problems import bad_request

@@ -20,7 +20,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
-from lorekeeper.search.recent import recent_notes
+from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.answers import Answer, JsonObject, document_list, entity_answer
 from lorekeeper.server.arguments import Texts
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
