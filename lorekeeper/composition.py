@@ -18,7 +18,7 @@ from lorekeeper.intake.starter_record import StarterRecord
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
 from lorekeeper.people.registry import People
-from lorekeeper.search.traits import MINILM, Traits
+from lorekeeper.search.retrieved import MINILM, Traits
 from lorekeeper.settings import BACKENDS, Settings
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile

@@ -102,18 +102,20 @@ class Condition:
     With ``negate``, which only ``any`` (of texts, numbers and lists) and ``name`` have, it matches what fails the test. A
     single value must then be known: "not a dragon" leaves out a creature of unknown type. A list need only lack the values,
     so an empty or absent list matches: sources leave out empty lists, and a creature without a line of immunities is not
-    immune to poison.
+    immune to poison. With ``absent`` it matches what lacks the field too: in ``where``, a
+    negated test of a number that is `Field.omitted`, and one for 0.
     """
 
     field: Field
     op: Operator
     values: tuple[str | int | bool, ...]
     negate: bool = False
+    absent: bool = False
 
     def met_by(self, value: Stored | None) -> bool:
         """Whether a field's stored value, or None for an absent one, meets it. Not for ``name``, which tests another text."""
         if value is None:
-            return self.negate and self.field.type is FieldType.TEXTS
+            return self.absent or (self.negate and self.field.type is FieldType.TEXTS)
         item: Any = value
         first, *others = self.values or ("",)
         if self.op in _COMPARED:
@@ -323,7 +325,8 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
         return [Condition(field, "name", (fold(read_text(field, " ".join(test.values))),))]
     if field.type is FieldType.DATE:
         return _dated(field, "any", test.values)
-    return [Condition(field, "any", tuple(_stored_values(field, list(test.values) or [True])))]
+    values = tuple(_stored_values(field, list(test.values) or [True]))
+    return [Condition(field, "any", values, absent=field.omitted and 0 in values)]
 
 
 def _bounds(field: Field, test: FieldTest) -> list[Condition]:
@@ -344,8 +347,9 @@ def _bound(field: Field, op: Operator, value: str) -> list[Condition]:
 def negated(conditions: Sequence[Condition]) -> Condition:
     """The condition that known values meet if they fail one of these conditions: a single one, or both ends of a range."""
     first, *others = conditions
+    first = replace(first, absent=first.field.omitted and not first.absent)
     if others:
-        return Condition(first.field, "outside", (*first.values, *others[0].values))
+        return replace(first, op="outside", values=(*first.values, *others[0].values))
     if first.field.type is FieldType.FLAG:
         return replace(first, values=tuple(flag for flag in (True, False) if flag not in first.values))
     if first.op in _OPPOSITES:

@@ -36,7 +36,7 @@ from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, 
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
-from lorekeeper.search.traits import MINILM, Traits
+from lorekeeper.search.retrieved import MINILM, Traits
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing, share_freed_memory
 from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT

@@ -8,7 +8,8 @@ A test is a field, an operator and a value. ``:`` and ``=`` mean equal, or of a 
 ``<=``, ``>`` and ``<`` are bounds; ``5..8``, ``5..`` and ``..8`` are ranges with both ends; values with commas between
 them mean any of them; values with spaces or commas stand in double quotes. A field alone is true: ``legendary`` is
 ``legendary:true``. ``-`` before a test negates it: of a single value it then matches what is known and different, of a list
-every entry whose list has none of the values, or that has no list.
+every entry whose list has none of the values, or that has no list, and of a speed or the range of a sense also what
+has none: ``-speed_fly>0`` and ``speed_fly:0`` match what does not fly.
 
 Which fields there are, and of which type, is not known here: `filters` makes conditions of the tests.
 """

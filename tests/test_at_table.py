@@ -32,8 +32,9 @@ def test_versions_of_a_spell_are_compared(run, asked):
     assert done.returncode == DONE, done.stderr
     for text in (
         *LANDINGS,
-        "1st-level",
-        "2nd-level",
+        "Level\n  A ",
+        " 1 transmutation\n",
+        " 2 transmutation\n",
         "30 feet",
         "60 feet",
         "like feathers",

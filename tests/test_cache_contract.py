@@ -1203,6 +1203,27 @@ async def test_a_negated_test_of_a_list_matches_where_there_is_none_and_one_of_a
         assert sorted(r.identity[1] for r in near) == expected
 
 
+async def test_a_negated_test_of_what_sources_leave_out_matches_where_there_is_none(cache: SearchCache) -> None:
+    speeds: dict[str, dict[str, Any]] = {
+        "frog": {"speed_swim": 30},
+        "duck": {"speed_swim": 20, "speed_fly": 60},
+        "ox": {},
+    }
+    await cache.store_entities(
+        [make(slug, "Text.", type="creatures", kind="creature", **known) for slug, known in speeds.items()], "creatures"
+    )
+    for where, expected in [
+        ("speed_swim>0 -speed_fly>0", ["frog"]),
+        ("speed_fly:0", ["frog", "ox"]),
+        ("-speed_fly:0", ["duck"]),
+        ("-speed_swim:10..25", ["frog", "ox"]),
+        ("-armor_class>=15", []),
+    ]:
+        found = await cache.get_entities("creatures", where=where)
+        assert slugs(found) == expected, where
+        assert all(matches(entity, parse_filters("creatures", {"where": where})) for entity in found)
+
+
 SAMPLES: dict[FieldType, list[Any]] = {
     FieldType.TEXT: ["evocation", "odd words", "sphere"],
     FieldType.TEXTS: [[], ["wisdom"], ["wisdom", "light armor"], ["sphere"]],

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lorekeeper.search.dossier.gather import Draft, packed
 from lorekeeper.search.dossier.lines import Line, Quote
-from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Called, Lexicon, short_names
+from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import Span, blocks, spans
 from tests.support.marsh import HOLYA, note
 

@@ -271,6 +271,22 @@ async def test_what_the_books_of_the_edition_lack_is_said(library):
         assert (await call(library, "lookup_rule", **silent)).structured["note"] is None
 
 
+async def test_what_the_edition_has_as_another_kind_or_within_a_rule_is_named(library):
+    poison = [make("gull-bane", name="Gull Bane", type="equipment", kind="gear", document="srd-2014")]
+    poison += [make("eel-bane", name="Eel Bane", type="equipment", kind="gear", document="srd-2014")]
+    rules = [make("gull-bane", "It stings.", type="rules", name="Gull Bane", document="srd-2024")]
+    rules += [make("banes", "Eel bane: DC 14.", type="rules", name="Sample Banes", document="srd-2024")]
+    await library.cache.store_entities(poison, "equipment")
+    await library.cache.store_entities(rules, "rules")
+    for name, said in [
+        ("gull bane", "Gull Bane of 2024 is a rule: lore://rules/srd-2024/gull-bane."),
+        ("eel bane", "2024 has it within Sample Banes: lore://rules/srd-2024/banes."),
+    ]:
+        page = await library.search(Query(["equipment"], filters={"name": name}, edition=("2024",)))
+        assert page.note is not None
+        assert said in page.note
+
+
 async def test_many_books_of_another_edition_do_not_make_a_full_set_look_poor(library):
     library.searcher = Searcher(library.cache, ("2024",))
     books = [make(f"tide-{n}", name=f"Tide {n}", document=f"book-{n % 4}") for n in range(8)]

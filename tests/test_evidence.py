@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lorekeeper.entities import Entity
 from lorekeeper.text.evidence import evidence, field_line, lengths, overview, read
 from lorekeeper.text.excerpts import snippet
+from lorekeeper.text.facts import facts
 from tests.support.entities import make
 
 MARSH_OGRE = {
@@ -95,6 +96,22 @@ def test_an_overview_of_a_creature_names_its_traits_and_tells_the_decisive_one()
     shown = overview(ogre(), 220, read(ogre())).text
     assert shown.startswith("Keen Ears; Regeneration; Spellcasting; Club.")
     assert shown.endswith("Regeneration: It heals at dawn, unless it was burnt.")
+
+
+def test_an_overview_with_room_begins_with_defences_that_are_not_shown_already():
+    made = ogre(immune=("poison",), vulnerable=("fire",))
+    assert overview(made, 700, read(made)).text.startswith("Immune: poison. Vulnerable: fire. Keen Ears;")
+    assert overview(made, 220, read(made)).text.startswith("Keen Ears;")
+    assert evidence(made, "", asked={"immune"}, limit=700).text.startswith(
+        "Immune: poison. Vulnerable: fire. Keen Ears;"
+    )
+
+
+def test_facts_say_what_components_cost_and_how_strong_armor_asks_one_to_be():
+    spell = make("revive", level=3, material_cost=300.0, material_consumed=True)
+    assert "material 300 gp, consumed" in facts(spell)
+    mail = make("mail", type="equipment", kind="armor", data={"strength_requirement": 13})
+    assert "Str 13" in facts(mail)
 
 
 def test_an_entry_without_prose_shows_its_facts():

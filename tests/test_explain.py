@@ -47,6 +47,17 @@ async def test_a_name_that_only_another_book_has_is_answered_with_its_uri(librar
     assert page.note == f"No creature has 'tide wight' in its name. Another book has it: {wight.uri}."
 
 
+async def test_a_value_names_those_who_have_it_with_a_qualifier(library, tmp_path):
+    entries = [
+        {"collection": "creatures", "name": name, "document": "coast", "resistant": values}
+        for name, values in [("Eel", ["cold"]), ("Wraith", ["nonmagical cold"]), ("Both", ["cold", "nonmagical cold"])]
+    ]
+    await library.import_paths([write_lines(tmp_path / "coast.jsonl", entries)])
+    page = await library.search(Query(["creatures"], filters={"where": "resistant:cold"}))
+    assert page.total == 2
+    assert page.note == "1 more have only nonmagical cold: where='resistant:\"nonmagical cold\"'."
+
+
 async def test_a_misspelt_value_is_answered_with_the_nearest_and_the_known_ones(library):
     assert await note_of(library, environments="swmp") == (
         "environment is never 'swmp'; did you mean 'swamp'? Known: swamp, forest."

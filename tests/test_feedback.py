@@ -11,9 +11,8 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.corpora import BOOKS, LEAST, NOTES, corpora
-from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
-from lorekeeper.search.pseudo_relevance import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
+from lorekeeper.search.entity_mentions import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
+from lorekeeper.search.fusion import BOOKS, FUSED_BY_SCORE, LEAST, NOTES, FusedHit, corpora
 from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed
 from lorekeeper.search.sessions import asks_what_happened
 from tests.support.entities import make

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lorekeeper import terms
 from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_RECORD_BYTES, MAX_TEXT_LENGTH, Entity, canonical_json
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
@@ -1055,6 +1056,7 @@ def benefit(kind: str, desc: str) -> dict[str, str]:
         ({"benefits": [benefit("tool_proficiency", "No additional tool proficiencies")]}, {}),
         ({"benefits": [benefit("ability_score", "+1 to Wisdom and one other ability score.")]}, {"ability": ("wisdom",)}),
         ({"benefits": [benefit("", "Increase your Strength or Dexterity score by 1.")]}, {"ability": ("strength", "dexterity")}),
+        ({"benefits": [benefit("", "Increase one ability score of your choice by 2.")]}, {"ability": terms.ABILITIES}),
         ({"benefits": [benefit("", "You have advantage on Strength checks.")]}, {}),
         (
             {"prerequisite": "Level 4+, Strength or Dexterity 13+"},

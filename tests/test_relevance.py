@@ -8,10 +8,9 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
-from lorekeeper.search.corpora import BOOKS
 from lorekeeper.search.doubt import absent, doubt_of, rarity
 from lorekeeper.search.explanation import Doubt
-from lorekeeper.search.fusion import FusedHit, relevant
+from lorekeeper.search.fusion import BOOKS, FusedHit, relevant
 from lorekeeper.search.grouping import families, places
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved

@@ -121,8 +121,9 @@ async def test_without_a_model_the_words_of_all_wordings_are_searched(tmp_path):
 
 async def test_answers_say_which_wording_found_a_result(library):
     several = await library.search(asked(*WORDINGS))
-    assert all(row["wording"] in WORDINGS for row in page_content(several)["results"])
-    assert "found by: never sinks under the surface" in page_text(several)
+    numbers = {result.entity.uri: list(WORDINGS).index(result.wording) + 1 for result in several.results}
+    assert {row["uri"]: row["wording"] for row in page_content(several)["results"]} == numbers
+    assert f" | wording {1 + list(WORDINGS).index('never sinks under the surface')}\n" in page_text(several)
     one = await library.search(asked(WORDINGS[0]))
     assert one.results
     assert not any("wording" in row for row in page_content(one)["results"])

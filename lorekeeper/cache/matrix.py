@@ -189,14 +189,15 @@ class Matrix:
 def _rounded(vectors: Vectors) -> tuple[Any, ...]:
     """a, b, s, |v - s*a| and |r| of some vectors, the lengths with what the computation in 24 bits may have lost.
 
-    A quotient of up to `LARGEST` steps is wrong by `LARGEST` * `UNIT` steps at most. What is subtracted from it, and from the
-    difference, adds less than that again.
+    A quotient of up to `LARGEST` steps is wrong by `LARGEST` * `UNIT` steps at most, so that none is rounded to more than
+    `LARGEST`. What is subtracted from it, and from the difference, adds less than that again.
     """
     steps = np.abs(vectors).max(axis=1).astype(np.float32) / np.float32(LARGEST)
     whole = vectors.astype(np.float32) / steps[:, np.newaxis]
-    coarse = np.clip(np.rint(whole), -LARGEST, LARGEST)
+    coarse = np.rint(whole)
     whole -= coarse
-    fine = np.clip(np.rint(whole * np.float32(2 * LARGEST)), -LARGEST, LARGEST)
+    fine = whole * np.float32(2 * LARGEST)
+    np.rint(fine, out=fine)
     coarse_errors = _lengths(whole)
     whole -= fine / np.float32(2 * LARGEST)
     coarse_errors, fine_errors = (steps * (errors + _lost(vectors)) for errors in (coarse_errors, _lengths(whole)))

@@ -386,7 +386,7 @@ def _narrowed(conditions: Sequence[Condition], endpoint: Endpoint) -> dict[str, 
     narrowed: dict[str, str] = {}
     for condition in conditions:
         name = condition.field.name
-        if condition.negate or condition.op == "outside":
+        if condition.negate or condition.absent or condition.op == "outside":
             continue
         if condition.op == "name":
             word = max(str(condition.values[0]).split(), key=len, default="")

@@ -23,6 +23,9 @@ _KEYS = {"skill_proficiencies": "skills", "tool_proficiencies": "tools", "abilit
 _RAISED = re.compile(r"\b(?:increase|raise)s?\b[^.]*?\b(?:score|by \d|maximum of)", re.IGNORECASE)
 """A sentence of a feat that raises scores."""
 
+_ANY = re.compile(r"\b(?:one|two|any|an)(?: other)? ability scores?\b", re.IGNORECASE)
+"""What a text that names no ability offers to raise: any of them."""
+
 _LIST = re.compile(r"[,;.]|\bplus\b|\band\b|\beither\b|\bor\b", re.IGNORECASE)
 _LEVEL = re.compile(r"\blevel (\d+)|\b(\d+)(?:st|nd|rd|th) level")
 _SCORE = re.compile(r"\b\d{1,2}\b")
@@ -55,7 +58,8 @@ def read(obj: Object) -> dict[str, Any]:
     asked = obj.get("prerequisite")
     return {
         "skills": _named(texts["skills"], SKILLS),
-        "ability": _named(texts["ability"], ABILITIES),
+        "ability": _named(texts["ability"], ABILITIES)
+        or (list(ABILITIES) if any(map(_ANY.search, texts["ability"])) else None),
         "tools": list(dict.fromkeys(tool for text in texts["tools"] for tool in _tools(text))) or None,
         "prerequisite": _prerequisites(asked) if isinstance(asked, str) else None,
     }

@@ -47,7 +47,7 @@ _GLUED = re.compile(r"foot(?=by\b|radius|wide|long|tall|high|cube|cone)")
 _IT_IS = re.compile(r"\b(it|they)'(?:s|re)\b", re.IGNORECASE)
 _UNIT = re.compile(r"\bft\.(?! [A-Z])")
 _LOST_COMMA = re.compile(r"(?<=[\w)])  (?=\w)")
-_SENTENCE = re.compile(r"[^.!?;:\n]+(?:(?:\.(?=\d)|:(?= dc\b))[^.!?;:\n]+)*")
+_SENTENCE = re.compile(rf"[^.!?;:\n]+(?:(?:\.(?=\d)|:(?= dc\b| (?:{'|'.join(DAMAGE_TYPES)}), ))[^.!?;:\n]+)*")
 
 
 def plain(text: str) -> str:
@@ -62,7 +62,10 @@ def plain(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a plain text; a colon or semicolon ends one too, a decimal point and "Saving Throw: DC" do not."""
+    """The sentences of a plain text; a colon or semicolon ends one too, a decimal point and "Saving Throw: DC" do not.
+
+    Nor does a colon before a list of damage types: "of a type you choose: acid, cold, or fire".
+    """
     return (m[0].strip() for m in _SENTENCE.finditer(text))
 
 
@@ -298,6 +301,7 @@ _DAMAGE_IS = re.compile(
     rf"damage,? (?:either|of type)|it can be) "
     rf"(?:either )?(?P<types>{_TYPES})\b"
 )
+_HURTS = re.compile(r"\b(?:deal(?:s|ing)?|tak(?:es?|ing)|suffers?)\b")
 _GUARD = re.compile(
     r"\b(?:resist\w*|immun\w+|vulnerab\w+|absorb\w*|reduc\w+|prevent\w*|protect\w*|ignor\w*|against|unaffected|not|can't|cannot|"
     r"doesn't|don't|no|unless|halve\w*|sources? of|susceptib\w+|heal\w*)\b[^.]*$"
@@ -320,6 +324,8 @@ def _damage(sentence: str, is_own: IsOwn, *, is_it: bool) -> Iterator[Damage]:
             if match.start("types") not in found and _deals(sentence, match, is_own, rolled=rolled):
                 if is_it and _IF_IT.search(_before(sentence, match.start("types"))):
                     continue
+                if ":" in match[0] and not _HURTS.search(sentence, 0, match.start()):
+                    continue  # a type chosen for protection from it
                 types = "/".join(re.findall(_TYPE, match["types"]))
                 found[match.start("types")] = Damage(_dice(sentence, match, rolled=rolled), types)
     yield from (found[place] for place in sorted(found))

@@ -38,6 +38,19 @@ _NOTHING = frozenset({"", "null", "false", "[no description provided]", "[none p
 """Texts with which sources say that there is no value."""
 
 
+def _is_plain(data: Object) -> bool:
+    """Whether no key of an object is written otherwise than `_key` has it; looked at in one go, since every reading asks it."""
+    try:
+        keys = "\n".join(data)
+    except TypeError:  # one of them is no text
+        return False
+    return "-" not in keys and "?" not in keys
+
+
+def _key(name: object) -> str:
+    return str(name).replace("-", "_").rstrip("?")
+
+
 class Source:
     """The object of an entry. It remembers which keys were read, so that what is left can be shown as well.
 
@@ -45,8 +58,7 @@ class Source:
     """
 
     def __init__(self, data: Object) -> None:
-        is_plain = all(isinstance(key, str) and "-" not in key and key[-1:] != "?" for key in data)
-        self._data = data if is_plain else {str(k).replace("-", "_").rstrip("?"): value for k, value in data.items()}
+        self._data = data if _is_plain(data) else {_key(name): value for name, value in data.items()}
         self._read: set[str] = set()
 
     def value(self, *keys: str) -> object:

@@ -20,9 +20,9 @@ from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import sessions
-from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.doubt import known_words
+from lorekeeper.search.fusion import NOTES
 from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key

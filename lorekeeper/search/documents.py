@@ -29,8 +29,7 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.order import BOOK, EDITION, NEWEST
 from lorekeeper.printable import shown
-from lorekeeper.search.corpora import NOTES
-from lorekeeper.search.fusion import FusedHit
+from lorekeeper.search.fusion import NOTES, FusedHit
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.text.phrases import STARTER_2024_DOCUMENT, STARTER_DOCUMENT

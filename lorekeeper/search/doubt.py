@@ -19,9 +19,9 @@ from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.corpora import NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.explanation import Doubt
+from lorekeeper.search.fusion import NOTES, corpus_name
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage, words_of
 from lorekeeper.search.retrieved import Retrieved, all_of
@@ -232,14 +232,16 @@ def closed_name(name: str, occurring: Collection[str]) -> str:
 
 def _misspelt(words: Sequence[str], occurring: Collection[str]) -> str:
     """The closed name that is nearest to some adjacent words, one of which no entry has; "" if none is near."""
+    unknown = {word for word in words if word not in occurring}
+    if not unknown:
+        return ""
     best, nearest = MISSPELT, ""
-    for term in NOT_OPEN:
-        whole, size = term.replace(" ", ""), len(term.split())
-        for number in range(1, size + 1) if len(whole) >= MISSPELT_LETTERS else ():
-            for start in range(len(words) - number + 1):
-                part = words[start : start + number]
-                text = "".join(part)
-                if text[:1] == whole[:1] and not set(part).issubset(occurring):
+    for number in range(1, len(words) + 1):
+        parts = [words[start : start + number] for start in range(len(words) - number + 1)]
+        for text in ("".join(part) for part in parts if not unknown.isdisjoint(part)):
+            for term in NOT_OPEN if text else ():
+                whole = term.replace(" ", "")
+                if whole[0] == text[0] and len(whole) >= MISSPELT_LETTERS and number <= len(term.split()):
                     best, nearest = max((best, nearest), (similarity(text, whole), term))
     return nearest
 

@@ -8,21 +8,24 @@ paraphrase, are answered as before: over notes nDCG@10 is 0.709 either way, besi
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked, SearchCache
 from lorekeeper.folding import fold
-from lorekeeper.search.corpora import BOOKS, CAMPAIGN, first
-from lorekeeper.search.fusion import FUSED_BY_SCORE
+from lorekeeper.search.fusion import BOOKS, CAMPAIGN, FUSED_BY_SCORE, NOTES, first
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.text.keywords import content_words, subject_words
+from lorekeeper.search.sessions import plans_behind
+from lorekeeper.text.keywords import RELATED, content_words, subject_words
 from lorekeeper.text.matching import possible
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
-from lorekeeper.text.stems import BEGINNING, stems
+from lorekeeper.text.stems import BEGINNING, stem, stems
 
 WHOLE, PART = 0.4, 0.15
 """What a name adds to the score of its note, as a share of the best score by keywords, and what a word adds that few names have."""
@@ -117,14 +120,26 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """What the retrievers found, with what a question is about as named, whatever it asks of it: "what level is fireball".
 
     A class is named by a question of what it gets at a level: "rogue at level 7" has no other subject. A name of one common word,
-    as "fly" is, names nothing beside other words.
+    as "fly" is, names nothing beside other words. Each of several wordings may have a subject.
     """
-    if len(wordings) != 1:
-        return found
-    is_told = bool(_TELLS.match(wordings[0]) or _SEVERAL.search(wordings[0]))
-    words = content_words(fold(wordings[0]))
-    whole, common = stems(" ".join(words)), stems(" ".join(word for word in words if _is_common(word, found)))
-    of_level = without_progress(whole) if _AT_LEVEL.search(wordings[0]) else frozenset[str]()
+    asked = [_subject_of(wording, found) for wording in wordings]
+    named = {
+        key: hit._replace(score=AS_NAMED)
+        for key, hit in found.all_ranked.items()
+        if key[0] not in CAMPAIGN and key not in found.names and any(is_of(key, hit.name) for is_of in asked)
+    }
+    return found.with_names(named)
+
+
+def _subject_of(wording: str, found: Retrieved) -> Callable[[Key, str], bool]:
+    """Tells whether an entry of a name is what a wording is about."""
+    is_told = bool(_TELLS.match(wording) or _SEVERAL.search(wording))
+    words = content_words(fold(wording))
+    whole, common = (
+        stems(" ".join(words)),
+        stems(" ".join(word for word in words if found.occurring.get(word, 0) > COMMON * found.count)),
+    )
+    of_level = without_progress(whole) if _AT_LEVEL.search(wording) else frozenset[str]()
     beginnings = {own[:BEGINNING] for own in whole}
 
     def is_subject(key: Key, name: str) -> bool:
@@ -133,13 +148,7 @@ def with_subject(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
             return True
         return not is_told and own < whole and _is_meant(own, whole) and (len(own) > 1 or not own <= common)
 
-    named = {
-        key: hit._replace(score=AS_NAMED)
-        for key, hit in found.all_ranked.items()
-        if key[0] not in CAMPAIGN and key not in found.names and is_subject(key, hit.name)
-    }
-    ranked = sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0]))
-    return replace(found, names=dict(ranked)) if named else found
+    return is_subject
 
 
 def names_its_subject(text: str, known: NameList) -> bool:
@@ -160,11 +169,6 @@ def _is_meant(own: frozenset[str], whole: frozenset[str]) -> bool:
         and not own <= asking
         and own <= whole <= own | asking | {word for word in whole if _NUMBER.fullmatch(word)}
     )
-
-
-def _is_common(word: str, found: Retrieved) -> bool:
-    """Whether so many entries have a word that it is no name by itself."""
-    return found.occurring.get(word, 0) > COMMON * found.count
 
 
 def _share(name: str, subject: frozenset[str], whole: frozenset[str]) -> float:
@@ -216,7 +220,8 @@ def with_features(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """
     head = first(found.semantic, FUSED_BY_SCORE)  # the same however deep the page is, so that pages join
     options = [(key, ranked) for key, ranked in head.items() if key[0] == OPTIONS]
-    subject = _subject(wordings[0]) if options and len(wordings) == 1 else frozenset()
+    asked = subject_words(fold(wordings[0])) if options and len(wordings) == 1 else ()
+    subject = without_progress(stems(" ".join(asked)))
     if not subject:
         return found
     having = _few({key: hit for key, hit in options if subject in _sections(hit)})
@@ -224,14 +229,7 @@ def with_features(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     best = found.best_by_words(BOOKS) if parts else 0.0
     raised = found.with_further({key: best * _part(subject, hit) for key, hit in parts.items()})
     named = {key: hit._replace(score=FEATURE_SIMILARITY) for key, hit in having.items() if key not in found.names}
-    return replace(
-        raised, names=dict(sorted((found.names | named).items(), key=lambda item: (-item[1].score, item[0])))
-    )
-
-
-def _subject(wording: str) -> frozenset[str]:
-    """The stems of the words of a query that say what it is about, whatever the level."""
-    return without_progress(stems(" ".join(subject_words(fold(wording)))))
+    return raised.with_names(named)
 
 
 def _part(subject: frozenset[str], hit: Ranked) -> float:
@@ -248,3 +246,103 @@ def _sections(hit: Ranked) -> set[frozenset[str]]:
 def _few(hits: dict[Key, Ranked]) -> dict[Key, Ranked]:
     """Some hits, unless they are of too many entries."""
     return hits if len({canonical_name(hit.name) for hit in hits.values()}) <= MAX_HAVING else {}
+
+
+NEAREST = 8
+"""Notes nearest in meaning whose passages are read: 6 to 10 do as well."""
+
+SHARED = 2
+"""Fewest of these passages that have a word."""
+
+WORDS = 8
+"""Most words that count: up to 12 do as well; with 5, nDCG@10 beside all books is 0.59 instead of 0.63."""
+
+TOO_COMMON = 0.3
+"""Share of all notes that have a word from which it tells nothing: with all words nDCG@10 is 0.711 and 0.627, with those of at most
+this share 0.710 and 0.631, of 0.25 0.703 and 0.632, of 0.1 0.582 beside all books. Common words take the most time."""
+
+RARE = 1.0
+"""What a word that no other note has adds to the score of its note, as a share of the best score: no feedback outweighs it."""
+
+RARE_AMONG = 20
+"""Fewest notes of which a word can be rare: of five notes, each has many a common word alone."""
+
+SHORTEST = 4
+"""Letters of a word that says something."""
+
+
+async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
+    """What the retrievers found, with what `fed_back` and `named_notes` add to the scores of notes by keywords."""
+    if not found.keyword:
+        return found
+    fed = await fed_back(cache, found, wordings)
+    names = await named_notes(cache, found, wordings)
+    named = dict.fromkeys(await rare_notes(cache, found, wordings), RARE) | names
+    scores = {key: ranked.score for key, ranked in found.keyword.items() if key[0] == NOTES}
+    best = max((scores.get(key, 0.0) + fed.get(key, 0.0) for key in scores | fed), default=0.0)
+    further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}
+    raised = found.with_further({key: score for key, score in further.items() if score})
+    whole = frozenset(key for key, share in names.items() if share == WHOLE)
+    return replace(raised, named=raised.named | whole) if whole else raised
+
+
+async def rare_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> list[Key]:
+    """The notes in the heads that alone have a word of the wordings: it says most, and the nearest notes may lack it."""
+    words = {word for wording in wordings for word in subject_words(fold(wording)) if len(word) >= SHORTEST}
+    planned = await plans_behind(cache, wordings)
+    heads = [key for key in found.heads if key[0] == NOTES and key[1] not in planned]
+    if not words or not heads:
+        return []
+    scores = await cache.word_scores(NOTES, words, [identity for _, identity in heads], only_one)
+    return [key for key in heads if scores.get(key[1])]
+
+
+def only_one(occurring: Mapping[str, int], notes: int) -> tuple[str, ...]:
+    """The words that a single one of at least `RARE_AMONG` notes has."""
+    return tuple(sorted(word for word, number in occurring.items() if number == 1)) if notes >= RARE_AMONG else ()
+
+
+async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
+    """What each note in the heads gains by keywords for the telling words that it shares with the nearest ones.
+
+    A note seldom says a thing in the words of a question. Those that are nearest in meaning say it in the words of the campaign, by
+    which others are recognised (pseudo-relevance feedback; Rocchio 1971). On graded questions over two vaults nDCG@10 rises from
+    0.61 to 0.71, beside all books from 0.51 to 0.63. Books need none of it: their phrases and the thesaurus do the same. The same
+    notes are looked at however deep the page is, so that pages join; with heads of 30 notes it is 0.707 and 0.625, of all notes
+    0.709 and 0.625 in four times the time.
+    """
+    passages = [ranked.passage for key, ranked in found.semantic.items() if key[0] == NOTES][:NEAREST]
+    shared = shared_words(passages, wordings)
+    if not shared:
+        return {}
+    heads = [key for key in found.heads if key[0] == NOTES]
+    scores = await cache.word_scores(NOTES, shared, [identity for _, identity in heads], partial(telling, shared))
+    return {key: RELATED * scores[key[1]] for key in heads if key[1] in scores}
+
+
+def shared_words(passages: Iterable[str], wordings: Iterable[str]) -> dict[str, int]:
+    """The words that at least `SHARED` passages have in any form, and how many have them, without those of the wordings."""
+    asked = {stem(word) for wording in wordings for word in fold(wording).split()}
+    number: Counter[str] = Counter()
+    written: dict[str, str] = {}
+    for passage in passages:
+        forms = {stem(word): word for word in content_words(fold(passage)) if len(word) >= SHORTEST and word.isalpha()}
+        number.update(forms.keys() - asked)
+        written = forms | written
+    return {written[own]: count for own, count in sorted(number.items()) if count >= SHARED}
+
+
+def telling(shared: Mapping[str, int], occurring: Mapping[str, int], notes: int) -> tuple[str, ...]:
+    """The words that tell the nearest notes from others best: in many of them, and in few of all.
+
+    Args:
+        shared: how many of the nearest passages have each word.
+        occurring: how many of all notes have it.
+        notes: how many there are.
+    """
+    weights = {
+        word: number * math.log(notes / occurring[word])
+        for word, number in shared.items()
+        if 0 < occurring.get(word, 0) <= TOO_COMMON * notes
+    }
+    return tuple(sorted(weights, key=lambda word: (-weights[word], word))[:WORDS])

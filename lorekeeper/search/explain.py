@@ -16,13 +16,13 @@ from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity, shown
-from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.doubt import CLOSED, closed_name, is_closed
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explanation import Doubt, Explained, Explanation, Side
-from lorekeeper.search.fusion import Retriever, weights_of
+from lorekeeper.search.fusion import NOTES, Retriever, weights_of
 from lorekeeper.search.query import Query
+from lorekeeper.search.query_syntax import written
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES
@@ -178,7 +178,8 @@ class Explainer:
         scope = scopes[entity_type]
         if page.total:
             closed = [await self._closed_part(entity_type, part) for part in parts if page.approximate]
-            return [*filter(None, closed), *await self._left_out(entity_type, parts, scope)]
+            qualified = await self._qualified(entity_type, parts, scope)
+            return [*filter(None, closed), *qualified, *await self._left_out(entity_type, parts, scope)]
         return await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
 
     async def impossible(self, entity_type: str, filters: Filters) -> list[str]:
@@ -186,7 +187,7 @@ class Explainer:
         sentences = []
         for part in filter_parts(entity_type, filters):
             for condition in part.conditions:
-                if condition.field is not NAME and not condition.negate:
+                if condition.field is not NAME and not (condition.negate or condition.absent):
                     known = await self._values.known(entity_type, condition.field.name)
                     sentence = _impossible(COLLECTIONS[entity_type], condition, known, part.text)
                     sentences.append(sentence and (await self._unlinked(condition) or sentence))
@@ -290,6 +291,25 @@ class Explainer:
         name = closed_name(wanted, await self._cache.word_counts(entity_type, wanted.split()))
         subject = it if it and name == wanted else shown(name)
         return f" {CLOSED.format(subject)}" if name else ""
+
+    async def _qualified(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
+        """How many more have a value with a qualifier before it: who resists nonmagical bludgeoning does not resist all of it."""
+        notes: list[str] = []
+        for part in parts:
+            for condition in part.conditions:
+                if condition.op != "any" or condition.negate or condition.field.type is not FieldType.TEXTS:
+                    continue
+                known = await self._values.known(entity_type, condition.field.name)
+                ends = tuple(f" {value}" for value in condition.values)
+                longer = [str(value) for value in known.counts if str(value).endswith(ends)]
+                if 0 < len(longer) <= MAX_NAMES:
+                    name, plain = condition.field.name, [str(value) for value in condition.values]
+                    rest = [str(part.others[WHERE])] if WHERE in part.others else []
+                    tests = written(name, longer)
+                    where = " ".join([*rest, tests, written(name, plain, negated=True)])
+                    number = await self._cache.count_entities(entity_type, scope, **{**part.others, WHERE: where})
+                    notes += [f"{number:,} more have only {' or '.join(longer)}: where='{tests}'."] if number else []
+        return notes
 
     async def _left_out(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
         """How many entries the filters left out because they do not say, of those that meet the other filters."""
@@ -438,7 +458,10 @@ def explanation_of(page: ResultPage, wordings: Sequence[str], retrieved: Retriev
         "keyword": retrieved.keyword,
         "name": retrieved.names,
     }
-    places = {retriever: _places(ranking) for retriever, ranking in rankings.items()}
+    places = {
+        retriever: {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
+        for retriever, ranking in rankings.items()
+    }
     found = {retriever: len(ranking) for retriever, ranking in rankings.items()}
     return Explanation(
         embedded=() if page.mode == "keyword" else tuple(map(expanded_text, wordings)),
@@ -461,11 +484,6 @@ async def with_filters(page: ResultPage, explainer: Explainer, query: Query, sco
     for entity_type in query.types:
         without.update(dict(await explainer.without(entity_type, query.filters, scopes[entity_type])))
     return replace(page, explanation=replace(page.explanation, without=dict(without)))
-
-
-def _places(ranking: Ranking) -> dict[Key, tuple[int, float]]:
-    """Rank and score of every entry of a ranking."""
-    return {key: (rank, ranked.score) for rank, (key, ranked) in enumerate(ranking.items(), 1)}
 
 
 def _explained(result: Result, places: Mapping[Retriever, Mapping[Key, tuple[int, float]]]) -> Explained:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from lorekeeper.cache.protocol import Documents, Identity, ValueCounts
 from lorekeeper.editions import TWINS, with_twins
 from lorekeeper.entities import COLLECTIONS, Field, FieldType
-from lorekeeper.field_values import Stored
 from lorekeeper.search import by_name
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
@@ -110,7 +109,11 @@ async def facets(searcher: Searcher, sought: ParsedQuery, page: ResultPage | Non
     else:
         parts = await _under_filters(searcher, query.resolved())
         counted = await _counted(searcher, parts, _SHARED if sought.empty else None)
-    return [facet for facet in _facets(sought, counted, await searcher.documents.titled()) if _offers_choice(facet)]
+    return [
+        facet
+        for facet in _facets(sought, counted, await searcher.documents.titled())
+        if len(facet.values) > 1 or any(v.chosen for v in facet.values)
+    ]
 
 
 _Counts = dict[str, dict[str, ValueCounts]]
@@ -153,17 +156,15 @@ def _facets(sought: ParsedQuery, counted: _Counts, titles: Mapping[str, str]) ->
     chosen = sought.chosen.get(BOOK, frozenset())
     books = _books(_sum([counts[_DOCUMENT] for counts in counted.values()]).counts, {str(key) for key in chosen})
     yield _facet(BOOK, None, [FacetValue(k, titles.get(k, k), n, k in chosen) for k, n in books.items()])
+    kinds = [
+        counts[_KIND] for counts in counted.values() if len(counts[_KIND].counts) > 1
+    ]  # one says what the type says
     kind = next(iter(COLLECTIONS.values())).field(_KIND)
-    yield _of_field(sought, None, kind, _sum([counts[_KIND] for counts in counted.values() if _has_kinds(counts)]))
+    yield _of_field(sought, None, kind, _sum(kinds))
     for entity_type in types:
         for field in _declared(entity_type):
             if field.name in counted[entity_type] and field.name not in _SHARED:
                 yield _of_field(sought, entity_type, field, counted[entity_type][field.name])
-
-
-def _has_kinds(counts: Mapping[str, ValueCounts]) -> bool:
-    """Whether the entries of a type are of several kinds: a single one says what the type says already."""
-    return len(counts[_KIND].counts) > 1
 
 
 def _books(counts: Mapping[Value, int], chosen: Collection[str]) -> dict[str, int]:
@@ -182,7 +183,7 @@ def _of_field(sought: ParsedQuery, entity_type: str | None, field: Field, counts
     chosen = sought.chosen.get(field.name, frozenset())
     found = sorted(counts.counts.items(), key=lambda item: _place(field, item[0]))
     values = [
-        FacetValue(written, written, number, not chosen.isdisjoint(_stored(field, written)))
+        FacetValue(written, written, number, not chosen.isdisjoint(stored_values(field, written)))
         for written, number in ((_written(field, value), number) for value, number in found)
         if '"' not in written  # no test can have it
     ]
@@ -194,10 +195,6 @@ def _facet(name: str, entity_type: str | None, values: Sequence[FacetValue], *, 
     ranked = values if numbers else sorted(values, key=lambda value: (-value.count, value.label))
     shown = [value for place, value in enumerate(ranked) if place < most or value.chosen]
     return Facet(name, entity_type, shown, len(values) - len(shown), numbers)
-
-
-def _offers_choice(facet: Facet) -> bool:
-    return len(facet.values) > 1 or any(value.chosen for value in facet.values)
 
 
 def _declared(entity_type: str) -> list[Field]:
@@ -222,7 +219,3 @@ def _written(field: Field, value: Value) -> str:
     if field.type is FieldType.FLAG:
         return "yes" if value else "no"
     return format_rating(float(value)) if field.type is FieldType.DECIMAL else str(value)
-
-
-def _stored(field: Field, written: str) -> frozenset[Stored]:
-    return frozenset(stored_values(field, written))

@@ -113,5 +113,5 @@ def asked_stems(wordings: Sequence[str]) -> frozenset[str]:
 
 def asked_words(name: str, words: Collection[str]) -> int:
     """How many `asked_stems` of a query a name has: the variant with most of them leads its group."""
-    own = fold(name).split()
-    return sum(any(each == word or (len(word) == STEM and each.startswith(word)) for each in own) for word in words)
+    own = f" {fold(name)} "
+    return sum((f" {word}" if len(word) == STEM else f" {word} ") in own for word in words)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from lorekeeper.terms import ABILITIES, CONDITIONS, CREATURE_TYPES, DAMAGE_TYPES, PHYSICAL, SCHOOLS, SENSES
 
 OTHERS = 0.7
-"""What entries of other types score beside those of the one that every wording asks for: 0.6 to 0.8 are alike."""
+"""What entries of other types score beside those of the one that every wording asks for: 0.6 to 0.8 are alike. It is a preference
+and no filter, and asks for no session either. Asked of all types, nDCG@10 is 0.713 instead of 0.709; few questions have a noun."""
 
 NOUNS = {
     "spells": "spells?|cantrips?",

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.corpora import NOTES
 from lorekeeper.search.doubt import LARGE_LIBRARY
+from lorekeeper.search.fusion import NOTES
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections

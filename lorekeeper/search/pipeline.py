@@ -10,18 +10,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Documents, Identity, SearchCache
-from lorekeeper.editions import with_twins
-from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, Entity, parse_uri
+from lorekeeper.editions import edition_label, with_twins
+from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, WHOLE_NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
+from lorekeeper.folding import fold
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name
-from lorekeeper.search.corpora import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.documents import DocumentRegistry, Scopes, editions_first, stated_edition, with_editions
 from lorekeeper.search.doubt import (
     NEAREST,
@@ -35,23 +35,37 @@ from lorekeeper.search.doubt import (
     why_nothing,
     word_counts,
 )
-from lorekeeper.search.entity_mentions import names_its_subject, with_features, with_named, with_subject
+from lorekeeper.search.entity_mentions import (
+    names_its_subject,
+    with_features,
+    with_named,
+    with_raised_notes,
+    with_subject,
+)
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
-from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, FusedHit, Retriever, relevant
+from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
-from lorekeeper.search.pseudo_relevance import with_raised_notes
 from lorekeeper.search.query import MAX_PHRASED, Query, check
-from lorekeeper.search.results import Asked, Key, Mode, Result, ResultPage, described, ranked_result, unranked_result
-from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed, finished, fused, over_types
+from lorekeeper.search.results import (
+    RULES,
+    Asked,
+    Key,
+    Mode,
+    Result,
+    ResultPage,
+    described,
+    ranked_result,
+    unranked_result,
+)
+from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, finished, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
-from lorekeeper.search.traits import MINILM, Traits
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
@@ -709,6 +723,7 @@ class Searcher:
                 asked,
                 length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
                 [variants[key] for key in hit.duplicates if key in variants],
+                first=hit is hits[0],
             )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
@@ -802,8 +817,34 @@ class Searcher:
             return None
         asked = query.edition is not None and query.counted
         search.page, said = await with_editions(self.documents, self._edition(query), page, asked=asked)
-        search.note(*said)
-        return " ".join(said) or None
+        elsewhere = await self._of_another_kind(query, search.page)
+        search.note(*said, elsewhere)
+        return " ".join(filter(None, [*said, elsewhere])) or None
+
+    async def _of_another_kind(self, query: Query, page: ResultPage) -> str | None:
+        """What the wanted edition has of a name as another kind of entry: poisons of 2014 are items, those of 2024 in a table."""
+        name, edition = query.filters.get(NAME.name), self._edition(query)
+        first = page.results[0] if page.results else None
+        if not isinstance(name, str) or len(query.types) != 1 or first is None or first.edition in ("", *edition):
+            return None
+        own = fold(first.entity.name)
+        if canonical_name(own) != canonical_name(fold(name)):
+            return None
+        for entity_type in (each for each in SEARCHED if each not in (*CAMPAIGN, *query.types)):
+            books = await self._of_edition(replace(query, edition=edition), [entity_type])
+            same: dict[str, Any] = {WHOLE_NAME.name: own}
+            for found in await self._cache.get_entities(entity_type, sorted(books), limit=1, **same) if books else ():
+                label = edition_label(await self.documents.edition_of(found.document))
+                return f"{one_line(found.name)} of {label} is a {found.collection.label}: {found.uri}."
+        if query.types[0] not in ("equipment", RULES):
+            return None
+        books = await self._of_edition(replace(query, edition=edition), [RULES])
+        words = replace(expanded_keywords([name]), phrases=(name,))
+        ranked = await self._cache.rank_keyword(RULES, words, 1, sorted(books)) if books else ()
+        for found in await self._cache.load(RULES, [hit.identity for hit in ranked]):
+            label = edition_label(await self.documents.edition_of(found.document))
+            return f"{label} has it within {one_line(found.name)}: {found.uri}."
+        return None
 
     async def _say_filters(self, search: Search) -> str | None:
         """Which filter left the page empty, and how to go on."""

@@ -534,10 +534,11 @@ def with_test(text: str, name: str, value: str, titles: Mapping[str, str] = NO_T
         titles: of all documents, by key.
     """
     read, new = _lasting(text), _written_part(name, [value])
+    is_single = key_of(new) in (IN, BOOK) or any(f.type is not FieldType.TEXTS for f in fields_called(key_of(new)))
     if any(_asks_for(part, new, titles) for part in read):
         return _joined(read)
     for place, part in enumerate(read):
-        if part.test and _is_single(key_of(new)) and _says(part, key_of(new), titles):
+        if part.test and is_single and _says(part, key_of(new), titles):
             read[place] = _written_part(part.test.field, [*part.test.values, value])
             return _joined(read)
     return _joined([*read, new])
@@ -600,11 +601,6 @@ def _says(part: Part, key: str, titles: Mapping[str, str]) -> bool:
     if part.test is None or not part.test.sign or key_of(part) != key or not is_choice(part.test):
         return False
     return all(meanings(part, value, titles) for value in part.test.values)
-
-
-def _is_single(key: str) -> bool:
-    """Whether an entry has one value only of what a test is about."""
-    return key in (IN, BOOK) or any(found.type is not FieldType.TEXTS for found in fields_called(key))
 
 
 def _joined(read: Iterable[Part]) -> str:

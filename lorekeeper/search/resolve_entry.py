@@ -90,12 +90,12 @@ async def called(search: Search, name: str, types: Sequence[str], documents: Seq
 def _whole(page: ResultPage, name: str) -> list[Result]:
     """The results of which all of the name is the one that was asked for: those of another name with that alias come last."""
     wanted = canonical_name(name)
-    whole = [result for result in page.results if wanted in _names_of(result.entity)]
+    whole = [
+        result
+        for result in page.results
+        if wanted in map(canonical_name, (result.entity.name, *aliases(result.entity)))
+    ]
     return sorted(whole, key=lambda result: canonical_name(result.entity.name) != wanted)
-
-
-def _names_of(entity: Entity) -> set[str]:
-    return set(map(canonical_name, (entity.name, *aliases(entity))))
 
 
 async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:

@@ -153,6 +153,10 @@ Key = tuple[str, Identity]
 """(type, identity) of an entity."""
 
 
+RULES, WHOLE_RULE = "rules", 600
+"""The type of rules, and the longest text of one, in characters, that is shown whole as the first result."""
+
+
 @dataclass(frozen=True)
 class Result:
     """One entry of a page.
@@ -171,6 +175,7 @@ class Result:
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
         wording: of a query in several wordings, the one that found it; "" for others.
+        wording_number: its number from 1 on, 0 for others.
         hit: its place in the fused ranking; None in a lookup by filters alone.
     """
 
@@ -187,6 +192,7 @@ class Result:
     sure: bool = True
     edition: str = ""
     wording: str = ""
+    wording_number: int = 0
     hit: FusedHit[Key] | None = None
 
 
@@ -260,6 +266,8 @@ def ranked_result(
     asked: Asked,
     limit: int = SNIPPET_CHARS,
     variants: Sequence[Entity] = (),
+    *,
+    first: bool = False,
 ) -> Result:
     """A hit as a result.
 
@@ -271,6 +279,7 @@ def ranked_result(
         asked: what the search asks for.
         limit: most characters of the snippet.
         variants: those of its duplicates that are variants of one thing.
+        first: whether it is the first of its page: a short rule is then shown whole, since its sentences need each other.
     """
     elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
@@ -278,7 +287,11 @@ def ranked_result(
     prose = read(entity) if len(asked.wordings) > 1 else None
     wording = found_by(entity, prose, asked.wordings) if prose is not None else next(iter(asked.wordings), "")
     passage, place, near = (nearest.passage, nearest.section, nearest.near) if nearest else ("", "", ())
-    shown = evidence(entity, wording, passage, asked.fields, limit, prose, place, near)
+    is_whole = first and entity.type == RULES and len(" ".join(map(str, read(entity)))) <= WHOLE_RULE
+    if is_whole:
+        shown = evidence(entity, "", limit=WHOLE_RULE, prose=prose)
+    else:
+        shown = evidence(entity, wording, passage, asked.fields, limit, prose, place, near)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),
@@ -291,7 +304,8 @@ def ranked_result(
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
         others=other_facts(entity, _otherwise_named(entity, variants)),
         sure=hit.sure,
-        wording=wording if len(asked.wordings) > 1 else "",
+        wording=wording if prose is not None else "",
+        wording_number=1 + list(asked.wordings).index(wording) if prose is not None else 0,
         hit=hit,
     )
 

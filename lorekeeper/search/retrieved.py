@@ -13,8 +13,20 @@ from typing import TypeVar
 from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
-from lorekeeper.search.corpora import BOOKS, NOTES, PHRASES, PHRASES_REWORDED, corpora, corpus_name, first
-from lorekeeper.search.fusion import CLOSE, FUSED_BY_SCORE, Corpus, FusedHit, fuse
+from lorekeeper.search.fusion import (
+    BOOKS,
+    CLOSE,
+    FUSED_BY_SCORE,
+    NOTES,
+    PHRASES,
+    PHRASES_REWORDED,
+    Corpus,
+    FusedHit,
+    corpora,
+    corpus_name,
+    first,
+    fuse,
+)
 from lorekeeper.search.grouping import ALONE, asked_stems, asked_words
 from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
@@ -82,18 +94,14 @@ class Retrieved:
     def corpora(self) -> Mapping[str, Corpus]:
         """The corpora by name, with what they weigh for the query."""
         nearest = ((key[0], ranked.score) for key, ranked in self.semantic.items())
-        worded = [(key[0], ranked.score) for key, ranked in self.keyword.items()] if self._words_tell else []
+        tell = len(self.occurring) != 1 or not all(self.counted.values())  # not the only word, if both corpora have it
+        worded = [(key[0], ranked.score) for key, ranked in self.keyword.items()] if tell else []
         phrases = PHRASES_REWORDED if self.reworded else PHRASES
         found = corpora(nearest, worded, max(self.phrases.values(), default=None), self.sizes, phrases)
         if self.asked and corpus_name(self.asked.name) == BOOKS and not self.asked.of_someone:
             weights = {BOOKS: 1.0, NOTES: min(found[NOTES].weight, self.asked.others)}
             return {name: corpus._replace(weight=weights[name]) for name, corpus in found.items()}
         return found
-
-    @property
-    def _words_tell(self) -> bool:
-        """Whether its words can tell which corpus a query is about: not the only one, if both have it."""
-        return len(self.occurring) != 1 or not all(self.counted.values())
 
     @property
     def nearest_corpus(self) -> Corpus:
@@ -148,6 +156,11 @@ class Retrieved:
             head[key] = own._replace(score=own.score + score)
         ordered = dict(sorted(head.items(), key=lambda item: (-item[1].score, item[0])))
         return replace(self, keyword=ordered | {key: hit for key, hit in self.keyword.items() if key not in ordered})
+
+    def with_names(self, named: Ranking) -> Retrieved:
+        """With further entries that the query names."""
+        ranked = sorted((self.names | named).items(), key=lambda item: (-item[1].score, item[0]))
+        return replace(self, names=dict(ranked)) if named else self
 
     def without_words_of_books(self) -> Retrieved:
         """By meaning and names alone, as far as books are concerned: the words of the query are of another language."""
@@ -260,3 +273,24 @@ async def finished(*tasks: asyncio.Task[object]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
         task.result()
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Traits of an embedding model; by default those of all-MiniLM-L6-v2.
+
+    Attributes:
+        multilingual: whether a text and its translation are near each other.
+        unrelated: cosine similarity that texts have at least, however unrelated.
+    """
+
+    multilingual: bool = False
+    unrelated: float = 0.0
+
+    def scaled(self, similarity: float) -> float:
+        """A cosine similarity on a scale on which unrelated texts have 0."""
+        return (similarity - self.unrelated) / (1 - self.unrelated)
+
+
+MINILM = Traits()
+"""Those of the default model."""

@@ -14,7 +14,7 @@ from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
-from lorekeeper.search.corpora import NOTES
+from lorekeeper.search.fusion import NOTES
 
 SIMILARITY = 0.95
 """Similarity of a note of a session to a question that names the session.

@@ -57,7 +57,7 @@ MIN_SNIPPET = 50
 MAX_WHOLE = 6_000
 """Most characters of the whole entries in the text of a page, but for the first, which is always whole."""
 
-MAX_NAMED = 2_000
+MAX_NAMED = 3_200
 """Longest page, in characters, of an entry that a lookup gives whole since it found only that one, or one of that very name."""
 
 ROOM = "Whole entries have room for {} of these {}; get_entity reads another one, or offset continues."
@@ -178,7 +178,7 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
         if number == sure + 1:
             parts.append(LESS_SURE)
         variants = f", also as {shown['variants']}" if "variants" in shown else ""
-        wording = f" | found by: {shown['wording']}" if "wording" in shown else ""
+        wording = f" | wording {shown['wording']}" if "wording" in shown else ""
         source = "" if len(contents) > LIMIT and shown["document"] in titled else f" from {source_of(shown)}"
         titled.add(shown["document"])
         address = f"{shown['uri']}{wording}{secret_mark(shown)}"
@@ -242,8 +242,8 @@ def _content(result: Result) -> JsonObject:
     }
     if result.variants:
         content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
-    if result.wording:
-        content["wording"] = _short(one_line(result.wording))
+    if result.wording_number:
+        content["wording"] = result.wording_number
     if is_secret(entity, result.path, result.snippet.removeprefix(f"{result.section}: ")):
         content["secret"] = True
     return content

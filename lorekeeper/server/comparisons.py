@@ -29,8 +29,8 @@ from lorekeeper.views.view import View
 LETTERS = "ABCD"
 """What the text calls the entries."""
 
-MAX_PASSAGES, MAX_HEADINGS = 4_500, 700
-"""Most characters of the passages of an answer, and of the headings of those that have no room."""
+MAX_TEXT, MAX_PASSAGES, MAX_HEADINGS = 6_400, 4_500, 500
+"""Most characters of the facts and passages of an answer together, of its passages, and of the headings of those without room."""
 
 MAX_SHARED = 60
 """Longest value that is shown of a fact that all have alike, in characters."""
@@ -76,11 +76,12 @@ def _shortened(result: Differences) -> tuple[Differences, list[str]]:
     """The passages that have room in one answer, and the headings of the others that differ."""
     passages: list[Passage] = []
     unshown: list[str] = []
+    room = min(MAX_PASSAGES, MAX_TEXT - sum(map(len, _facts(result))))
     length = 0
     for passage in result.passages:
         rows = [row for row in passage.rows if row.differs]
         length += sum(map(len, passage_lines(passage, rows))) if passage.differs else 0
-        if length <= MAX_PASSAGES or not passage.differs:
+        if length <= room or not passage.differs:
             passages.append(passage)
         else:
             unshown.append(heading(passage))

@@ -25,7 +25,7 @@ RESULT = {
     "entity": ("object", "all of it, if detail=full"),
     "variants": ("string", ""),
     "entries": ("integer", ""),
-    "wording": ("string", ""),
+    "wording": ("integer", ""),
     "secret": ("boolean", ""),
 }
 """Fields of a result: their types, and what they say if the name does not."""

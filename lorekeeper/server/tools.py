@@ -35,7 +35,7 @@ MAX_EDITION = 2000
 
 WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
-    "creatures": "cr:5..8 ac>15 -type:beast,undead",
+    "creatures": "cr:5..8 -speed_fly>0 -type:beast,undead",
     "equipment": "cost<50 -property:heavy",
     "character_options": "skills:stealth -tools:vehicle",
     "notes": "dated>=7d -tags:dead",

@@ -60,6 +60,9 @@ MAX_NOTE_SECTIONS = 2_000
 TRAITS = ("special_abilities", "traits")
 """The keys under which sources keep the traits of a creature."""
 
+DEFENCES, ROOMY = ("immune", "resistant", "vulnerable"), 300
+"""Fields that an overview of more than so many characters shows of a creature, whatever is asked."""
+
 DECISIVE = ("regenerat", "rejuvenat", "immun", "fortitude", "aversion", "sensitiv", "weakness", "absor")
 """What is in the names of the traits that decide how a creature is beaten: they are shown before others."""
 
@@ -194,7 +197,7 @@ def evidence(
     elif nearest and query and entity.kind != "table":
         body = _nearest(entity, prose, nearest, place)
     else:
-        body = overview(entity, room, prose)
+        body = overview(entity, room, prose, _fields_of(query).union(asked))
     if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
         body = Evidence("", body.section)  # the fields have said it
     shown = repaired_excerpt(entity, f"{lead} {body.text}".strip()) or facts(entity)
@@ -300,9 +303,10 @@ def read(entity: Entity) -> list[Section]:
     return list(itertools.islice(sections(entity), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS))
 
 
-def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
+def overview(entity: Entity, limit: int, prose: Sequence[Section], shown: Collection[str] = ()) -> Evidence:
     """How an entry begins; of a creature, which traits and actions it has, then a decisive trait, or else the longest.
 
+    Where there is room, a creature's defences come before that, unless they are among the fields that are ``shown`` already.
     Of a class it is what it gets at which level.
     """
     if gained := levels(entity):
@@ -313,7 +317,8 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section]) -> Evidence:
     names = snippet("; ".join(dict.fromkeys(section.heading for section in titled)), max(limit // 2, SNIPPET_CHARS))
     traits = [section for section in titled if section.heading in _trait_names(entity)]
     best = max(traits, key=lambda section: (_is_decisive(section), len(section.text)), default=titled[0])
-    return Evidence(f"{names.rstrip('.')}. {best}")
+    defences = field_line(entity, "", set(DEFENCES).difference(shown)) if limit > ROOMY else ""
+    return Evidence(f"{defences} {names.rstrip('.')}. {best}".lstrip())
 
 
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:

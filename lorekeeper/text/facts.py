@@ -203,6 +203,22 @@ def _spell_damage(entity: Entity) -> str:
     return _words(dice if is_stated and str(dice) in text else "", _text(types))
 
 
+def _material(entity: Entity) -> str:
+    """What the material components of a spell cost: "material 300 gp, consumed"."""
+    cost, consumed = entity.fields.get("material_cost"), entity.fields.get("material_consumed")
+    return (
+        f"material {figure(cost)} gp{', consumed' if consumed else ''}"
+        if isinstance(cost, (int, float)) and cost
+        else ""
+    )
+
+
+def _strength(entity: Entity) -> str:
+    """The Strength without which armor slows down: "Str 15"."""
+    needed = items.item(Source(with_values(entity))).strength
+    return f"Str {figure(needed)}" if needed else ""
+
+
 def _read(entity: Entity) -> Option:
     return option(Source(entity.data), entity.kind)
 
@@ -313,6 +329,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _duration,
         _flag("ritual", "ritual"),
         _spell_damage,
+        _material,
         _field("classes"),
     ),
     "creatures": (
@@ -328,6 +345,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         _flag("requires_attunement", "attunement"),
         _damage,
         _armor_class,
+        _strength,
         _figure("cost", "gp"),
         _figure("weight", "lb"),
         _field("properties"),

@@ -155,8 +155,8 @@ class View:
             types: only entries of these types, all by default.
             limit: most lines of a part.
         """
+        from lorekeeper.search.dossier.about import Sources
         from lorekeeper.search.dossier.gather import gather
-        from lorekeeper.search.dossier.sources import Sources
 
         sources = Sources.of(self.cache, self.searcher.documents, self.search, self.entities_at, types)
         return await gather(sources, topic, limit)

@@ -16,6 +16,7 @@ import hashlib
 import importlib.metadata
 import itertools
 import logging
+import os
 import shutil
 import threading
 import time
@@ -336,19 +337,23 @@ def files_state(library: Path, name: str) -> str | None:
     """
     digest = hashlib.blake2b(digest_size=16)
     try:
-        for file in _files(library / COLLECTIONS, name):
-            state = file.stat()
-            line = f"{file.relative_to(library)}|{state.st_size}|{state.st_mtime_ns}\n"
+        with os.scandir(library / COLLECTIONS) as collections:
+            own = [each for each in collections if each.name.partition("__")[0] == name and each.is_dir()]
+        for path, state in sorted(item for collection in own for item in _files(collection, (COLLECTIONS,))):
+            line = f"{'/'.join(path)}|{state[0]}|{state[1]}\n"
             digest.update(line.encode(errors="surrogateescape"))
     except OSError:  # there is no such folder, or a file was removed meanwhile
         return None
     return digest.hexdigest()
 
 
-def _files(folder: Path, name: str) -> Iterator[Path]:
-    """The files of a collection, and of those that are to replace it, in order."""
-    for collection in sorted(folder.iterdir()):
-        if collection.name.partition("__")[0] == name:
-            yield from (
-                f for f in sorted(collection.rglob("*")) if f.is_file() and f.parent.name != bundled_library.INDEXES
-            )
+def _files(folder: os.DirEntry[str], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[int, int]]]:
+    """The files within a folder, each by its names below the library, with size and time in ns; without built indexes."""
+    path = (*above, folder.name)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(entry, path)
+            elif folder.name != bundled_library.INDEXES and entry.is_file():
+                state = entry.stat()
+                yield (*path, entry.name), (state.st_size, state.st_mtime_ns)

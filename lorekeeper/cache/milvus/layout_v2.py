@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lorekeeper.cache.milvus import layout_v3 as ms
 from lorekeeper.cache.milvus.layout_v3 import (
@@ -115,6 +116,8 @@ class LayoutV2(Layout):
         if condition.negate and condition.field.type is FieldType.TEXTS:
             return negated_expression(condition)
         known = _KNOWN[condition.field.type].format(name)
+        if condition.absent:
+            return f"(not ({known}) or {self.condition(replace(condition, absent=False))})"
         if condition.negate and condition.op == "any":
             return f"({known} and {negated_expression(condition)})"
         if condition.op in ("max", "below", "outside"):

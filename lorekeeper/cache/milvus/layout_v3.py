@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -317,6 +318,8 @@ class Layout:
     def condition(self, condition: Condition) -> str:
         """One condition as an expression."""
         name, values = condition.field.name, list(condition.values)
+        if condition.absent:
+            return f"({name} is null or {self.condition(replace(condition, absent=False))})"
         if condition.negate and condition.field.type is FieldType.TEXTS:
             return f"({name} is null or {negated_expression(condition)})"
         if condition.negate and condition.op == "any":

@@ -12,11 +12,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import require_unicode
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
-from lorekeeper.search.dossier.about import about_lines, subject_of
+from lorekeeper.search.dossier.about import Sources, Subject, about_lines, subject_of
 from lorekeeper.search.dossier.lines import Dossier, Line, Part
-from lorekeeper.search.dossier.mentions import notes_naming, said_lines, said_of_theme
-from lorekeeper.search.dossier.relations import belonging_lines, relation_lines
-from lorekeeper.search.dossier.sources import Sources, Subject
+from lorekeeper.search.dossier.relations import belonging_lines, notes_naming, relation_lines, said_lines, said_of_theme
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.doubt import what_brings
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
@@ -80,7 +78,7 @@ def packed(drafts: Sequence[Draft], limit: int, room: int) -> list[Part]:
     parts: list[Part] = []
     free = room
     for place, draft in enumerate(drafts):
-        reserved = sum(min(later.share * room, _needed(later, limit)) for later in drafts[place + 1 :])
+        reserved = sum(min(later.share * room, sum(map(size, later.lines[:limit]))) for later in drafts[place + 1 :])
         lines, left_out = _fitting(draft, limit, max(free - reserved, 0), told)
         free -= sum(map(size, lines))
         if lines or left_out:
@@ -108,10 +106,6 @@ def _fitting(draft: Draft, limit: int, room: float, told: set[str]) -> tuple[lis
 def size(line: Line) -> int:
     """Characters of a line as JSON."""
     return len(json.dumps(line.content(), ensure_ascii=False)) + 2
-
-
-def _needed(draft: Draft, limit: int) -> int:
-    return sum(map(size, draft.lines[:limit]))
 
 
 SUGGESTED = 3

@@ -1,5 +1,5 @@
-"""What a topic is linked with: links both ways, names in the texts without a link, and the stat blocks and entries of books that
-belong to it."""
+"""Where other entries speak of a topic: what sessions say, links both ways, names in the texts without a link, and the stat blocks
+and entries of books that belong to it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,145 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import Link, links_of
 from lorekeeper.search.by_name import known_aliases
-from lorekeeper.search.dossier.about import all_names, quotes_about
-from lorekeeper.search.dossier.lines import Line, Quote, Relation
-from lorekeeper.search.dossier.mentions import FEW_WORDS, is_session, quotes_naming
+from lorekeeper.search.dossier.about import (
+    NOTES,
+    SESSION,
+    Sources,
+    Subject,
+    all_names,
+    beginning,
+    notes_called,
+    quotes_about,
+)
+from lorekeeper.search.dossier.lines import Line, Quote, Relation, session_of
 from lorekeeper.search.dossier.names import EVERYDAY, Called, Lexicon, Mention, is_telling
-from lorekeeper.search.dossier.sources import NOTES, Sources, Subject, notes_called
-from lorekeeper.search.dossier.spans import Span, spans
+from lorekeeper.search.dossier.spans import Sentence, Span, spans
 from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
 from lorekeeper.text.names import canonical_name
+
+MOST_SESSIONS = 200
+"""Sessions with words of a name that are looked at."""
+
+MOST_OTHERS = 100
+"""Other notes with words of a name that are looked at, and notes that link."""
+
+SAID_CHARS = 420
+"""Characters after which no further sentence of a section is quoted."""
+
+SESSION_LINES = 3
+"""Most sections of one session."""
+
+FEW_WORDS = 4
+"""A sentence of fewer words says nothing."""
+
+
+async def notes_naming(sources: Sources, subject: Subject) -> list[Entity]:
+    """The notes that may name or link to a topic, apart from those that are about it."""
+    if not (sources.notes and subject.called and subject.main):
+        return []
+    words, rank = subject.called.query, sources.cache.rank_keyword
+    ranked = await rank(NOTES, words, MOST_SESSIONS, kind=SESSION) + await rank(NOTES, words, MOST_OTHERS)
+    found = dict.fromkeys(hit.identity for hit in ranked)
+    found |= dict.fromkeys(await _linking_to(sources, subject.main))
+    about = {entity.identity for entity in subject.about if entity.type == NOTES}
+    notes = await sources.cache.load(NOTES, [identity for identity in found if identity not in about])
+    return await asyncio.to_thread(_meaning, subject.main, subject.called, notes)
+
+
+def _meaning(main: Entity, called: Called, notes: Sequence[Entity]) -> list[Entity]:
+    """The notes but for those of another vault than the main one that may mean something else: "the guild" is another one there."""
+    return [
+        note
+        for note in notes
+        if main.type != NOTES
+        or note.document == main.document
+        or any(called.surely(text) for part in spans(note) for text in (part.heading, part.text))
+    ]
+
+
+async def _linking_to(sources: Sources, main: Entity) -> list[Identity]:
+    """The notes that link to an entry."""
+    if main.type != NOTES:
+        return []
+    return (await sources.cache.identities(NOTES, main.document, links=main.slug))[:MOST_OTHERS]
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+
+def is_session(note: Entity) -> bool:
+    """Whether a note tells what happened in a session."""
+    return note.kind == SESSION or note.fields.get("session_date") is not None
+
+
+def newest_first(notes: Iterable[Entity]) -> list[Entity]:
+    """Notes by the dates of their sessions, else by their numbers, the dates that they state, those in their world, and when
+    they were changed, the latest first.
+
+    A session without a date is as old as the one before it by number.
+    """
+    notes = list(notes)
+    dated = [(session_of(n), _seconds(n, "session_date")) for n in notes]
+
+    def key(note: Entity) -> tuple[bool, float, int, float, float, str]:
+        number, date = session_of(note), _seconds(note, "session_date")
+        if date is None and number is not None:
+            date = max((d for n, d in dated if d is not None and n is not None and n <= number), default=0.0)
+        date = _seconds(note, "dated") if date is None else date
+        world, modified = _seconds(note, "world_date"), _seconds(note, "modified")
+        return date is not None, date or 0.0, number or 0, world or 0.0, modified or 0.0, note.slug
+
+    return sorted(notes, key=key, reverse=True)
+
+
+def _seconds(note: Entity, field: str) -> float | None:
+    value = note.fields.get(field)
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def said_lines(subject: Subject, notes: Sequence[Entity]) -> list[Line]:
+    """What sessions say of a named topic, the newest first, each in at most `SESSION_LINES` sections."""
+    if not subject.called:
+        return []
+    lines: list[Line] = []
+    for note in newest_first(filter(is_session, notes)):
+        quotes = quotes_naming(note, subject.called)
+        best = sorted(quotes, key=lambda quote: len(quote.text), reverse=True)[:SESSION_LINES]
+        lines += [Line(note, "said", [quote]) for quote in quotes if quote in best]
+    return lines
+
+
+async def said_of_theme(sources: Sources, subject: Subject) -> list[Line]:
+    """What sessions say of a theme: of those that are nearest in meaning, the sections with most of its words."""
+    if not sources.notes:
+        return []
+    page = await sources.search(Query([NOTES], subject.topic, filters={"kind": SESSION}))
+    return [
+        Line(note, "said", [quote])
+        for note in newest_first(result.entity for result in page.results if result.sure)
+        for quote in quotes_about(note, subject.topic, subject.sections.get(note.uri))[:SESSION_LINES]
+    ]
+
+
+# --- sentences -------------------------------------------------------------------------------------------------------
+
+
+def quotes_naming(entity: Entity, called: Called) -> list[Quote]:
+    """The sentences of an entry that have one of some names, by section, in reading order."""
+    return [
+        Quote(beginning(sentences, SAID_CHARS), span.section, span.mark)
+        for span in spans(entity)
+        if called.possible(f"{span.heading} {span.text}") and (sentences := _sentences_naming(span, called))
+    ]
+
+
+def _sentences_naming(span: Span, called: Called) -> list[Sentence]:
+    """The sentences of a span that name something; if its heading does, also its first ones."""
+    opening = span.sentences[:2] if called.count(span.heading) else ()
+    found = [s for s in span.sentences if s in opening or called.count(s)]
+    return [s for s in found if len(s.split()) >= FEW_WORDS] or found[:1]
+
 
 MOST_LINKED = 60
 """Linked notes that are read: those that are linked first."""
@@ -71,12 +201,10 @@ async def relation_lines(sources: Sources, subject: Subject, naming: Sequence[En
     related += await _named(sources, subject)
     merged = _merged(each for each in related if each.entity.identity not in about and not is_session(each.entity))
     ordered = sorted(merged, key=lambda each: (_ORDER[each.relation], -each.number))
-    return [Line(each.entity, each.relation, list(filter(_is_short, each.quotes))) for each in ordered]
-
-
-def _is_short(quote: Quote) -> bool:
-    """Whether a quote may stand beside a relation: a long secret, which is never cut, may not."""
-    return not quote.mark or len(quote.text) <= MOST_SECRET
+    return [
+        Line(each.entity, each.relation, [q for q in each.quotes if not q.mark or len(q.text) <= MOST_SECRET])
+        for each in ordered
+    ]
 
 
 def _merged(related: Iterable[_Related]) -> list[_Related]:
@@ -279,7 +407,9 @@ ONE_WORD = frozenset({"spells", "equipment"})
 async def belonging_lines(sources: Sources, subject: Subject) -> list[Line]:
     """Stat blocks first, then what the notes name most often; if the topic is no note, what answers by meaning."""
     about = {entity.uri for entity in subject.about}
-    found = [*await _stat_blocks(sources, subject), *await _called_the_same(sources, subject)]
+    names = sorted(subject.called.names) if subject.called else []
+    found = await _stat_blocks(sources, subject)
+    found += [entity for name in sources.books for entity in await sources.called(name, names)]
     found += await _entries_named(sources, subject)
     further = await _by_meaning(sources, subject) if subject.main is None or subject.main.type != NOTES else []
     all_lines = [*map(_line, found), *further] if subject.main else [*further, *map(_line, found)]
@@ -309,12 +439,6 @@ async def _stat_blocks(sources: Sources, subject: Subject) -> list[Entity]:
     same = await sources.cache.get_entities("creatures", vaults, limit=MOST_ENTRIES, name_folded=names)
     others = await sources.cache.get_entities("creatures", vaults, limit=MOST_STAT_BLOCKS)
     return [*same, *(creature for creature in others if creature.data.get("note") in uris)]
-
-
-async def _called_the_same(sources: Sources, subject: Subject) -> list[Entity]:
-    """The book entries that have one of the topic's names."""
-    names = sorted(subject.called.names) if subject.called else []
-    return [entity for name in sources.books for entity in await sources.called(name, names)]
 
 
 async def _entries_named(sources: Sources, subject: Subject) -> list[Entity]:

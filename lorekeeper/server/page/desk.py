@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from lorekeeper.entities import Entity
 from lorekeeper.records.notes import links_of
-from lorekeeper.search.dossier.mentions import newest_first
-from lorekeeper.search.dossier.sources import SESSION
+from lorekeeper.search.dossier.about import SESSION
+from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.sorting import Recent, recent_notes
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions

@@ -16,11 +16,10 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.render import linked_paths
-from lorekeeper.search.dossier.about import all_names
+from lorekeeper.search.dossier.about import SESSION, all_names
 from lorekeeper.search.dossier.lines import date_of, session_of
-from lorekeeper.search.dossier.mentions import newest_first
 from lorekeeper.search.dossier.names import Lexicon, is_telling
-from lorekeeper.search.dossier.sources import SESSION
+from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.sorting import recent_notes

@@ -77,7 +77,7 @@ _SAID: dict[str, Shape] = {
     "entity": ("object", "all of it, with detail=full"),
     "variants": ("string", "names of the variants that are grouped under it"),
     "entries": ("integer", "number of entries that are grouped under it"),
-    "wording": ("string", "the wording that found it, of several"),
+    "wording": ("integer", "number of the wording that found it, of several, from 1 on"),
     **SECRET,
 }
 """What fields of a result are, where `outputs.RESULT` leaves it to the name."""
