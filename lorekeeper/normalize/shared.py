@@ -12,9 +12,6 @@ from lorekeeper.records.values import ref_key
 
 Object = Mapping[str, Any]
 
-SHARED_DOCUMENT = "core"
-"""The document under which Open5e files them."""
-
 
 def split_shared(obj: Object) -> list[Object]:
     """One object for each document that an object's descriptions are from; the object itself if that is its own only.
