@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -329,7 +330,7 @@ def test_no_phrase_is_taken_from_a_graded_query():
     asked = {run for query in entries(queries) for run in runs(query["query"], ASKED)}
     taken = [
         (entry["name"], phrase)
-        for file in [*FILES, *PHRASE_FILES]
+        for file in [*SHIPPED, *PHRASE_FILES]
         for entry in entries(file)
         for phrase in entry.get("asked_as", [])
         if asked.intersection(runs(phrase, ASKED))
@@ -362,8 +363,11 @@ def test_the_rules_of_2024_are_complete_and_asked_for():
     assert asked.keys() == {entry["name"] for entry in found}
     for entry in found:
         assert 20 <= len(entry["description"]) <= 1500, entry["slug"]
-        assert 3 <= len(set(map(fold, entry["asked_as"]))) == len(entry["asked_as"]) <= 8, entry["slug"]
-        assert fold(asked[entry["name"]]) not in set(map(fold, entry["asked_as"])), entry["slug"]
+        assert 3 <= len(set(map(fold, entry["asked_as"]))) == len(entry["asked_as"]) <= 20, entry["slug"]
+        assert all(len(words(phrase)) <= 14 for phrase in entry["asked_as"]), entry["slug"]
+    taken = Counter(fold(phrase) for entry in found for phrase in entry["asked_as"])
+    assert [phrase for phrase, times in taken.items() if times > 1] == []
+    assert [question for question in asked.values() if fold(question) in taken] == []
 
 
 async def test_a_stat_block_of_the_starter_runs_the_fight():
@@ -384,8 +388,8 @@ async def test_a_stat_block_of_the_starter_runs_the_fight():
 
 @pytest.mark.slow
 async def test_each_rule_of_2024_is_found_by_its_name_its_first_phrase_and_a_question(tmp_path):
-    """Measured: by name 204 of 204 come first, by the first phrase 185, by a question written apart from the phrases 93, of which
-    169 are among the first ten. Of the later questions 166 come first, and 199 are among the first ten."""
+    """Measured: by name 204 of 204 come first, by the first phrase 185, by a question written apart from the phrases 139, of which
+    195 are among the first ten. Of the later questions 173 come first, and 203 are among the first ten."""
     phrases = [(entry["name"], entry["asked_as"][0]) for entry in entries(RULES_2024 / "rules.jsonl")]
     rows = [row.split("\t") for row in QUESTIONS.read_text("utf-8").splitlines()]
     later = [row.split("\t") for row in EVERYDAY.read_text("utf-8").splitlines()]
@@ -399,7 +403,7 @@ async def test_each_rule_of_2024_is_found_by_its_name_its_first_phrase_and_a_que
 
         assert [name for name, _ in rows if (await found(filters={"name": name}))[:1] != [name]] == []
         assert sum([(await found(text=text))[:1] == [name] for name, text in phrases]) >= 0.88 * len(phrases)
-        assert sum([name in await found(text=text) for name, text in rows]) >= 0.8 * len(rows)
+        assert sum([name in await found(text=text) for name, text in rows]) >= 0.93 * len(rows)
         answers = [(name, await found(text=text)) for name, text in later]
-        assert sum(names[:1] == [name] for name, names in answers) >= 0.78 * len(later)
-        assert sum(name in names for name, names in answers) >= 0.95 * len(later)
+        assert sum(names[:1] == [name] for name, names in answers) >= 0.82 * len(later)
+        assert sum(name in names for name, names in answers) >= 0.98 * len(later)

@@ -7,7 +7,7 @@ publishes. They are searched with the entries of the same name and type in every
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -76,17 +76,23 @@ def hint_text(entity: Entity) -> str:
 
 
 def shipped_phrases() -> dict[tuple[str, str], tuple[str, ...]]:
-    """All phrases that ship, by type and base name."""
-    return {key: hint.asked_as for key, hint in _shipped().items() if hint.asked_as}
+    """All phrases that ship, by type and base name: of every file that has the name."""
+    phrases: dict[tuple[str, str], dict[str, None]] = {}
+    for key, hint in _hints():
+        phrases.setdefault(key, {}).update(dict.fromkeys(hint.asked_as))
+    return {key: tuple(own) for key, own in phrases.items() if own}
 
 
 @lru_cache(maxsize=1)
 def _shipped() -> Mapping[tuple[str, str], Hint]:
-    hints: dict[tuple[str, str], Hint] = {}
+    """The last hint of each name."""
+    return dict(_hints())
+
+
+def _hints() -> Iterator[tuple[tuple[str, str], Hint]]:
     for file in (file for folder in (RULES_2024, PHRASES, STARTER) for file in sorted(folder.glob("*.jsonl"))):
         for line in file.read_text("utf-8").splitlines():
             entry = json.loads(line)
             if "asked_as" in entry:
                 key = entry["collection"], base_name(entry["name"])
-                hints[key] = Hint(entry.get("description", ""), tuple(entry["asked_as"]))
-    return hints
+                yield key, Hint(entry.get("description", ""), tuple(entry["asked_as"]))
