@@ -7,9 +7,10 @@ import random
 import shutil
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -454,9 +455,29 @@ def test_a_folder_may_have_changed_if_the_system_has_not_reported_in_time_whethe
         assert watcher.changed([vault])
         monkeypatch.setattr(watch_module.Fence, "make", lambda _: str(tmp_path / "a file that is never made"))
         assert [watcher.changed([vault]) for _ in range(2)] == [True, True]
+        with saving(vault / "A.md"):
+            assert watcher.changed([vault])
         monkeypatch.undo()
-        assert not watcher.changed([vault])
+        assert not all(watcher.changed([vault]) for _ in range(100))
         assert watcher.problem == ""
+
+
+@contextmanager
+def saving(note: Path) -> Iterator[None]:
+    """Save a note over and over, in a thread."""
+    ended = threading.Event()
+
+    def save_again() -> None:
+        while not ended.is_set():
+            note.write_text("# A")
+
+    thread = threading.Thread(target=save_again)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_what_programs_write_into_hidden_folders_is_not_noticed(tmp_path):

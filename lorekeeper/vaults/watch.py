@@ -122,7 +122,7 @@ class Watcher(Closing):
             stop_event=self._stop,
             ignore_permission_denied=True,
         )
-        self._poll()
+        self._poll()  # begins to watch; its own mark was made before
 
     def _end(self) -> None:
         if self._changes is not None:
@@ -144,7 +144,7 @@ class Watcher(Closing):
         """All changes that were made before this call; None if that is not known, or if they cannot be watched."""
         if self._changes is None or self._fence is None:
             return set()
-        fence = self._fence.make()
+        fence, waiting = self._fence.make(), time.monotonic() + FENCE_MILLISECONDS / 1000
         told: set[tuple[Change, str]] = set()
         while True:
             try:
@@ -158,7 +158,7 @@ class Watcher(Closing):
             told |= {(change, path) for change, path in changes if not self._fence.has(path)}
             if any(path == fence for _, path in changes):
                 return told
-            if fence is None or not changes:  # nothing more is reported in time: the folders are looked through
+            if fence is None or not changes or time.monotonic() > waiting:  # the folders are looked through
                 return None
 
 
