@@ -89,7 +89,8 @@ def variables() -> dict[str, str]:
     """Variables for programs that start `command`; none where there are no forks."""
     if not hasattr(os, "fork"):
         return {}
-    return {shim.ADDRESS: _server(), shim.PATH: os.environ.get("PYTHONPATH", "")}
+    path = os.environ.get("PYTHONPATH", "")  # not passed on if it is empty: some programs take no empty variable
+    return {shim.ADDRESS: _server()} | ({shim.PATH: path} if path else {})
 
 
 def run(

@@ -12,11 +12,11 @@ import signal
 import sys
 
 ADDRESS, PATH = "TESTS_FORK_AT", "TESTS_FORK_PATH"
-"""Variables: the address of the process that forks, and where that one has its modules from."""
+"""Variables: the address of the process that forks, and where that one has its modules from, if PYTHONPATH says so."""
 
 
 def main() -> None:
-    address, path = os.environ.pop(ADDRESS, ""), os.environ.pop(PATH, None)
+    address, path = os.environ.pop(ADDRESS, ""), os.environ.pop(PATH, "")
     if not address or os.environ.get("PYTHONPATH", "") != path:
         os.execv(sys.executable, [sys.executable, "-m", *sys.argv[1:]])
 
