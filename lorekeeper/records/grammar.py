@@ -304,7 +304,7 @@ _DAMAGE_IS = re.compile(
 _HURTS = re.compile(r"\b(?:deal(?:s|ing)?|tak(?:es?|ing)|suffers?)\b")
 _GUARD = re.compile(
     r"\b(?:resist\w*|immun\w+|vulnerab\w+|absorb\w*|reduc\w+|prevent\w*|protect\w*|ignor\w*|against|unaffected|not|can't|cannot|"
-    r"doesn't|don't|no|unless|halve\w*|sources? of|susceptib\w+|heal\w*)\b[^.]*$"
+    r"doesn't|don't|no|unless|halve\w*|half (?:the )?damage from|sources? of|susceptib\w+|heal\w*)\b[^.]*$"
 )
 _TRIGGER = re.compile(r"\b(?:if|when|whenever|until|after|unless|once|while|each time|that|who|which)\b[^,]*$")
 _NOT_ROLLED = re.compile(r"\b(?:resist\w*|immun\w+|vulnerab\w+|reduced?|absorbs?|prevents?)\b[^,]*$")
