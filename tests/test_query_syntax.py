@@ -274,6 +274,7 @@ def test_a_choice_that_is_added_and_taken_back_leaves_the_search_as_it_was(parts
 @example('a:b,"c')
 @example("a<=")
 @example("_-1:")
+@example("a:1 ,1,")
 @example("in-world date:")
 @example("level:" + "9" * 60)
 @example("cr:" + "1/" * 30)

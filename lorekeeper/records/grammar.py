@@ -186,6 +186,9 @@ _EXHAUSTION = re.compile(
     r"(?:(?:one|two|three|four|five|an?|another|additional|\d+|d\d+|\dd\d|1d4|extra|further|of|the|more) ){0,4}"
     r"(?:levels? of (?:exhaustion|fatigue)|(?<!and )(?<!or )exhaustion)\b"
 )
+LINKING = 100
+"""Characters before a further condition that link it to the one before, at most."""
+
 _ADDITION = re.compile(rf"(?:\band|\bor|\beither|,)(?: {_FILLER}){{0,3}} $")
 _VERBS = {
     "blinded": r"\b(?:blinds|blinding|to blind) (?:the|a|an|any|each|every|all|one|creatures?|it|them|your|those|nearby)\b",
@@ -217,7 +220,7 @@ def _conditions(sentence: str, is_own: IsOwn) -> set[str]:
         found |= {
             m["condition"]
             for m in _LISTED.finditer(sentence, end)
-            if _ADDITION.search(sentence[max(0, end - 15) : m.start()])
+            if _ADDITION.search(sentence[max(0, end - 15, m.start() - LINKING) : m.start()])
         }
     if any(_holds(sentence, m.start(), is_own) for m in _EXHAUSTION.finditer(sentence)):
         found.add("exhaustion")

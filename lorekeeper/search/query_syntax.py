@@ -574,7 +574,9 @@ def _lasting(text: str) -> list[Part]:
 
 
 def _ended(part: Part) -> Part:
-    """A part that ends with a word: of "Vampire:" what follows would be the value."""
+    """A part that ends with a word: of "Vampire:" what follows would be the value. Nor does a word go on with a list of values."""
+    if part.kind is Kind.WORD:
+        return replace(part, text=part.text.lstrip(","))
     if part.kind is not Kind.BEGUN:
         return part
     return replace(part, text=" ".join(part.text.replace('"', " ").split()).rstrip(" ,:=<>"))
