@@ -7,7 +7,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from watchfiles import Change, watch
@@ -34,6 +35,9 @@ FENCE_MILLISECONDS = 300
 
 Not shorter: `watchfiles` drops what is reported while it gives up waiting. With 1 and a second try, a busy machine lost 10 of 4,000
 changes."""
+
+KNOCK_SECONDS = 0.001
+"""Between two marks while a watch begins."""
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "drvfs"})
 """File systems whose changes on other machines the operating system does not tell."""
@@ -122,7 +126,11 @@ class Watcher(Closing):
             stop_event=self._stop,
             ignore_permission_denied=True,
         )
-        self._poll()  # begins to watch; its own mark was made before
+        with _knocking(self._fence):
+            begun = self._reported()
+        self._noticed(begun)
+        if begun is None:
+            self._end()
 
     def _end(self) -> None:
         if self._changes is not None:
@@ -135,7 +143,10 @@ class Watcher(Closing):
 
     def _poll(self) -> bool:
         """Whether the system tells of changes until now."""
-        changes = self._told()
+        return self._noticed(self._told())
+
+    def _noticed(self, changes: set[tuple[Change, str]] | None) -> bool:
+        """Whether changes mean that the folders are to be looked through."""
         if any(change == Change.added and Path(path).is_dir() for change, path in changes or ()):
             self._again_until = time.monotonic() + NEW_FOLDER_SECONDS
         return changes is None or bool(changes) or time.monotonic() < self._again_until
@@ -147,19 +158,43 @@ class Watcher(Closing):
         fence, waiting = self._fence.make(), time.monotonic() + FENCE_MILLISECONDS / 1000
         told: set[tuple[Change, str]] = set()
         while True:
-            try:
-                changes = next(self._changes, None)
-            except (OSError, RuntimeError) as error:  # the system watches no more folders, or not these
-                changes, self.problem = None, f"changes cannot be watched: {error}"
+            changes = self._reported()
             if changes is None:
                 self._end()
-                self.problem = self.problem or "changes cannot be watched: the watcher has ended"
                 return None
             told |= {(change, path) for change, path in changes if not self._fence.has(path)}
             if any(path == fence for _, path in changes):
                 return told
             if fence is None or not changes or time.monotonic() > waiting:  # the folders are looked through
                 return None
+
+    def _reported(self) -> set[tuple[Change, str]] | None:
+        """What the system reports next, nothing if that takes too long; None if it watches no folders, or no more of them."""
+        try:
+            changes = next(self._changes or iter(()), None)
+        except (OSError, RuntimeError) as error:  # the system watches no more folders, or not these
+            changes, self.problem = None, f"changes cannot be watched: {error}"
+        if changes is None:
+            self.problem = self.problem or "changes cannot be watched: the watcher has ended"
+        return changes
+
+
+@contextmanager
+def _knocking(fence: Fence) -> Iterator[None]:
+    """Make marks meanwhile: a watch is there only when its first report is asked for, which would wait for a change in vain."""
+    heard = threading.Event()
+
+    def knock() -> None:
+        while not heard.wait(KNOCK_SECONDS):
+            fence.make()
+
+    knocking = threading.Thread(target=knock, daemon=True)
+    knocking.start()
+    try:
+        yield
+    finally:
+        heard.set()
+        knocking.join()
 
 
 class _Filter:
