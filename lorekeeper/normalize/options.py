@@ -20,7 +20,9 @@ _BENEFITS = {"skill_proficiency": "skills", "tool_proficiency": "tools", "abilit
 _KEYS = {"skill_proficiencies": "skills", "tool_proficiencies": "tools", "ability_score_increase": "ability"}
 """Fields by the key of an object that has texts instead of benefits."""
 
-_RAISED = re.compile(r"\b(?:increase|raise)s?\b[^.]*?\b(?:score|by \d|maximum of)", re.IGNORECASE)
+_RAISED = re.compile(
+    r"(?:\byour [^.]{0,60}\bscore )?\b(?:increase|raise)s?\b[^.]*?\b(?:score|by \d|maximum of)", re.IGNORECASE
+)
 """A sentence of a feat that raises scores."""
 
 _ANY = re.compile(r"\b(?:one|two|any|an)(?: other)? ability scores?\b", re.IGNORECASE)

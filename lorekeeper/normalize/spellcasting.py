@@ -41,7 +41,7 @@ _CASTS = (
 
 _NOT_A_SPELL = re.compile(
     r"\b(?:spells?|cantrips?|levels?|lower|higher|slots?|its|it|this|that|these|those|their|any|one|following|dim|bright|shadow|"
-    r"target|action|dc|save|damage|requir\w*|component\w*|innately|item|doubt|aside|out|off|casts?|each|ability|an?|"
+    r"target|action|dc|save|damage|requir\w*|component\w*|innately|item|doubt|aside|out|off|casts?|each|(?<!enhance )ability|an?|"
     r"legendary|scroll|but|has|is|no|only|by|if|as|when)\b|\d"
 )
 

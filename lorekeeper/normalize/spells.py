@@ -147,6 +147,10 @@ def casting_time(value: object) -> object:
 # --- area ------------------------------------------------------------------------------------------------------------
 
 
+_LEY_LINE = re.compile(r"\bley lines?\b")
+"""No area, for all that sources think."""
+
+
 def area(spell: Spell, text: str, told: Effects) -> Area:
     """The area of a spell: as its range says it, else as the text does, else the source's own values.
 
@@ -155,7 +159,7 @@ def area(spell: Spell, text: str, told: Effects) -> Area:
     """
     found = [*effects(plain(spell.range.text)).areas, *told.areas]
     alike = [area for area in found if area.shape == spell.area.shape]
-    if spell.area.shape and (not found or (not alike and spell.area.shape in text)):
+    if spell.area.shape and (not found or (not alike and spell.area.shape in _LEY_LINE.sub("", text))):
         return spell.area
     return next(iter(alike or found), Area())
 

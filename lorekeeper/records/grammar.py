@@ -45,6 +45,7 @@ _TYPOGRAPHIC = str.maketrans({"’": "'", "‑": "-", "–": "-", "−": "-", "\
 _HYPHENS = re.compile(r"(?<=\w)-{2,}")
 _GLUED = re.compile(r"foot(?=by\b|radius|wide|long|tall|high|cube|cone)")
 _IT_IS = re.compile(r"\b(it|they)'(?:s|re)\b", re.IGNORECASE)
+_LOST_IT_IS = re.compile(rf"\bits (?=(?:{'|'.join(CONDITIONS)}) (?:and|or|for|until|while)\b)", re.IGNORECASE)
 _UNIT = re.compile(r"\bft\.(?! [A-Z])")
 _LOST_COMMA = re.compile(r"(?<=[\w)])  (?=\w)")
 _SENTENCE = re.compile(rf"[^.!?;:\n]+(?:(?:\.(?=\d)|:(?= dc\b| (?:{'|'.join(DAMAGE_TYPES)}), ))[^.!?;:\n]+)*")
@@ -57,7 +58,7 @@ def plain(text: str) -> str:
     """
     text = _LINK.sub(r"\1", text.translate(_TYPOGRAPHIC))
     text = _GLUED.sub("foot-", _HYPHENS.sub("-", _MARKUP.sub("", text)))
-    text = _UNIT.sub("ft", _IT_IS.sub(r"\1 is", text))
+    text = _UNIT.sub("ft", _LOST_IT_IS.sub("it is ", _IT_IS.sub(r"\1 is", text)))
     return re.sub(r"[ \t]+", " ", _LOST_COMMA.sub(", ", text)).lower()
 
 
@@ -387,7 +388,7 @@ _NO_HEAL = re.compile(
 def _restores(sentence: str) -> bool:
     for match in _HEAL.finditer(sentence):
         amount = match["amount"] or ""
-        if re.search(r"\b(?:temporary|maximum|no)\b", amount):
+        if re.search(r"\b(?:temporary|maximum|no|or (?:regain|restore))\b", amount):
             continue
         if not _NO_HEAL.search(sentence[max(0, match.start() - 60) : match.start()]):
             return True

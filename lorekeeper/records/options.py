@@ -126,10 +126,15 @@ def feat(source: Source) -> Option:
     source.skip("has_prerequisite")
     return Option(
         type=source.line("type"),
-        prerequisite=source.line("prerequisite"),
+        prerequisite=_asked(source.line("prerequisite")),
         text=_text(source),
         features=_features(source, "benefits", "effects_desc"),
     )
+
+
+def _asked(words: str) -> str:
+    """What a feat asks for; "" of one that says that it asks for nothing."""
+    return "" if words.strip("*_ .").casefold() in ("n/a", "none") else words
 
 
 OPTIONS: dict[str, Callable[[Source], Option]] = {

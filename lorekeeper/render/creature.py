@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from lorekeeper import records
@@ -15,7 +16,7 @@ from lorekeeper.render.page import capital, italic, labelled, section
 from lorekeeper.render.prose import inline, prose, table
 from lorekeeper.render.source import OF_2014, OF_2024, Source, style_of, system_of, title, titled, without_title
 from lorekeeper.repairs import repaired, with_values
-from lorekeeper.terms import ABILITIES, ABILITY_OF
+from lorekeeper.terms import ABILITIES, ABILITY_OF, CONDITIONS
 from lorekeeper.text.facts import format_rating
 
 ABILITY_HEADINGS = [short.upper() for short in ABILITY_OF]
@@ -63,9 +64,9 @@ GLANCE = {
     "Armor Class": "AC",
     "Hit Points": "HP",
     "Saving Throws": "saves",
-    "Damage Vulnerabilities": "vulnerable",
-    "Damage Resistances": "resistant",
-    "Damage Immunities": "immune",
+    **{f"{damage}Vulnerabilities": "vulnerable" for damage in ("", "Damage ")},
+    **{f"{damage}Resistances": "resistant" for damage in ("", "Damage ")},
+    **{f"{damage}Immunities": "immune" for damage in ("", "Damage ")},
     "Condition Immunities": "immune to conditions",
     "Senses": "senses",
 }
@@ -77,7 +78,7 @@ def defences(entity: Entity) -> str:
     source = Source(repaired(entity))
     read = records.creature(source)
     lines = dict((*_above(read, system_of(source)), *_below(read)))
-    return "; ".join(f"{called} {lines[label]}" for label, called in GLANCE.items() if lines[label])
+    return "; ".join(f"{called} {lines[label]}" for label, called in GLANCE.items() if lines.get(label))
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
@@ -105,9 +106,9 @@ def _below(creature: Creature) -> Lines:
     return (
         ("Saving Throws", _bonuses(creature.saves)),
         ("Skills", _bonuses(creature.skills)),
-        ("Damage Vulnerabilities", inline(creature.vulnerabilities)),
-        ("Damage Resistances", inline(creature.resistances)),
-        ("Damage Immunities", inline(creature.immunities)),
+        _defence("Damage Vulnerabilities", creature.vulnerabilities),
+        _defence("Damage Resistances", creature.resistances),
+        _defence("Damage Immunities", creature.immunities),
         ("Condition Immunities", inline(creature.condition_immunities)),
         ("Senses", _senses(creature)),
         ("Languages", inline(creature.languages)),
@@ -116,6 +117,16 @@ def _below(creature: Creature) -> Lines:
         ("Group", inline(creature.group)),
         ("Environment", inline(creature.environment)),
     )
+
+
+_NO_DAMAGE = re.compile(rf"\b(?:{'|'.join(CONDITIONS)})\b|\b[A-Z][a-z]+ Resilience\b")
+"""What is no damage: a condition, or the name of a trait that has both."""
+
+
+def _defence(label: str, words: str) -> tuple[str, str]:
+    """A line of what harms less or more; "Immunities" alone where a book has conditions among them."""
+    found = inline(words)
+    return label.removeprefix("Damage ") if _NO_DAMAGE.search(found) else label, found
 
 
 def _armor_class(creature: Creature, system: str) -> str:
@@ -219,10 +230,28 @@ def _legendary(creature: Creature, source: Source) -> str:
 def action_text(feature: Feature) -> str:
     """An action or trait, with what its use depends on behind its name."""
     name = inline(feature.name).strip("*_. ")
-    text = without_title(prose(feature.text), name)
+    text = without_title(prose(_CASTS.sub(_cast, feature.text)), name)
+    text = capital(text) if name else text
     cost = f"Costs {amount(feature.cost)} Actions" if feature.cost and feature.cost > 1 else ""
     block = titled(name, text, feature.uses, cost, inline(feature.form), ends=not feature.attacks)
     return block if text else f"{block} {' '.join(map(_attack, feature.attacks))}".rstrip()
+
+
+_CASTS = re.compile(
+    r"(?:^[ \t>*•-]*|<br ?/?>|(?<=[a-z)*_]) (?=\d(?:st|nd|rd|th)))(?P<label>at will|constant|\d{1,2}/(?:day|rest|week)(?: each)?|"
+    r"\d(?:st|nd|rd|th)[ -]level) ?(?P<slots>\([^()\n]{1,60}\))?: (?=\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The beginning of a line with spells that a source has not made an item of a list: "1/day each: blur"."""
+
+
+def _cast(match: re.Match[str]) -> str:
+    label, slots = (
+        match["label"].title().replace("1St", "1st").replace("2Nd", "2nd").replace("3Rd", "3rd"),
+        match["slots"],
+    )
+    label = re.sub(r"(?<=\d)Th", "th", label)
+    return f"\n- **{label}** {slots}: " if slots else f"\n- **{label}:** "
 
 
 def _attack(attack: Attack) -> str:

@@ -34,8 +34,8 @@ def character_class(entity: Entity, source: Source) -> Iterator[str]:
     lines = (
         ("Primary Ability", read.primary_abilities),
         ("Hit Die", read.hit_dice),
-        ("Hit Points at 1st Level", read.first_points),
-        ("Hit Points at Higher Levels", read.later_points),
+        ("Hit Points at 1st Level", "" if read.parent else read.first_points),
+        ("Hit Points at Higher Levels", "" if read.parent else read.later_points.replace("1D", "1d")),
         ("Saving Throws", read.saves),
         ("Armor", read.armor),
         ("Weapons", read.weapons),

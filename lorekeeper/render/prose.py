@@ -26,7 +26,9 @@ _HEADED = re.compile(r"^(#{2,6})(?=[A-Z][a-z])")
 """A heading without the space behind its marks."""
 
 _ENTITY = re.compile(r"&[A-Za-z#0-9]{1,10};")
-_PLACEHOLDER = re.compile(r"\[(?:no description provided|none provided|column data)\.?\]", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"\[(?:no description provided|none provided|column data)\.?\]|\Ano description provided by \w+\.\Z", re.IGNORECASE
+)
 _LEFTOVER = re.compile(r"\[/?(?:\+{1,2}|em|condition|rule)/?\]")
 """Tags of other programs' markup that sources have left in their texts."""
 
@@ -41,7 +43,7 @@ _RULE = re.compile(r"[\s*_=-]{3,}|[`~]{3}.*")
 
 _BULLET = re.compile(r"[*+•-] *")
 _ITEM = re.compile(r"- |\d{1,3}[.)] ")
-_TABLE_RULE = re.compile(r"[\s|:-]*+")
+_TABLE_RULE = re.compile(r"[\s|:—-]*+")
 _BAR = re.compile(r"(?<!\\)\|")
 """A bar that ends a cell: one without a backslash."""
 
@@ -88,7 +90,7 @@ def _without_markup(text: str) -> str:
     text = _NO_WIDTH.sub("", lines(text.replace("\\r\\n", "\n").replace("\\n", "\n")))
     if "<" in text:
         text = _without_tags(text)
-    if "[" in text:
+    if "[" in text or "provided by" in text:
         text = _LEFTOVER.sub("", _PLACEHOLDER.sub("", _LINK.sub(r"\1", _LINK.sub(r"\1", text))))
     return _LETTER_IN_BRACKETS.sub(r"(\1)", without_keys(text))
 
@@ -172,7 +174,7 @@ def _is_table(block: list[str]) -> bool:
 
 def is_table_rule(row: str) -> bool:
     """Whether a row is the one below the header of a table."""
-    return "-" in row and _TABLE_RULE.fullmatch(row) is not None
+    return ("-" in row or "—" in row) and _TABLE_RULE.fullmatch(row) is not None
 
 
 def _table(block: list[str]) -> Iterator[str]:

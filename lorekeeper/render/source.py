@@ -99,15 +99,16 @@ def titled(name: str, text: str, *notes: str, ends: bool = True) -> str:
     if not name:
         return text
     told = [note for note in notes if note and note.casefold() not in name.casefold()]
-    if ends and not (text or told) and _SENTENCE.search(name):
-        return _ended(name)
+    if ends and not told and _SENTENCE.search(name):
+        return f"{_ended(name)} {text}".rstrip()
     label = f"**{name} ({'; '.join(told)}).**" if told else f"**{_ended(name)}**"
     begins_block = text.startswith(("|", "#", "- "))
     return f"{label}{_SEPARATORS[begins_block]}{text}".rstrip()
 
 
 _SENTENCE = re.compile(
-    r"^(?=.{40})[A-Z].* (?:is|are|has|have|can|deals|dies|regains?|gains?|falls?|begins|vomits|takes|makes) "
+    r"^(?=.{40}|(?:The|An?|If|While) .{16})[A-Z].* "
+    r"(?:is|are|has|have|can|deals|dies|regains?|gains?|falls?|begins|vomits|takes|makes) "
 )
 """A name that is a whole sentence."""
 

@@ -20,11 +20,11 @@ on|the on|them or|her or|slow or|swimming pace|makes priest|can relatively|simpl
 restoration|or rolls|the see|into simple|to siren|can some|spent sources|of so|areas special|vehicles speed|and
 strike|or surface|or their|minds the|crew the|day the|difficulty the|dungeon the|gm the|help the|jump this|section
 this|weapon threatening|situation three|categories throws|against to|charm to|effects to|name travel|for water|must
-with|darkvision you|normally
+with|darkvision you|normally a|lance or|culture|check
 """
-"""Two words each, which stand without the space between them."""
+"""Words that stand without the space between them."""
 
-_BROKEN = "na ture|ar mor|ar rows|ar cane|un known|glos- sary|move- ment|main- tain|addi- tional"
+_BROKEN = "na ture|ar mor|ar rows|ar cane|un known|glos- sary|move- ment|main- tain|addi- tional|pre- determined"
 """Words that a line break of the source has left in two pieces."""
 
 _WHOLE = {pair.replace("|", ""): pair.replace("|", " ") for pair in _GLUED.split()}
@@ -34,7 +34,7 @@ MISPRINT = re.compile(
     rf"(?<![\w'’-])(?:{'|'.join(sorted(map(re.escape, _WHOLE), key=len, reverse=True))})(?![\w'’])", re.IGNORECASE
 )
 
-BOOKS = frozenset({"srd-2014", "wotc-srd", "srd-2024", "a5e-ag", "a5e-mm", "tdcs", "toh", "core"})
+BOOKS = frozenset({"srd-2014", "wotc-srd", "srd-2024", "a5e-ag", "a5e-mm", "tdcs", "toh", "core", "vom", "bfrd"})
 """The documents that have such words; elsewhere a word may be a name."""
 
 

@@ -85,6 +85,21 @@ _CONTRACTIONS = (
 
 _2024 = frozenset({"srd-2024"})
 _LEVEL_UP = frozenset({"a5e-mm"})
+_DEEP_MAGIC = frozenset({"deepmx", "kp", "wz"})
+
+_OWNED = (
+    r"(?:next|turns?|choice|actions?|allies|spaces?|saving|reach|[Ss]peed|movement|presence|control|heads?|skull|statistics|stats|"
+    r"attacks?|body|size|level|bite|curse|orders|memories|claws?|hands?|eyes?|tail|sight|lair|area|chest|life|poison|hit points|"
+    r"statistics|command|concentration|equipment|soul|mind|senses|true|choosing|[A-Z]\w+)"
+)
+"""What is said to be somebody's, most often."""
+
+_POSSESSIVE = rf"\b([Tt]he|[Aa]n?|another|each|that) ((?:[a-z]+ )?(?!bonus\b)[a-z]*[a-rt-z](?<!u))s (?={_OWNED}\b)"
+"""A noun that has lost its apostrophe: "the dragons choice", "a creatures next turn"."""
+
+_HEADED_BY = r"(?:While|When|Whenever|You|The|This|If|As|Once|In|Each|It|Any|An?|At|For|Your|On|By)"
+_PROPERTY = rf"(?<=[.!?)]) ([A-Z][\w'’-]+(?: (?:of|the|and|to|[A-Z][\w'’-]+)){{0,5}})\. (?={_HEADED_BY} )"
+"""The name of a further property of an item, within its text."""
 
 RULES: Sequence[Rule] = (
     Rule(
@@ -110,6 +125,15 @@ RULES: Sequence[Rule] = (
     ),
     Rule("lost apostrophes", _LEVEL_UP, ("nt",), _replacing(_CONTRACTIONS, r"\1n't")),
     Rule("lost commas, where two spaces are left", _LEVEL_UP, ("  ",), _replacing(r"(?<=[\w)])  (?=[a-z0-9])", ", ")),
+    Rule("lost apostrophes", _LEVEL_UP, ("s ",), _replacing(_POSSESSIVE, r"\1 \2's ")),
+    Rule(
+        'the label of a spell run into its text: "Deep Magic: clockwork You create"',
+        _DEEP_MAGIC,
+        ("deep magic: ",),
+        _replacing(r"^(Deep Magic: [a-z][a-z -]{2,30}?) (?=[A-Z])", r"*\1*\n\n"),
+    ),
+    Rule("properties run together", frozenset({"vom"}), (". ",), _replacing(_PROPERTY, r"\n\n**\1.** ")),
+    Rule('"(table)" after the title of a table', None, (" (table)",), _replacing(r" \(table\)", "")),
     Rule("a lost dash between numbers", None, ("\ufffd",), _replacing(r"(?<=\d)\ufffd(?=\d)", "–")),
     Rule('a lost space after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
     Rule(

@@ -128,6 +128,38 @@ def _bonuses(data: Object) -> dict[str, Any]:
     }
 
 
+_FROM_WISDOM = frozenset({"tob3"})
+"""Documents in which Open5e lists the Wisdom modifier as the bonus to Perception; passive Perception has the right one."""
+
+
+def _cut_bonuses(data: Object) -> dict[str, Any]:
+    """Saving throws that are cut to their first digit, as "+1" is left of "+11", and Perception as passive Perception has it."""
+    changes: dict[str, Any] = {}
+    saves, skills = data.get("saving_throws"), data.get("skill_bonuses")
+    if isinstance(saves, Mapping):
+        changes["saving_throws"] = {name: _whole_bonus(data, name, bonus) for name, bonus in saves.items()}
+    passive, own = data.get("passive_perception"), _modifier(data, "wisdom")
+    if _document(data) in _FROM_WISDOM and isinstance(skills, Mapping) and isinstance(passive, int) and own is not None:
+        rest = {name: bonus for name, bonus in skills.items() if name != "perception"}
+        changes["skill_bonuses"] = rest | ({"perception": passive - 10} if passive - 10 != own else {})
+    return {key: value or None for key, value in changes.items() if value != data.get(key)}
+
+
+def _whole_bonus(data: Object, ability: str, bonus: object) -> object:
+    """The bonus to a saving throw: modifier and proficiency, if that has two digits and the first of them is all there is."""
+    rating, own = data.get("challenge_rating"), _modifier(data, ability)
+    if own is None or not isinstance(rating, (int, float)) or not isinstance(bonus, int) or bonus >= own:
+        return bonus
+    whole = own + 2 + max(int(rating) - 1, 0) // 4
+    return whole if 10 <= whole < 20 and bonus == 1 else bonus
+
+
+def _modifier(data: Object, ability: str) -> int | None:
+    scores = data.get("ability_scores")
+    score = scores.get(ability) if isinstance(scores, Mapping) else None
+    return (score - 10) // 2 if isinstance(score, int) else None
+
+
 def _environments(data: Object) -> dict[str, Any]:
     found = data.get("environments")
     many = isinstance(found, (list, tuple)) and len(found) > EVERYWHERE
@@ -233,6 +265,7 @@ RULES: Sequence[tuple[str, Callable[[Object], dict[str, Any]]]] = (
     ('"Medium or Small" cut to "Small"', _size),
     ("all environments instead of none", _environments),
     ("saving throws or skills listed as 0", _bonuses),
+    ("bonuses cut to their first digit, or without proficiency", _cut_bonuses),
     ("a number that no creature has", _numbers),
     ("senses with their numbers run together", _senses),
     ("legendary actions listed among the actions too", _actions),

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Option, Source, creatures, items, option, spells
+from lorekeeper.records import Option, Source, creatures, effects, items, option, spells
+from lorekeeper.records.grammar import plain
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -15,7 +16,7 @@ Fact = Callable[[Entity], str]
 
 SEPARATOR = " · "
 
-MAX_RANGE = 20
+MAX_RANGE = 30
 """Longest range in words that is shown among the facts, in characters."""
 
 MAX_DURATION = 40
@@ -158,7 +159,7 @@ def range_of(entity: Entity) -> str:
     """The range as the source says it where that is no distance ("self", "sight", "special"), else in feet or miles."""
     text = spells.range_of(Source(entity.data)).text
     said = text.casefold() if len(text) <= MAX_RANGE else ""
-    is_distance = any(char.isdigit() for char in said)
+    is_distance = any(char.isdigit() for char in said) and not said.startswith("self")
     return _RANGE(entity) if is_distance else said or _RANGE(entity)
 
 
@@ -185,9 +186,16 @@ def _creature(entity: Entity) -> str:
 
 
 def _armor_class(entity: Entity) -> str:
-    """The armor class of an armour: "AC 14 + Dex (max 2)"."""
+    """The armor class of an armour: "AC 14 + Dex (max 2)", "AC +2" for a shield; else what its name says of it."""
     value = items.item(Source(with_values(entity))).armor_class.text
+    known = entity.fields.get("armor_class")
+    if not value and isinstance(known, int):
+        return f"AC {known}" if known > LEAST_ARMOR else f"AC +{known}"
     return f"AC {value.replace(' modifier', '')}" if value else ""
+
+
+LEAST_ARMOR = 9
+"""Highest bonus of a shield; the armor class of a suit is above it."""
 
 
 def _damage(entity: Entity) -> str:
@@ -196,11 +204,23 @@ def _damage(entity: Entity) -> str:
 
 
 def _spell_damage(entity: Entity) -> str:
-    """The types of a spell's damage: "fire"; with the dice, "8d6 fire", if it is of one type and the text has them too."""
-    types, dice = entity.fields.get("damage_types"), entity.data.get("damage_roll")
-    is_stated = isinstance(types, tuple) and len(types) == 1 and isinstance(dice, str)
-    text = " ".join(str(entity.data.get(key) or "") for key in ("desc", "description", "effects_desc"))
-    return _words(dice if is_stated and str(dice) in text else "", _text(types))
+    """The types of a spell's damage: "fire"; of one type alone with the most dice that its text has of it: "8d6 fire".
+
+    Where the text has them apart from the type, the source's own count.
+    """
+    types, stated = entity.fields.get("damage_types"), entity.data.get("damage_roll")
+    if not isinstance(types, tuple) or len(types) != 1:
+        return _text(types)
+    text = spells.spell(Source(entity.data)).text
+    dice = (each.dice for each in effects(plain(text)).damage if each.dice and each.type == types[0])
+    is_told = isinstance(stated, str) and stated in text
+    return _words(max(dice, key=_highest, default=stated if is_told else ""), types[0])
+
+
+def _highest(dice: str) -> int:
+    """The most that is rolled with dice such as "2d6 + 3", without what is added."""
+    count, _, sides = dice.partition("d")
+    return int(count) * int(re.match(r"\d*", sides)[0] or 0)  # type: ignore[index]
 
 
 def _material(entity: Entity) -> str:
