@@ -91,6 +91,17 @@ MAX_RECORD_BYTES = 1 << 20
 
 T = FieldType
 
+EFFECTS = (
+    Field("damage_types", T.TEXTS, "damage type that it deals"),
+    Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
+    Field("conditions", T.TEXTS, "condition that it inflicts"),
+    Field("heals", T.FLAG, "restores hit points"),
+    Field("summons", T.FLAG, "brings creatures, or makes them"),
+    Field("area", T.TEXT, "shape of its area"),
+    Field("area_size", T.DECIMAL, "size of its area in feet: radius, length or side"),
+)
+"""What the texts of an item or of a character option do to others."""
+
 VAULT = "vault"
 """`Entity.source_api` of what is from a vault: the user's own notes."""
 
@@ -245,7 +256,9 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("damage", T.DECIMAL, "average of a weapon's damage dice", revision=2),
                 Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3", revision=2),
                 Field("charges", T.INTEGER, "most charges it has", revision=2, omitted=True),
+                Field("charge_cost", T.INTEGER, "fewest charges that a use takes"),
                 Field("cursed", T.FLAG, "is cursed", revision=2),
+                *EFFECTS,
             ),
         ),
         Collection(
@@ -258,10 +271,11 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("hit_die", T.TEXT, "hit die of a class, for example d10"),
                 Field("skills", T.TEXTS, "skill that a background gives, or offers"),
                 Field(
-                    "ability", T.TEXTS, "ability score that a background or feat raises, or offers to raise", revision=2
+                    "ability", T.TEXTS, "ability score that a background or feat raises, or offers to raise", revision=3
                 ),
                 Field("tools", T.TEXTS, "tool that a background gives, or offers"),
                 Field("prerequisite", T.TEXTS, "what a feat asks for: level 4, strength, strength 13, spellcasting"),
+                *EFFECTS[:-2],
             ),
         ),
         Collection(

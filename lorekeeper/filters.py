@@ -294,10 +294,18 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     try:
         conditions = _of_test(field, test)
     except FilterError as error:
-        raise not_a_test(test.text, str(error)) from error
+        other = _also_called(collection, test.field)
+        if other is None:
+            raise not_a_test(test.text, str(error)) from error
+        conditions = _of_test(other, test)
     if not test.negated:
         return conditions
     return [negated(conditions)]
+
+
+def _also_called(collection: Collection, name: str) -> Field | None:
+    """The field that a name may mean, too, where another one is called so: "damage:fire" of items, whose damage is a number."""
+    return next((field for field in collection.filters.values() if name in _SHORT_NAMES.get(field.name, ())), None)
 
 
 def _of_property(test: FieldTest, *, with_key: bool) -> FieldTest:

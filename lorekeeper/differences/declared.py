@@ -5,22 +5,22 @@ from __future__ import annotations
 from lorekeeper.entities import Entity, Value
 from lorekeeper.records.values import amount
 
+_DONE = {
+    "saves": "Forces Saves",
+    "damage_types": "Deals Damage",
+    "conditions": "Inflicts",
+    "heals": "Heals",
+    "summons": "Summons",
+}
+
 UNPRINTED: dict[str, dict[str, str]] = {
     "spells": {
-        "saves": "Forces Saves",
+        **_DONE,
         "attack": "Spell Attack",
-        "damage_types": "Deals Damage",
-        "conditions": "Inflicts",
-        "heals": "Heals",
     },
-    "creatures": {
-        "saves": "Forces Saves",
-        "damage_types": "Deals Damage",
-        "conditions": "Inflicts",
-        "legendary": "Legendary",
-        "lair": "Lair",
-    },
-    "equipment": {"bonus": "Bonus", "charges": "Charges", "cursed": "Cursed"},
+    "creatures": {**_DONE, "legendary": "Legendary", "lair": "Lair"},
+    "equipment": {"bonus": "Bonus", "charges": "Charges", "cursed": "Cursed", **_DONE},
+    "character_options": _DONE,
 }
 """Fields that are read out of the text, and their labels, by entity type. Every other one is in a line of the page."""
 

@@ -20,7 +20,11 @@ from lorekeeper.entities import (
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, collection_of
 from lorekeeper.folding import fold
+from lorekeeper.normalize.effects import effect_fields
 from lorekeeper.printable import has_controls, without_controls
+
+OWN = "lorekeeper"
+"""`Entity.source_api` of entries in our own JSON shape. Their texts need not be complete."""
 
 MAX_DEPTH = 100
 """Most levels of lists and objects in an entry."""
@@ -81,6 +85,8 @@ def build(
     _check_types(name, data)
     _check_values(data)
     title = origin.document_name
+    given = {key: value for key, value in fields.items() if value is not None}
+    told = effect_fields(entity_type, kind, data, fields, is_whole=origin.source_api != OWN)
     entity = Entity(
         type=entity_type,
         name=_text("name", name).strip(),
@@ -89,7 +95,7 @@ def build(
         document=_key("document", origin.document),
         source_api=_text("source_api", origin.source_api),
         data=data,
-        fields={key: _checked_field(key, value) for key, value in clean_fields(entity_type, fields).items()},
+        fields={key: _checked_field(key, value) for key, value in clean_fields(entity_type, told | given).items()},
         document_name=None if title is None else _text("document_name", title),
     )
     _check_size(entity)

@@ -34,6 +34,7 @@ def effects(text: str, name: str = "") -> Effects:
         attack=attack["kind"] if attack else "",
         heals=any(map(_restores, told)),
         summons=any(map(_summons, told)),
+        charges=tuple(_number(m["count"] or m["beside"]) for m in _CHARGED.finditer(text)),
     )
 
 
@@ -488,6 +489,23 @@ def _size(match: re.Match[str]) -> float:
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------
+
+_NUMBERS = {"a": 1, "an": 1} | {
+    word: number
+    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
+}
+_COUNT = rf"(?:\d{{1,2}}|{any_of(_NUMBERS)})"
+_CHARGED = re.compile(
+    rf"\b(?:expend|spend|use|consume|cost)(?:s|ing|ed)? (?P<count>{_COUNT})(?: or more)?(?: of)?"
+    r"(?: (?:its|the|your|their|these))?(?: [\w-]+'s?)?(?: remaining)? charges?\b"
+    rf"|\((?:[^()]{{1,60}}, )?(?P<beside>{_COUNT}) charges?(?: each)?[,;)]"
+)
+"""What a use of an item takes of its charges: "expend 2 charges", "fireball (3 charges)"."""
+
+
+def _number(word: str) -> int:
+    return _NUMBERS.get(word) or int(word)
+
 
 _GOLD = re.compile(r"(?P<amount>\d{1,3}(?:,\d{3})+|\d{1,6})\+? ?(?:gp\b|gold pieces?\b)")
 

@@ -148,6 +148,7 @@ class Effects:
         attack: "melee" or "ranged", of its first spell attack; "" without one.
         heals: whether it restores hit points. Temporary ones do not count.
         summons: whether it brings creatures, or makes them, to act for whoever uses it.
+        charges: what its uses take of the charges of an item, in the order of the text.
     """
 
     damage: tuple[Damage, ...] = ()
@@ -157,6 +158,7 @@ class Effects:
     attack: str = ""
     heals: bool = False
     summons: bool = False
+    charges: tuple[int, ...] = ()
 
     @property
     def damage_types(self) -> tuple[str, ...]:

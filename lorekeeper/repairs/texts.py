@@ -94,7 +94,14 @@ _OWNED = (
 )
 """What is said to be somebody's, most often."""
 
-_POSSESSIVE = rf"\b([Tt]he|[Aa]n?|another|each|that) ((?:[a-z]+ )?(?!bonus\b)[a-z]*[a-rt-z](?<!u))s (?={_OWNED}\b)"
+_NO_OWNER = (
+    r"(?:it|ha|bonu|use|make|ignore|start|end|fail|begin|lose|restore|take|become|regain|gain|deal|leave|enter|move|fire|speak|can't|claw|bite|"
+    r"second|hour|minute|level)s\b"
+)
+_POSSESSIVE = (
+    r"\b([Tt]he|[Aa]n?|another|each) "
+    rf"((?:(?!of\b|that\b|who\b)[a-z]+ )?(?!{_NO_OWNER})[a-z]*[a-rt-z](?<!u))s (?={_OWNED}\b)"
+)
 """A noun that has lost its apostrophe: "the dragons choice", "a creatures next turn"."""
 
 _HEADED_BY = r"(?:While|When|Whenever|You|The|This|If|As|Once|In|Each|It|Any|An?|At|For|Your|On|By)"

@@ -374,6 +374,7 @@ EQUIPMENT = (
     *_compares(rf"(?:costs?|costing|price|priced|worth)?,? ?THAN {NUMBER} ?(?:gp|gold)", "cost"),
     _says(r"(?:no|without|not? (?:need|needing|require|requiring)) attunement", "requires_attunement:false"),
     _says(r"cursed", "cursed"),
+    _lists(r"(?:deal|deals|dealing) LIST(?: damage)", "damage_types", DAMAGE),
     _says(r"\+(?P<n>[1-3]) (?:weapon|armou?r|shield|sword|bow|dagger|axe)s?", "bonus:{n}"),
 )
 

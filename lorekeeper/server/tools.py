@@ -36,8 +36,8 @@ MAX_EDITION = 2000
 WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
     "creatures": "cr:5..8 -speed_fly>0 -type:ooze",
-    "equipment": "cost<50 -property:heavy",
-    "character_options": "skills:stealth -tools:vehicle",
+    "equipment": "damage_types:fire -saves:dexterity",
+    "character_options": "skills:stealth -heals",
     "notes": "dated>=7d -tags:dead",
     "characters": "languages:elvish darkvision>=60 prepared:fireball",
 }
@@ -111,7 +111,7 @@ def _one(description: str) -> Parameter:
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
     fields = ["any key" if name == PROPERTIES else name for name in fields]
-    further = f"; more fields: {', '.join(_joined(fields))}" if fields else ""
+    further = f"; also {', '.join(_joined(fields))}" if fields else ""
     return {
         "where": (str | None, Field(None, description=f"tests, e.g. {example}{further}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
@@ -174,8 +174,8 @@ def _lookup(name: str, collection: Collection) -> Tool:
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or exact filters. "
-        f"Example: {EXAMPLES[collection.name]}.",
+        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or filters, "
+        f"e.g. {EXAMPLES[collection.name]}.",
         arguments=model(
             name,
             {
