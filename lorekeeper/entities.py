@@ -95,8 +95,8 @@ EFFECTS = (
     Field("damage_types", T.TEXTS, "damage type that it deals"),
     Field("saves", T.TEXTS, "ability of a saving throw that it forces on others"),
     Field("conditions", T.TEXTS, "condition that it inflicts"),
-    Field("heals", T.FLAG, "restores hit points"),
-    Field("summons", T.FLAG, "brings creatures, or makes them"),
+    Field("heals", T.FLAG, "restores hit points", omitted=True),
+    Field("summons", T.FLAG, "brings creatures, or makes them", omitted=True),
     Field("area", T.TEXT, "shape of its area"),
     Field("area_size", T.DECIMAL, "size of its area in feet: radius, length or side"),
 )

@@ -2,9 +2,9 @@
 
     python scripts/build_starter_stat_blocks.py CORPUS
 
-CORPUS is as for `build_starter_facts`, to be run first. Creatures get their traits, actions and saving throws, spells their figures
-and what a higher slot brings. The entries of the SRD 5.2 are made whole, in ``data/starter-2024``. `stat_lines` words them;
-`tests/test_starter.py` compares the figures with the source.
+CORPUS is as for `build_starter_facts`, to be run first. Creatures get their traits, actions and saving throws, species their
+size, speed and darkvision, spells their figures and what a higher slot brings. The entries of the SRD 5.2 are made whole, in
+``data/starter-2024``. `stat_lines` words them; `tests/test_starter.py` compares the figures with the source.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ def main(corpus: str) -> None:
         texts = {o["name"]: o["description"] for o in ours}
         newer = [whole(entity, made(obj), texts) for (book, _), (obj, entity) in sources.items() if book == "srd-2024"]
         write(STARTER_2024, collection, sorted(newer, key=lambda o: o["slug"]))
+    sources = {obj["key"].removeprefix("srd_"): obj for obj in objects(folder, "species") if doc(obj) == "srd-2014"}
+    ours = [json.loads(row) for row in (STARTER / "character_options.jsonl").read_text("utf-8").splitlines()]
+    write(STARTER, "character_options", [{**without_made(o), **species(o, sources)} for o in ours])
     record = json.loads((STARTER / "documents.jsonl").read_text("utf-8"))
     write(STARTER_2024, "documents", [{**record, **RECORD}])
 
@@ -172,6 +175,20 @@ def named(feature: Object) -> str:
     costs = f"Costs {cost} Actions" if cost > 1 and feature.get("action_type") == "LEGENDARY_ACTION" else ""
     marks = "; ".join(mark for mark in (uses, costs) if mark and mark not in feature["name"])
     return f"{feature['name']} ({marks})" if marks else str(feature["name"])
+
+
+def species(entry: Object, sources: Mapping[str, Object]) -> Object:
+    """Size, speed and darkvision of a species; nothing of what is none."""
+    found = sources.get(entry["slug"], {}) if entry["kind"] == "race" else {}
+    texts = {each["name"]: each["desc"] for each in found.get("traits", ())}
+    read_of = {"Size": r"size is (\w+)", "Speed": r"speed is (\d+) feet", "Darkvision": r"within (\d+) feet"}
+    figures = {name: re.search(pattern, texts.get(name, "")) for name, pattern in read_of.items()}
+    traits = [
+        {"name": name, "desc": f"{match[1]}." if name == "Size" else f"{match[1]} ft."}
+        for name, match in figures.items()
+        if match
+    ]
+    return {"traits": traits} if traits else {}
 
 
 def spell(obj: Object) -> Object:

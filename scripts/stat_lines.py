@@ -470,4 +470,40 @@ def slots(spell: Object) -> str:
         ]
         if match and changes:
             said[f"{'slot' if match[1] == 'slot' else 'level'} {match[2]}"] = ", ".join(changes)
-    return _sentence("; ".join(f"{when}: {what}" for when, what in said.items()))
+    told = "" if said else _told(str(spell.get("higher_level") or ""))
+    return _sentence(told or "; ".join(f"{when}: {what}" for when, what in said.items()))
+
+
+_STEP = re.compile(
+    r",? (?:for )?(?:each|every) (?P<two>two )?[a-z ]*?\b(?:level|slot)s?\b[a-z ]*? (?:above|beyond|to) "
+    r"(?:the )?(?P<level>\d|fifth)"
+)
+_MORE = re.compile(
+    r"(?P<dice>\d+d\d+)|by (?:an additional )?(?P<feet>\d+) feet|by (?:an additional )?(?P<by>\d+)\b"
+    r"|\b(?P<count>\d+|an|one|two|three) (?:additional|willing)\b(?! \d)(?P<what> gallons| temporary hit points)?"
+    r"|(?:one|1) level higher",
+    re.IGNORECASE,
+)
+_AT_LEVEL = re.compile(r"(?P<times>twice|three times|four times) as many with an? (?P<slot>\d)th")
+_FROM_LEVEL = re.compile(r"slot of (?P<slot>\d)\w\w[^.]*?(?P<what>\d+ hours|\+\d|until dispelled)")
+
+
+def _told(text: str) -> str:
+    """The same of a source that has it in words alone: "Each slot above 1: +1d8", "Slot 3: 8 hours; slot 5: 24 hours"."""
+    for sentence in text.replace("\n", " ").split(". "):
+        if step := _STEP.search(sentence):
+            level = "5" if step["level"] == "fifth" else step["level"]
+            more = ", ".join(dict.fromkeys(_added(match) for match in _MORE.finditer(sentence, 0, step.start())))
+            return f"{'each two slots' if step['two'] else 'each slot'} above {level}: {more}" if more else ""
+    many = [f"slot {match['slot']}: {match['times']} as many" for match in _AT_LEVEL.finditer(text)]
+    lasting = [f"slot {match['slot']}: {match['what']}" for match in _FROM_LEVEL.finditer(text)]
+    return "; ".join(many or lasting)
+
+
+def _added(match: re.Match[str]) -> str:
+    if match["count"]:
+        number = NUMBERS.get(match["count"], match["count"])
+        return f"+{number}{match['what'].lower()}" if match["what"] else f"{number} more"
+    if match["feet"]:
+        return f"+{match['feet']} ft."
+    return f"+{match['dice'] or match['by'] or '1 level'}"

@@ -177,7 +177,8 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         },
         ("equipment", "weapon"),
         {
-            "category": ("weapon",), "weight": 2.0, "cost": 50.0, "damage_type": "piercing", "damage": 4.5,
+            "category": ("weapon",), "weight": 2.0, "cost": 50.0, "damage_type": "piercing",
+            "damage_types": ("piercing",), "damage": 4.5,
             "properties": ("two handed",),
         },
     ),
@@ -208,7 +209,8 @@ V2: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
         },
         ("equipment", "weapon"),
         {
-            "category": ("weapon", "simple weapon", "melee weapon"), "damage_type": "slashing", "damage": 3.5,
+            "category": ("weapon", "simple weapon", "melee weapon"), "damage_type": "slashing",
+            "damage_types": ("slashing",), "damage": 3.5,
             "properties": ("finesse",),
         },
     ),
@@ -436,7 +438,8 @@ V1: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
             "category": (
                 "martial melee weapons", "martial melee weapon", "martial weapon", "melee weapon", "weapon",
             ),
-            "cost": 0.5, "weight": 3.0, "damage_type": "slashing", "damage": 3.5, "properties": ("light", "thrown"),
+            "cost": 0.5, "weight": 3.0, "damage_type": "slashing",
+            "damage_types": ("slashing",), "damage": 3.5, "properties": ("light", "thrown"),
         },
     ),
     "armor": (

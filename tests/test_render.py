@@ -113,7 +113,7 @@ COMPLETE: list[tuple[str, str, dict[str, Any], list[str]]] = [
         "character_options", "class",
         {"hit_dice": "D8", "saving_throws": [{"name": "Wisdom"}],
          "hit_points": {"hit_dice_name": "1D8 per Fowler level", "hit_points_at_1st_level": "8 + your modifier",
-                        "hit_points_at_higher_levels": "1D8 (or 5)"},
+                        "hit_points_at_higher_levels": "1d8 (or 5)"},
          "features": [
              {"name": "Snare", "desc": "You catch birds.", "feature_type": "CLASS_LEVEL_FEATURE",
               "gained_at": [{"level": 2, "detail": "one use"}, {"level": 6, "detail": "two uses"}]},
@@ -123,7 +123,7 @@ COMPLETE: list[tuple[str, str, dict[str, Any], list[str]]] = [
               "data_for_class_table": [{"level": 1, "column_value": "4"}, {"level": 6, "column_value": "9"}]},
              {"name": "Proficiency Bonus", "desc": "", "feature_type": "PROFICIENCY_BONUS", "gained_at": [],
               "data_for_class_table": [{"level": n, "column_value": f"+{2 + n // 5}"} for n in range(1, 21)]}]},
-        ["d8 per Fowler level", "8 + your modifier", "1D8 (or 5)", "**Saving Throws** Wisdom",
+        ["d8 per Fowler level", "8 + your modifier", "1d8 (or 5)", "**Saving Throws** Wisdom",
          "| Level | Proficiency Bonus | Features | Nets |", "| 1 | +2 | Lure | 4 |", "| 6 | +3 | Snare (two uses) | 9 |",
          "### Level 1: Lure", "### Level 2: Snare", "one use; again at level 6 (two uses)"],
     ),

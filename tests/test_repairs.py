@@ -297,7 +297,7 @@ def test_a_spell_whose_duration_says_concentration_needs_it():
         ("Ranged Attack Roll: +4, range 30/120 ft. 5 (1d6 + 2) damage.", "range 30/120 ft. Hit: 5"),
         ("Melee Attack Roll: +4, reach 5 ft. Hit: 1 damage.", "reach 5 ft. Hit: 1 damage"),
         ("in a 20-foot-radius Sphere [Area of Effect]|XPHB|Sphere centered there", "radius Sphere centered"),
-        ("it has Cover|XPHB|Total Cover against attacks", "it has Total Cover against"),
+        ("it has Cover|XPHB|Total Cover against attacks", "It has Total Cover against"),
         ("It finishes a Short Rest|XPHB|Short or Long Rest.", "finishes a Short or Long Rest."),
         ("7 (2d6) damage. HitomThe spear returns.", "damage. Hit or Miss: The spear returns."),
     ],
@@ -337,7 +337,7 @@ def test_lists_have_a_blank_after_each_comma():
         )
     )
     assert "- **Languages** Aquan, Common,1,000 more" in page
-    assert "- **Damage Immunities** poison, Undead Resilience" in page
+    assert "- **Immunities** poison, Undead Resilience" in page
 
 
 @pytest.mark.parametrize(
@@ -348,8 +348,8 @@ def test_lists_have_a_blank_after_each_comma():
         ("tide-atlas", "The doesnt stays.", "The doesnt stays."),
         ("srd-2014", "TheDay of theday, 10 feeton foot, itsConstitution", "The Day of the day, 10 feet on foot, its Constitution"),
         ("tide-atlas", "The god Theday", "The god Theday"),
-        ("srd-2024", "half your move- ment", "half your movement"),
-        ("tide-atlas", "in a 30- foot cone, 5- to 20-foot", "in a 30-foot cone, 5- to 20-foot"),
+        ("srd-2024", "half your move- ment", "Half your movement"),
+        ("tide-atlas", "in a 30- foot cone, 5- to 20-foot", "In a 30-foot cone, 5- to 20-foot"),
     ],
 )  # fmt: skip
 def test_lost_and_stray_characters_are_put_right_in_the_books_that_have_them(book, text, shown):

@@ -23,9 +23,6 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.effects import effect_fields
 from lorekeeper.printable import has_controls, without_controls
 
-OWN = "lorekeeper"
-"""`Entity.source_api` of entries in our own JSON shape. Their texts need not be complete."""
-
 MAX_DEPTH = 100
 """Most levels of lists and objects in an entry."""
 
@@ -86,7 +83,7 @@ def build(
     _check_values(data)
     title = origin.document_name
     given = {key: value for key, value in fields.items() if value is not None}
-    told = effect_fields(entity_type, kind, data, fields, is_whole=origin.source_api != OWN)
+    told = effect_fields(entity_type, kind, data, fields)
     entity = Entity(
         type=entity_type,
         name=_text("name", name).strip(),

@@ -47,7 +47,7 @@ def _derived(entity: Entity) -> Mapping[str, Value]:
     declared = entity.collection.filters
     fields: dict[str, Value] = {}
     raw = _raw(entity)
-    raw = effect_fields(entity.type, entity.kind, entity.data, raw, is_whole=True) | _known(raw)
+    raw = effect_fields(entity.type, entity.kind, entity.data, raw) | _known(raw)
     for name, value in raw.items():
         with contextlib.suppress(FilterError):
             fields |= clean_fields(entity.type, {name: value}) if name in declared else {}

@@ -10,15 +10,12 @@ from lorekeeper.records import Option, Source, effects, item, option
 from lorekeeper.records.grammar import plain
 
 
-def effect_fields(
-    entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any], *, is_whole: bool
-) -> dict[str, Any]:
+def effect_fields(entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """The filter values that follow from what the texts of an entry do; {} of a type that has none, or has its own.
 
     Args:
         data: in the shape of any source.
         fields: the other values, of which the damage type of a weapon is one that it deals.
-        is_whole: whether the texts are all there is, so that what they do not say is a "no".
     """
     if entity_type == "equipment":
         read = item(Source(data))
@@ -31,13 +28,12 @@ def effect_fields(
     area = next(iter(found.areas), None)
     weapon = fields.get("damage_type")
     dealt = [*([weapon.lower()] if isinstance(weapon, str) and weapon.strip() else []), *found.damage_types]
-    told = bool(text.strip()) and is_whole
     return {
         "damage_types": list(dict.fromkeys(dealt)) or None,
         "saves": list(found.saves) or None,
         "conditions": list(found.conditions) or None,
-        "heals": found.heals or (False if told else None),
-        "summons": found.summons or (False if told else None),
+        "heals": found.heals or None,
+        "summons": found.summons or None,
         "area": area.shape if area else None,
         "area_size": area.size if area else None,
         "charge_cost": min(found.charges, default=None),

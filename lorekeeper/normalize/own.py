@@ -28,11 +28,11 @@ from lorekeeper.entities import (
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored, unknown_name
 from lorekeeper.normalize import characters, equipment, options, spells
-from lorekeeper.normalize.build import MAX_DEPTH, OWN, Origin, build
+from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.normalize.creatures import own_values
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
 
-SOURCE = OWN
+SOURCE = "lorekeeper"
 
 DEFAULT_DOCUMENT = "homebrew"
 

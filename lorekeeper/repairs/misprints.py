@@ -24,7 +24,7 @@ with|darkvision you|normally a|lance or|culture|check
 """
 """Words that stand without the space between them."""
 
-_BROKEN = "na ture|ar mor|ar rows|ar cane|un known|glos- sary|move- ment|main- tain|addi- tional|pre- determined"
+_BROKEN = "na ture|ar mor|ar rows|ar cane|un known|glos- sary|move- ment|main- tain|addi- tional|pre- determined|o f"
 """Words that a line break of the source has left in two pieces."""
 
 _WHOLE = {pair.replace("|", ""): pair.replace("|", " ") for pair in _GLUED.split()}
