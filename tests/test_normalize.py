@@ -1059,6 +1059,8 @@ def benefit(kind: str, desc: str) -> dict[str, str]:
         ({"benefits": [benefit("tool_proficiency", "No additional tool proficiencies")]}, {}),
         ({"benefits": [benefit("ability_score", "+1 to Wisdom and one other ability score.")]}, {"ability": ("wisdom",)}),
         ({"benefits": [benefit("", "Increase your Strength or Dexterity score by 1.")]}, {"ability": ("strength", "dexterity")}),
+        ({"benefits": [benefit("", "Your Strength or Dexterity score increases by 1, to a maximum of 20.")]},
+         {"ability": ("strength", "dexterity")}),
         ({"benefits": [benefit("", "Increase one ability score of your choice by 2.")]}, {"ability": terms.ABILITIES}),
         ({"benefits": [benefit("", "You have advantage on Strength checks.")]}, {}),
         (

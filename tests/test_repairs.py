@@ -530,3 +530,93 @@ async def test_repair_data_lists_what_is_repaired(tmp_path):
     assert report.repairs["an invented alignment, or the rest of a type line"] == {made[0].uri: "alignment"}
     (reason,) = (reason for reason in report.repairs if reason.startswith("resistances left out"))
     assert made[1].uri in report.repairs[reason]
+
+
+# --- what was found by eye -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Until the end of the harts next turn.", "the hart's next turn"),
+        ("It enters a creatures space.", "a creature's space"),
+        ("The grim harts Heavy Horn hits.", "The grim hart's Heavy Horn"),
+        ("It ends at the end of each of its turns.", "each of its turns"),
+        ("The hart uses Heavy Horn.", "The hart uses Heavy Horn"),
+        ("It takes a bonus action.", "a bonus action"),
+    ],
+)
+def test_a_possessor_gets_its_apostrophe_back(text, shown):
+    assert shown in markdown(creature("a5e-mm", actions=[action(text)]))
+    assert "hart's" not in markdown(creature("tide-atlas", actions=[action(text)]))
+
+
+def test_a_sentence_in_the_place_of_a_name_is_printed_as_one():
+    told = [action("Only one can be used at a time.", name="The hart can take 2 legendary actions")]
+    assert "\n\nThe hart can take 2 legendary actions. Only one" in markdown(creature(actions=told))
+    assert "**Rise of the Tide.** It rises." in markdown(
+        creature(actions=[action("It rises.", name="Rise of the Tide")])
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("It casts:\nAt will: fog cloud\n1/day each: sleep", "- **1/Day Each:** sleep"),
+        ("It casts:\n\n- **At Will:** fog cloud<br>1/day: sleep", "- **1/Day:** sleep"),
+        (
+            "- **4th Level** (3 slots): blight, wall of fire 5th level (1 slot): cloudkill",
+            "- **5th Level** (1 slot): cloudkill",
+        ),
+    ],
+)
+def test_lines_of_spells_are_items_of_a_list(text, item):
+    assert item in markdown(creature(actions=[action(text)])).split("\n")
+
+
+SCORES = dict.fromkeys(("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma"), 22)
+
+
+@pytest.mark.parametrize(
+    ("bonus", "rating", "shown"), [(1, 13.0, "Wis +11"), (11, 13.0, "Wis +11"), (1, 0.5, "Wis +1"), (7, 13.0, "Wis +7")]
+)
+def test_a_save_cut_to_its_first_digit_is_whole_again(bonus, rating, shown):
+    made = creature(ability_scores=SCORES, challenge_rating=rating, saving_throws={"wisdom": bonus})
+    assert f"- **Saving Throws** {shown}\n" in markdown(made)
+
+
+@pytest.mark.parametrize(
+    ("book", "passive", "line"), [("tob3", 21, "+11"), ("tob3", 16, None), ("tide-atlas", 21, "+6")]
+)
+def test_perception_is_what_passive_perception_says_in_the_book_that_has_modifiers(book, passive, line):
+    made = creature(book, ability_scores=SCORES, skill_bonuses={"perception": 6}, passive_perception=passive)
+    assert ("**Skills**" in markdown(made)) == (line is not None)
+    assert line is None or f"- **Skills** Perception {line}" in markdown(made)
+
+
+def test_conditions_among_immunities_are_not_called_damage():
+    told = {"damage_immunities_display": "necrotic,charmed", "damage_resistances_display": "cold"}
+    page = markdown(creature(resistances_and_immunities=told))
+    assert "- **Immunities** necrotic, charmed" in page
+    assert "- **Damage Resistances** cold" in page
+
+
+def test_further_properties_of_an_item_have_paragraphs():
+    text = "You gain a +1 bonus. Tide Call. While holding it, you call the tide. He is Mr. Oar. The end."
+    data = {"key": "vom_oar", "name": "Oar", "desc": text, "rarity": "rare", "requires_attunement": False}
+    (made,) = normalize({**data, "document": {"key": "vom", "name": "Vault"}})
+    assert "bonus.\n\n**Tide Call.** While holding it" in markdown(made)
+
+
+def test_the_label_of_a_spell_is_apart_from_its_text():
+    data = {"key": "kp_tide", "name": "Tide", "level": 1, "school": {"key": "evocation"}, "casting_time": "action"}
+    (made,) = normalize(
+        {**data, "desc": "Deep Magic: ley line You call the tide.", "document": {"key": "kp", "name": "Kobolds"}}
+    )
+    assert "*Deep Magic: ley line*\n\nYou call the tide." in markdown(made)
+
+
+def test_a_title_is_printed_without_the_word_for_a_table():
+    (made,) = normalize({"key": "x_tides", "name": "Tides", "desc": "**Tides (table)**\n\n| a | b |\n|—|—|\n| 1 | 2 |",
+                         "ruleset": "x", "initialHeaderLevel": 2, "document": "x"})  # fmt: skip
+    assert "**Tides**\n\n| a | b |\n|---|---|\n| 1 | 2 |" in markdown(made)

@@ -386,3 +386,16 @@ def test_a_range_in_words_is_a_fact_in_every_shape():
     for shape in ({"range": "Touch"}, {"range": 0, "range_text": "Touch"}):
         (entity,) = normalize({"slug": "tide", "name": "Tide", "school": "evocation", "level_int": 1, **shape})
         assert " · touch" in facts(entity)
+
+
+def test_a_ley_line_is_no_area():
+    text = "You create a 20-foot cube that keeps ley lines out."
+    found = fields(text, shape_type="line", shape_size=20)
+    assert (found["area"], found["area_size"]) == ("cube", 20)
+
+
+def test_what_others_receive_is_not_healing():
+    assert (
+        fields("It can't regain hit points. It can receive magical healing or regain hit points otherwise.")["heals"]
+        is False
+    )
