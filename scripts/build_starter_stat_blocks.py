@@ -56,9 +56,9 @@ def main(corpus: str) -> None:
         texts = {o["name"]: o["description"] for o in ours}
         newer = [whole(entity, made(obj), texts) for (book, _), (obj, entity) in sources.items() if book == "srd-2024"]
         write(STARTER_2024, collection, sorted(newer, key=lambda o: o["slug"]))
-    sources = {obj["key"].removeprefix("srd_"): obj for obj in objects(folder, "species") if doc(obj) == "srd-2014"}
+    kinds = {obj["key"].removeprefix("srd_"): obj for obj in objects(folder, "species") if doc(obj) == "srd-2014"}
     ours = [json.loads(row) for row in (STARTER / "character_options.jsonl").read_text("utf-8").splitlines()]
-    write(STARTER, "character_options", [{**without_made(o), **species(o, sources)} for o in ours])
+    write(STARTER, "character_options", [{**without_made(o), **species(o, kinds)} for o in ours])
     record = json.loads((STARTER / "documents.jsonl").read_text("utf-8"))
     write(STARTER_2024, "documents", [{**record, **RECORD}])
 

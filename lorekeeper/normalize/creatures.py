@@ -15,6 +15,7 @@ from lorekeeper.normalize.spellcasting import spells_cast
 from lorekeeper.records import Creature, Feature, Source, creature, effects
 from lorekeeper.records.creatures import LEGENDARY, TRAIT, reach
 from lorekeeper.records.grammar import plain
+from lorekeeper.records.parts import SENTENCE
 from lorekeeper.repairs.values import repaired_values
 from lorekeeper.terms import CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PHYSICAL, SENSES
 
@@ -130,7 +131,8 @@ def _effects(creature: Creature) -> Fields:
     found: dict[str, list[str]] = {"damage_types": [], "conditions": [], "saves": []}
     for feature in creature.deeds:
         if not _OWN_HARM.search(feature.name.lower()):
-            told = effects(plain(feature.text), creature.name)
+            text = f"{feature.name}. {feature.text}" if SENTENCE.search(feature.name) else feature.text
+            told = effects(plain(text), creature.name)
             listed = () if " damage" in feature.text.lower() else _attack_types(feature)
             found["damage_types"] += told.damage_types or listed
             found["conditions"] += told.conditions

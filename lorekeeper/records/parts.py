@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -180,6 +181,13 @@ class Attack:
     range: float | None = None
     damage: Damage = field(default_factory=Damage)
     extra_damage: Damage = field(default_factory=Damage)
+
+
+SENTENCE = re.compile(
+    r"^(?=.{40}|(?:The|An?|If|While) .{16})[A-Z].* "
+    r"(?:is|are|has|have|can|deals|dies|regains?|gains?|falls?|begins|vomits|takes|makes) "
+)
+"""A name that is a whole sentence, which a source has cut off the text of its feature."""
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from lorekeeper.records import Feature, values
+from lorekeeper.records.parts import SENTENCE
 from lorekeeper.records.values import Object, amount, is_empty, mapping, named_text
 from lorekeeper.render.prose import inline, prose
 
@@ -99,18 +99,12 @@ def titled(name: str, text: str, *notes: str, ends: bool = True) -> str:
     if not name:
         return text
     told = [note for note in notes if note and note.casefold() not in name.casefold()]
-    if ends and not told and _SENTENCE.search(name):
+    if ends and not told and SENTENCE.search(name):
         return f"{_ended(name)} {text}".rstrip()
     label = f"**{name} ({'; '.join(told)}).**" if told else f"**{_ended(name)}**"
     begins_block = text.startswith(("|", "#", "- "))
     return f"{label}{_SEPARATORS[begins_block]}{text}".rstrip()
 
-
-_SENTENCE = re.compile(
-    r"^(?=.{40}|(?:The|An?|If|While) .{16})[A-Z].* "
-    r"(?:is|are|has|have|can|deals|dies|regains?|gains?|falls?|begins|vomits|takes|makes) "
-)
-"""A name that is a whole sentence."""
 
 _SEPARATORS = {False: " ", True: "\n\n"}
 

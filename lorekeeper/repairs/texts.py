@@ -133,11 +133,12 @@ RULES: Sequence[Rule] = (
     Rule("lost apostrophes", _LEVEL_UP, ("nt",), _replacing(_CONTRACTIONS, r"\1n't")),
     Rule("lost commas, where two spaces are left", _LEVEL_UP, ("  ",), _replacing(r"(?<=[\w)])  (?=[a-z0-9])", ", ")),
     Rule("lost apostrophes", _LEVEL_UP, ("s ",), _replacing(_POSSESSIVE, r"\1 \2's ")),
+    Rule("lost apostrophes", _LEVEL_UP, ("s choice)",), _replacing(r"\(([a-z]+)s choice\)", r"(\1's choice)")),
     Rule(
         'the label of a spell run into its text: "Deep Magic: clockwork You create"',
         _DEEP_MAGIC,
         ("deep magic: ",),
-        _replacing(r"^(Deep Magic: [a-z][a-z -]{2,30}?) (?=[A-Z])", r"*\1*\n\n"),
+        _replacing(r"^(Deep Magic: [A-Za-z][a-z -]{2,30}?) (?=[A-Z])", r"*\1*\n\n"),
     ),
     Rule("properties run together", frozenset({"vom"}), (". ",), _replacing(_PROPERTY, r"\n\n**\1.** ")),
     Rule('"(table)" after the title of a table', None, (" (table)",), _replacing(r" \(table\)", "")),

@@ -185,6 +185,12 @@ def _creature(entity: Entity) -> str:
     return _words(both, _TYPE(entity))
 
 
+def _bonus(entity: Entity) -> str:
+    """The bonus of a magic item whose name does not have it: "+1"."""
+    bonus = entity.fields.get("bonus")
+    return f"+{bonus}" if bonus and f"+{bonus}" not in entity.name else ""
+
+
 def _armor_class(entity: Entity) -> str:
     """The armor class of an armour: "AC 14 + Dex (max 2)", "AC +2" for a shield; else what its name says of it."""
     value = items.item(Source(with_values(entity))).armor_class.text
@@ -363,6 +369,9 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "equipment": (
         lead,
         _flag("requires_attunement", "attunement"),
+        _flag("cursed", "cursed"),
+        _bonus,
+        _figure("charges", "charges"),
         _damage,
         _armor_class,
         _strength,
