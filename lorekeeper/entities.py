@@ -144,7 +144,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("conditions", T.TEXTS, "condition that it inflicts", revision=4),
                 Field("attack", T.TEXT, "its spell attack: melee, ranged", revision=2),
                 Field("components", T.TEXTS, "verbal, somatic, material", fold=fold_component),
-                Field("material_cost", T.DECIMAL, "price of its material components in gp", omitted=True),
+                Field("material_cost", T.DECIMAL, "price of its material components in gp", revision=2, omitted=True),
                 Field("material_consumed", T.FLAG, "consumes its material components"),
                 Field("duration", T.DECIMAL, "duration in minutes, 0 = instantaneous, 0.1 = a round"),
                 Field("area", T.TEXT, "shape of its area: sphere, cone, line, cube, cylinder, ...", revision=2),

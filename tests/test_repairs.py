@@ -551,6 +551,27 @@ def test_a_possessor_gets_its_apostrophe_back(text, shown):
     assert "hart's" not in markdown(creature("tide-atlas", actions=[action(text)]))
 
 
+@pytest.mark.parametrize(
+    ("book", "text", "shown"),
+    [
+        (
+            "tob3",
+            "It moves with o squeezing, with or with o a start.",
+            "It moves without squeezing, with or without a start.",
+        ),
+        ("tide-atlas", "It has reach 5ft.", "It has reach 5 ft."),
+        ("a5e-ag", "A d6\\. It costs 25, 000 gold.", "A d6. It costs 25,000 gold."),
+        (
+            "a5e-mm",
+            "It is pushed (harts choice). The harts spellcasting is grim.",
+            "(hart's choice). The hart's spellcasting",
+        ),
+    ],
+)
+def test_what_conversions_have_left_is_put_right(book, text, shown):
+    assert shown in markdown(creature(book, actions=[action(text)]))
+
+
 def test_a_sentence_in_the_place_of_a_name_is_printed_as_one():
     told = [action("Only one can be used at a time.", name="The hart can take 2 legendary actions")]
     assert "\n\nThe hart can take 2 legendary actions. Only one" in markdown(creature(actions=told))
@@ -606,6 +627,9 @@ def test_further_properties_of_an_item_have_paragraphs():
     data = {"key": "vom_oar", "name": "Oar", "desc": text, "rarity": "rare", "requires_attunement": False}
     (made,) = normalize({**data, "document": {"key": "vom", "name": "Vault"}})
     assert "bonus.\n\n**Tide Call.** While holding it" in markdown(made)
+    (made,) = normalize({**data, "desc": "There are two. Reed Oar (Rare). This oar rows.\nTide Oar. When you row, it sings.",
+                         "document": {"key": "vom", "name": "Vault"}})  # fmt: skip
+    assert "two.\n\n**Reed Oar (Rare).** This oar rows.\n\n**Tide Oar.** When you row" in markdown(made)
 
 
 def test_the_label_of_a_spell_is_apart_from_its_text():

@@ -9,7 +9,7 @@ import pytest
 
 from lorekeeper.normalize import normalize, spells
 from lorekeeper.records import Area, Damage, Distance, Duration, Effects, Material, Source, Spell, effects, spell
-from lorekeeper.records.grammar import plain
+from lorekeeper.records.grammar import plain, prices
 from lorekeeper.text.facts import facts
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
@@ -399,3 +399,7 @@ def test_what_others_receive_is_not_healing():
         fields("It can't regain hit points. It can receive magical healing or regain hit points otherwise.")["heals"]
         is False
     )
+
+
+def test_prices_in_silver_and_copper_are_parts_of_gold():
+    assert prices("worth 1,000 gp, 5 sp, 1 copper piece, 20 feet") == [1000, 0.5, 0.01]

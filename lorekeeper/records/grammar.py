@@ -507,9 +507,14 @@ def _number(word: str) -> int:
     return _NUMBERS.get(word) or int(word)
 
 
-_GOLD = re.compile(r"(?P<amount>\d{1,3}(?:,\d{3})+|\d{1,6})\+? ?(?:gp\b|gold pieces?\b)")
+_COINS = {"gp": 1.0, "gold": 1.0, "sp": 0.1, "silver": 0.1, "cp": 0.01, "copper": 0.01}
+_PRICE = re.compile(
+    rf"(?P<amount>\d{{1,3}}(?:,\d{{3}})+|\d{{1,6}})\+? ?(?P<coin>{any_of(_COINS)})(?:(?<=[gsc]p)|(?<![gsc]p) pieces?)\b"
+)
 
 
 def prices(text: str) -> list[float]:
     """The prices that a plain text names, in gp."""
-    return [float(match["amount"].replace(",", "")) for match in _GOLD.finditer(text)]
+    return [
+        round(float(match["amount"].replace(",", "")) * _COINS[match["coin"]], 2) for match in _PRICE.finditer(text)
+    ]

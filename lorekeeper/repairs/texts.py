@@ -85,12 +85,13 @@ _CONTRACTIONS = (
 
 _2024 = frozenset({"srd-2024"})
 _LEVEL_UP = frozenset({"a5e-mm"})
+_LEVEL_UP_GUIDE = frozenset({"a5e-ag"})
 _DEEP_MAGIC = frozenset({"deepmx", "kp", "wz"})
 
 _OWNED = (
     r"(?:next|turns?|choice|actions?|allies|spaces?|saving|reach|[Ss]peed|movement|presence|control|heads?|skull|statistics|stats|"
     r"attacks?|body|size|level|bite|curse|orders|memories|claws?|hands?|eyes?|tail|sight|lair|area|chest|life|poison|hit points|"
-    r"statistics|command|concentration|equipment|soul|mind|senses|true|choosing|[A-Z]\w+)"
+    r"statistics|command|concentration|equipment|soul|mind|senses|true|choosing|innate|spellcasting|extended|own|magical|[A-Z]\w+)"
 )
 """What is said to be somebody's, most often."""
 
@@ -105,7 +106,10 @@ _POSSESSIVE = (
 """A noun that has lost its apostrophe: "the dragons choice", "a creatures next turn"."""
 
 _HEADED_BY = r"(?:While|When|Whenever|You|The|This|If|As|Once|In|Each|It|Any|An?|At|For|Your|On|By)"
-_PROPERTY = rf"(?<=[.!?)]) ([A-Z][\w'’-]+(?: (?:of|the|and|to|[A-Z][\w'’-]+)){{0,5}})\. (?={_HEADED_BY} )"
+_RARITY = r"(?: \((?:Common|Uncommon|Rare|Very Rare|Legendary|Artifact)\))?"
+_PROPERTY = (
+    rf"(?m)(?:(?<=[.!?)]) |^)([A-Z][\w'’-]+(?: (?:of|the|and|to|[A-Z][\w'’-]+)){{0,5}}{_RARITY})\. (?={_HEADED_BY} )"
+)
 """The name of a further property of an item, within its text."""
 
 RULES: Sequence[Rule] = (
@@ -141,6 +145,10 @@ RULES: Sequence[Rule] = (
         _replacing(r"^(Deep Magic: [A-Za-z][a-z -]{2,30}?) (?=[A-Z])", r"*\1*\n\n"),
     ),
     Rule("properties run together", frozenset({"vom"}), (". ",), _replacing(_PROPERTY, r"\n\n**\1.** ")),
+    Rule('"with o" for "without"', frozenset({"tob3"}), ("with o ",), _replacing(r"\bwith o\b", "without")),
+    Rule("points that Markdown need not escape", _LEVEL_UP_GUIDE, ("\\.",), _replacing(r"(\w)\\\.", r"\1.")),
+    Rule("thousands with a space", _LEVEL_UP_GUIDE, (", 000",), _replacing(r"(?<=\d), (?=000\b)", ",")),
+    Rule('a lost space before "ft"', None, ("ft",), _replacing(r"(?<=\d)ft\b", " ft")),
     Rule('"(table)" after the title of a table', None, (" (table)",), _replacing(r" \(table\)", "")),
     Rule("a lost dash between numbers", None, ("\ufffd",), _replacing(r"(?<=\d)\ufffd(?=\d)", "–")),
     Rule('a lost space after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
