@@ -16,7 +16,7 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render.lean import lean
 from lorekeeper.render.pages import markdown
 from lorekeeper.repairs import changes
-from lorekeeper.repairs.entries import entry_repairs, repaired_entry
+from lorekeeper.repairs.entries import EntryRepair, entry_repairs, repaired_entry
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.answers import entity_answer
 from lorekeeper.settings import load_settings
@@ -530,6 +530,14 @@ async def test_repair_data_lists_what_is_repaired(tmp_path):
     assert report.repairs["an invented alignment, or the rest of a type line"] == {made[0].uri: "alignment"}
     (reason,) = (reason for reason in report.repairs if reason.startswith("resistances left out"))
     assert made[1].uri in report.repairs[reason]
+
+
+def test_a_part_of_a_text_can_be_replaced():
+    repair = EntryRepair("x", "actions/Horn/desc~", {"find": r" Roar \(.*", "put": ""}, "the next action")
+    data = {"actions": [action("The hart gores. Roar (1/Day). It roars."), action("It rests.", name="Rest")]}
+    once = repair.applied(data)
+    assert [each["desc"] for each in once["actions"]] == ["The hart gores.", "It rests."]
+    assert repair.applied(once) is once
 
 
 # --- what was found by eye -------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ A repair is applied where its path leads to; it changes nothing in an object tha
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import Any
 
 TABLE = Path(__file__).with_name("open5e.toml")
 
-ADDED, REMOVED = "+", "-"
-"""The end of a path to a list or a text that a value is added to, and of one to a list that what has a name is removed from."""
+ADDED, REMOVED, REPLACED = "+", "-", "~"
+"""The end of a path to a list or a text that a value is added to, of one to a list that what has a name is removed from, and of one
+to a text in which what a regular expression finds (``find``) is replaced (``put``)."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class EntryRepair:
 
     def applied(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """An object with this value; the same object if there is nothing to change."""
-        found: Mapping[str, Any] = _replaced(data, self.path.rstrip(ADDED + REMOVED).split("/"), self)
+        found: Mapping[str, Any] = _replaced(data, self.path.rstrip(ADDED + REMOVED + REPLACED).split("/"), self)
         return found
 
 
@@ -94,6 +96,8 @@ def _value(old: Any, repair: EntryRepair) -> Any:
     if repair.path.endswith(REMOVED) and isinstance(old, list):
         rest = [each for each in old if not _is_named(each, value)]
         return rest if len(rest) < len(old) else old
+    if repair.path.endswith(REPLACED) and isinstance(old, str):
+        return re.sub(value["find"], value["put"], old)
     if not repair.path.endswith(ADDED):
         return old if old == value else value
     match old, value:
