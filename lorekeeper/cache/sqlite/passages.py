@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -53,6 +54,10 @@ _STORED = "CREATE TABLE IF NOT EXISTS matrices (type TEXT PRIMARY KEY, state TEX
 """Matrices as they were last in memory, so that an opening need not read all vectors.
 
 A file may lack the table, and nothing is lost with it: upgrades leave it out."""
+
+
+FREE_BYTES = 512 * 2**20
+"""Free space on the disk below which no matrix is stored: it can be made again."""
 
 
 class _State(NamedTuple):
@@ -177,7 +182,7 @@ class PassageCatalogue(Catalogue):
         return matrix
 
     def store_matrices(self) -> None:
-        """Store the matrices that differ from the stored ones, where the file can be written; else nothing happens."""
+        """Store the matrices that differ from the stored ones, where there is room and the file can be written."""
         known = {t: known for t, known in self._known_matrices.items() if self._stored.get(t) != known.state}
 
         def store(c: sqlite3.Connection) -> None:
@@ -188,7 +193,7 @@ class PassageCatalogue(Catalogue):
                     c.execute("INSERT OR REPLACE INTO matrices VALUES (?, ?, ?)", row)
                     self._stored[entity_type] = state
 
-        if known and self.file.is_same():
+        if known and self.file.is_same() and shutil.disk_usage(self.file.path.parent).free >= FREE_BYTES:
             with suppress(CacheError):
                 self.file.write(store)
 
