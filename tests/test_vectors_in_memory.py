@@ -146,3 +146,94 @@ def test_after_any_writes_the_matrix_is_that_of_the_file(tmp_path: Path, seed: i
         for name in Matrix.__dataclass_fields__ if kept else []:
             assert np.array_equal(getattr(kept, name), getattr(read, name)), name
     store.close()
+
+
+# --- the stored matrix -----------------------------------------------------------------------------------------------
+
+
+def same(one: Matrix | None, other: Matrix | None) -> bool:
+    """Whether two matrices have the same numbers."""
+    names = Matrix.__dataclass_fields__ if one and other else []
+    return (one is None) == (other is None) and all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+
+
+@given(seed=st.integers(0, 2**32 - 1), number=st.integers(1, 60), dimension=st.sampled_from([1, 2, 17]))
+def test_a_packed_matrix_is_read_as_it_was_or_not_at_all(seed: int, number: int, dimension: int) -> None:
+    chance = np.random.default_rng(seed)
+    owners = np.sort(chance.integers(0, 2**40, number))
+    matrix = Matrix.of([Owned(units(chance, number, dimension, "even"), owners, np.arange(number))])
+    assert matrix is not None
+    data = matrix.packed()
+    assert same(Matrix.unpacked(data), matrix)
+    place = int(chance.integers(0, len(data)))
+    changed = bytes([data[place] ^ int(chance.integers(1, 256))])
+    for damaged in (data[:place] + changed + data[place + 1 :], data[:place], data + b"\0", b""):
+        assert Matrix.unpacked(damaged) is None
+
+
+class Filled:
+    """A library in SQLite with some spells."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.provider = folder, HashingProvider(16)
+
+    def open(self) -> SqliteStore:
+        store = open_store(sqlite_in(self.folder))
+        assert isinstance(store, SqliteStore)
+        return store
+
+    def write(self, store: SqliteStore, version: int) -> None:
+        cut = [(entity, passages(entity)) for entity in (versioned(f"s{n}", version) for n in range(version, 30))]
+        vectors = self.provider.embed([passage.embedded for _, own in cut for passage in own])
+        store.write("spells", cut, vectors, f"{self.provider.fingerprint} {CHUNKER}")
+
+    def is_stored(self) -> bool:
+        """Whether the next opening takes the stored matrix, which then is that of the file; it is closed without storing."""
+        store = self.open()
+        read = store.file.read(lambda c: _matrix(c, "spells"))
+        stored = store.file.read(lambda c: store._read_stored(c, "spells", store._state_of(c, "spells")))
+        assert stored is None or same(stored, read)
+        assert same(store.file.read(lambda c: store.matrix(c, "spells")), read)
+        store.file.close()
+        return stored is not None
+
+
+def test_the_next_opening_takes_the_stored_matrix_while_it_is_of_these_passages(tmp_path: Path) -> None:
+    library = Filled(tmp_path)
+    store = library.open()
+    library.write(store, 0)
+    store.close()
+    assert not library.is_stored()  # it was never in memory
+    store = library.open()
+    store.open(["spells"])
+    assert library.is_stored()  # also if the process is killed from here on
+    library.write(store, 1)
+    assert not library.is_stored()
+    store.file.read(lambda c: store.matrix(c, "spells"))
+    store.close()
+    assert library.is_stored()
+
+
+def test_a_damaged_stored_matrix_is_made_again(tmp_path: Path) -> None:
+    library = Filled(tmp_path)
+    store = library.open()
+    library.write(store, 0)
+    store.open(["spells"])
+    store.file.write(lambda c: c.execute("UPDATE matrices SET matrix = zeroblob(length(matrix))"))
+    store.file.close()
+    assert not library.is_stored()
+    store = library.open()
+    store.open(["spells"])
+    store.close()
+    assert library.is_stored()
+
+
+def test_of_a_library_that_was_removed_nothing_comes_back(tmp_path: Path) -> None:
+    library = Filled(tmp_path)
+    store = library.open()
+    library.write(store, 0)
+    store.file.read(lambda c: store.matrix(c, "spells"))
+    for file in tmp_path.glob("cache.db*"):
+        file.unlink()
+    store.close()
+    assert not (tmp_path / "cache.db").exists()

@@ -19,7 +19,9 @@ adding and comparing them may lose.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -43,6 +45,9 @@ LENGTH = 1.01
 
 Places = npt.NDArray[np.int64]
 """Places of passages, shape (passages,)."""
+
+_HEAD = struct.Struct("<4I")
+"""Before a packed matrix: its checksum, passages, dimension and entities."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,28 @@ class Matrix:
         """Numbers of each vector."""
         return int(self.coarse.shape[1])
 
+    def packed(self) -> bytes:
+        """All of it as bytes, little-endian, as `unpacked` reads it."""
+        numbers = b"".join(getattr(self, name).astype(kind).tobytes() for name, kind, _ in _layout(0, 0, 0))
+        sizes = (*self.coarse.shape, len(self.entities))
+        return _HEAD.pack(_checksum(numbers, sizes), *sizes) + numbers
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Self | None:
+        """The matrix of `packed`; None if the bytes are other ones."""
+        if len(data) < _HEAD.size:
+            return None
+        checksum, *sizes = _HEAD.unpack_from(data)
+        numbers, start = memoryview(data)[_HEAD.size :], 0
+        if _checksum(numbers, sizes) != checksum:
+            return None
+        parts = {}
+        for name, kind, shape in _layout(*sizes):
+            end = start + math.prod(shape) * np.dtype(kind).itemsize
+            parts[name] = np.frombuffer(numbers[start:end], kind).reshape(shape)
+            start = end
+        return cls(**parts)
+
     def owners_of(self, places: Places) -> Places:
         """Row ids of the entities that the passages at some places belong to."""
         owners: Places = self.entities[self.owners[places]]
@@ -184,6 +211,18 @@ class Matrix:
             :, None
         ]
         return restored
+
+
+def _layout(passages: int, dimension: int, entities: int) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """Name, type and shape of what a matrix has, in the order in which it is packed."""
+    vectors, each = (passages, dimension), (passages,)
+    yield from (("coarse", "<i1", vectors), ("fine", "<i1", vectors))
+    yield from ((name, "<f4", each) for name in ("steps", "coarse_errors", "fine_errors"))
+    yield from (("parts", "<i8", each), ("entities", "<i8", (entities,)), ("owners", "<i8", each))
+
+
+def _checksum(numbers: bytes | memoryview, sizes: Iterable[int]) -> int:
+    return zlib.crc32(numbers, zlib.crc32(repr(tuple(sizes)).encode()))
 
 
 def _rounded(vectors: Vectors) -> tuple[Any, ...]:

@@ -173,12 +173,14 @@ class EmbeddedStore(MilvusStore):
             info = self._info(entity_type) if self._companion_ready(entity_type) else None
             if info is not None and self._vectors_ready(entity_type, info):
                 self.companion.read_vectors(entity_type)
+        self.companion.store_matrices()
         self._settle()
 
     def close(self) -> None:
         self._settle()
         if self._settling:
             self._settling.cancel()
+        self.companion.store_matrices()
         super().close()
 
     def details(self) -> dict[str, str]:

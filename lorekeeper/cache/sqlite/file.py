@@ -98,6 +98,10 @@ class SqliteFile:
         """Changes when another file has taken this one's place."""
         return self._reading.inode or 0
 
+    def is_same(self) -> bool:
+        """Whether the file that was opened is still in its place."""
+        return self._reading.inode is not None and self._reading.inode == _inode(self.path)
+
     def read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function with a connection that sees one state of the file throughout."""
         with self._reading.lock:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +27,12 @@ from lorekeeper.cache.protocol import (
     nearest_sections,
 )
 from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
-from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile, columns
 from lorekeeper.cache.sqlite.keywords import described
 from lorekeeper.cache.vectors import pack_vector, unpack_vectors
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold
 from lorekeeper.system import return_memory
@@ -48,10 +50,36 @@ COLUMNS = (
 )
 
 
-class _Known(NamedTuple):
-    """A matrix, and what it was read of: the `replaced` passages, and the content hash of each entity by row id."""
+_STORED = "CREATE TABLE IF NOT EXISTS matrices (type TEXT PRIMARY KEY, state TEXT NOT NULL, matrix BLOB NOT NULL)"
+"""Matrices as they were last in memory, so that an opening need not read all vectors.
 
-    replaced: object
+A file may lack the table, and nothing is lost with it: upgrades leave it out."""
+
+
+FREE_BYTES = 512 * 2**20
+"""Free space on the disk below which no matrix is stored: it can be made again."""
+
+
+class _State(NamedTuple):
+    """What passages a matrix is of. It changes with each of them, also if a program that knows no matrices writes.
+
+    Attributes:
+        entities: number of changes of the type, and of the file in its place.
+        passages: the same of its passages that were `replaced`.
+    """
+
+    entities: tuple[int, int]
+    passages: tuple[int, int]
+
+    def stored(self) -> str:
+        """The numbers of changes, which mean the same in every process."""
+        return f"{self.entities[1]} {self.passages[1]}"
+
+
+class _Known(NamedTuple):
+    """A matrix, what it was made of, and the content hash of each entity by row id."""
+
+    state: _State
     hashes: Mapping[int, str]
     matrix: Matrix | None
 
@@ -101,6 +129,8 @@ class PassageCatalogue(Catalogue):
     def __init__(self, file: SqliteFile) -> None:
         super().__init__(file)
         self._known_matrices: dict[str, _Known] = {}
+        self._stored: dict[str, _State] = {}
+        """What the stored matrix of each type is of, as far as it was read or written here."""
 
     def nearest(self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector of shape (dimension,), exactly, best first."""
@@ -124,18 +154,48 @@ class PassageCatalogue(Catalogue):
 
     def _current(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The matrix of a type; of one that was known before only the entities are read that have changed since."""
-        known, version = self._known_matrices.get(entity_type), self.version_in(c, entity_type + PASSAGES)
+        known, state = self._known_matrices.get(entity_type), self._state_of(c, entity_type)
         hashes = dict(c.execute(f"SELECT id, hash FROM {entity_type}"))
-        if known is None or known.matrix is None or known.replaced != version:
-            matrix = _matrix(c, entity_type)
+        if known is None or known.matrix is None or known.state.passages != state.passages:
+            matrix = self._read_stored(c, entity_type, state) or _matrix(c, entity_type)
             return_memory()
         else:
             gone = [row for row, digest in known.hashes.items() if hashes.get(row) != digest]
             new = [row for row, digest in hashes.items() if known.hashes.get(row) != digest]
             with _damage_of(entity_type):
                 matrix = known.matrix.updated(gone, _matrix(c, entity_type, new))
-        self._known_matrices[entity_type] = _Known(version, hashes, matrix)
+        self._known_matrices[entity_type] = _Known(state, hashes, matrix)
         return matrix
+
+    def _state_of(self, c: sqlite3.Connection, entity_type: str) -> _State:
+        return _State(self.version_in(c, entity_type), self.version_in(c, entity_type + PASSAGES))
+
+    def _read_stored(self, c: sqlite3.Connection, entity_type: str, state: _State) -> Matrix | None:
+        """The stored matrix of a type; None if there is none, or it is of other passages, or damaged."""
+        if not columns(c, "matrices"):
+            return None
+        sql = "SELECT matrix FROM matrices WHERE type = ? AND state = ?"
+        row = c.execute(sql, (entity_type, state.stored())).fetchone()
+        matrix = Matrix.unpacked(row[0]) if row else None
+        if matrix:
+            self._stored[entity_type] = state
+        return matrix
+
+    def store_matrices(self) -> None:
+        """Store the matrices that differ from the stored ones, where there is room and the file can be written."""
+        known = {t: known for t, known in self._known_matrices.items() if self._stored.get(t) != known.state}
+
+        def store(c: sqlite3.Connection) -> None:
+            c.execute(_STORED)
+            for entity_type, (state, _, matrix) in known.items():
+                if matrix and self._state_of(c, entity_type) == state:
+                    row = entity_type, state.stored(), matrix.packed()
+                    c.execute("INSERT OR REPLACE INTO matrices VALUES (?, ?, ?)", row)
+                    self._stored[entity_type] = state
+
+        if known and self.file.is_same() and shutil.disk_usage(self.file.path.parent).free >= FREE_BYTES:
+            with suppress(CacheError):
+                self.file.write(store)
 
     def count_passages(self, entity_type: str) -> int:
         """Number of passages of a type."""

@@ -203,11 +203,13 @@ class SqliteStore(PassageCatalogue, Store):
         """Open the file, and read the vectors of these types."""
         for entity_type in types:
             self._read(partial(self.matrix, entity_type=entity_type))
+        self.store_matrices()
 
     def details(self) -> dict[str, str]:
         return {"size": f"{self.path.stat().st_size / 1e6:,.1f} MB"}
 
     def close(self) -> None:
+        self.store_matrices()
         super().close()
         self._upgrade.forget()
 
