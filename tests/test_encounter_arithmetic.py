@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from lorekeeper.encounters.arithmetic import Foes, limits, multiplier, rated, window
 from lorekeeper.encounters.asked import parse_monster, parse_party
-from lorekeeper.encounters.proposals import chosen, encounters
+from lorekeeper.encounters.proposals import chosen, encounters, kinship
 from lorekeeper.encounters.shapes import Budget, patterns, usable
 from lorekeeper.encounters.tables import BUDGETS, DAYS, DIFFICULTIES, THRESHOLDS
 from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.terms import MAX_LEVEL
-from tests.support.bestiary import bestiary, pools_of
+from tests.support.bestiary import NEW, OLD, bestiary, creature, pools_of
 from tests.support.examples import examples
 
 FRACTIONS = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
@@ -178,6 +178,23 @@ def test_a_full_shelf_gives_one_encounter_of_each_shape():
     leader, followers = made[1].monsters
     assert (leader.count, followers.count > 1) == (1, True)
     assert leader.entity.fields["type"] == followers.entity.fields["type"]
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "fields", "closeness"),
+    [
+        ("Ash Wolf", NEW, {"type": "beast", "environments": ["hills"]}, 0),
+        ("Ash Wolf", OLD, {"type": "beast", "environments": ["hills"]}, 1),
+        ("Ash Wolf", NEW, {"type": "beast", "environments": ["hills", "swamp"]}, 1),
+        ("Ash Wolf", NEW, {"type": "undead", "environments": ["hills"]}, 2),
+        ("Ash Gull", NEW, {"type": "beast", "environments": ["hills"]}, 3),
+        ("Ash Gull", OLD, {"type": "undead", "environments": ["swamp"]}, 7),
+    ],
+)
+def test_creatures_belong_together_by_name_type_place_and_book(name, document, fields, closeness):
+    one = creature("Fen Gull", OLD, type="undead", environments=["swamp"])
+    other = creature(name, document, **fields)
+    assert (kinship(one, other), kinship(other, one)) == (closeness, closeness)
 
 
 def test_creatures_without_points_fill_no_budget():

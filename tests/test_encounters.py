@@ -15,6 +15,7 @@ from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.encounters.arithmetic import window
+from lorekeeper.encounters.candidates import POOL
 from lorekeeper.encounters.proposals import chosen
 from lorekeeper.encounters.shapes import FOE, GROUP, Budget, patterns
 from lorekeeper.entities import Entity
@@ -127,6 +128,15 @@ async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have
     assert OLD in {monster["document"] for monster in monsters_of(new)}
     assert "Only 9 creatures of the 2024 edition can be used, so other editions" in new.structured["note"]
     assert "Your books have" not in new.structured["note"], "the books are chosen by what fits, not by their size"
+
+
+async def test_of_many_creatures_others_are_proposed_with_each_seed(tmp_path):
+    many = [creature(f"Fen Gull {number}", OLD, challenge_rating=1, type="beast") for number in range(4 * POOL)]
+    async with open_library(tmp_path, backend="sqlite") as opened:
+        await opened.cache.store_entities(books(), "documents")
+        await opened.cache.store_entities(many, "creatures")
+        answers = [await plan(opened.view(), party="4x2", rules="2014", seed=seed) for seed in range(30)]
+    assert len({monster["name"] for answer in answers for monster in monsters_of(answer)}) > POOL
 
 
 async def test_other_editions_are_not_taken_for_a_shape_that_no_creature_could_have(tmp_path):
