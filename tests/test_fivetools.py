@@ -303,6 +303,12 @@ def test_what_is_absent_is_absent_and_old_shapes_are_read(tmp_path: Path, kind: 
     assert dict(one(tmp_path, kind, **values).fields) == fields
 
 
+@pytest.mark.parametrize(("value", "said"), [(True, True), (False, False), ("yes", False)])
+def test_a_feat_says_if_it_can_be_taken_again(tmp_path: Path, value: object, said: bool) -> None:
+    feat = one(tmp_path, "feat", entries=["You swim."], repeatable=value)
+    assert ("**Repeatable** yes" in markdown(feat)) is said
+
+
 # --- files ---------------------------------------------------------------------------------------------------------------
 
 
