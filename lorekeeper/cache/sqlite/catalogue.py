@@ -36,6 +36,9 @@ NAMES = 40
 MAX_NAME_QUERY = 80
 """Characters of a query that may be a name."""
 
+RECENT = 256
+"""Entities of a type that stay in memory after they were loaded: most of what one question shows, another one shows too."""
+
 KEYS = 400
 """Identities per query."""
 
@@ -109,6 +112,11 @@ def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]
     rows = _looked_up(c, entity_type, "record", identities)
     entities = {e.identity: e for e in (unpack(entity_type, record) for (record,) in rows)}
     return [entities[identity] for identity in identities if identity in entities]
+
+
+def _none_yet(_: sqlite3.Connection, __: str) -> dict[Identity, Entity]:
+    """The entities of a type that are in memory when nothing was loaded since it changed."""
+    return {}
 
 
 def _looked_up(
@@ -239,7 +247,20 @@ class Catalogue:
         return {(document, slug): content_hash for document, slug, content_hash in rows}
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        return self._read(lambda c: load(c, entity_type, identities))
+        return self._read(lambda c: self.loaded(c, entity_type, identities))
+
+    def loaded(self, c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """`load`, those that were loaded last from memory."""
+        recent = self._cached(c, entity_type, _none_yet)
+        missing = [identity for identity in identities if identity not in recent]
+        if len(missing) > RECENT:
+            return load(c, entity_type, identities)
+        recent |= {entity.identity: entity for entity in load(c, entity_type, missing)}
+        found = {identity: recent.pop(identity) for identity in dict.fromkeys(identities) if identity in recent}
+        recent |= found  # behind the others, of which the first go
+        for oldest in list(recent)[: max(len(recent) - RECENT, 0)]:
+            del recent[oldest]
+        return [found[identity] for identity in identities if identity in found]
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
