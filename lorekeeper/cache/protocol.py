@@ -255,6 +255,10 @@ class InView(Enum):
     """It is asked of the library: it changes it, or says nothing of its entries."""
 
 
+READING = (InView.READS, InView.ENTITIES, InView.COUNTS)
+"""Operations that only read."""
+
+
 @dataclass(frozen=True)
 class Asked(Selection):
     """What an operation is about, as it was asked.
