@@ -167,7 +167,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def _print(table: dict[str, Any]) -> None:
     print(f"{'nDCG@10':24}" + "".join(f"{COLUMNS[column]:>13}" for column in table))
     for group in table["auto"]["ndcg"]:
-        print(f"{group:24}" + "".join(f"{found['ndcg'][group]:13.3f}" for found in table.values()))
+        print(f"{group:24}" + "".join(f"{found['ndcg'].get(group, math.nan):13.3f}" for found in table.values()))
     print(f"{'Recall@10':24}" + "".join(f"{found['recall']:13.3f}" for found in table.values()))
     for label in PLACES:
         print(f"{label:24}" + "".join(f"{found['answers'][label]:13.3f}" for found in table.values()))
