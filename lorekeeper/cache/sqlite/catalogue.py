@@ -17,6 +17,7 @@ from lorekeeper.cache.sqlite.columns import Columns, Rows, column_definitions, c
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
 from lorekeeper.cache.sqlite.keywords import SPELT, Keywords, Spelling, Texts, fts_statement, insert_words
 from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.recent import Recent
 from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
@@ -114,9 +115,9 @@ def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]
     return [entities[identity] for identity in identities if identity in entities]
 
 
-def _none_yet(_: sqlite3.Connection, __: str) -> dict[Identity, Entity]:
+def _none_yet(_: sqlite3.Connection, __: str) -> Recent[Identity, Entity]:
     """The entities of a type that are in memory when nothing was loaded since it changed."""
-    return {}
+    return Recent(RECENT)
 
 
 def _looked_up(
@@ -252,14 +253,12 @@ class Catalogue:
     def loaded(self, c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
         """`load`, those that were loaded last from memory."""
         recent = self._cached(c, entity_type, _none_yet)
-        missing = [identity for identity in identities if identity not in recent]
-        if len(missing) > RECENT:
-            return load(c, entity_type, identities)
-        recent |= {entity.identity: entity for entity in load(c, entity_type, missing)}
-        found = {identity: recent.pop(identity) for identity in dict.fromkeys(identities) if identity in recent}
-        recent |= found  # behind the others, of which the first go
-        for oldest in list(recent)[: max(len(recent) - RECENT, 0)]:
-            del recent[oldest]
+        found = {identity: entity for identity in identities if (entity := recent.get(identity))}
+        for entity in load(
+            c, entity_type, [identity for identity in dict.fromkeys(identities) if identity not in found]
+        ):
+            found[entity.identity] = entity
+            recent.put(entity.identity, entity)
         return [found[identity] for identity in identities if identity in found]
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
