@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -65,9 +66,13 @@ def descriptor_share(most: int) -> int:
 
 
 def claim_process() -> None:
-    """Declare that this process runs only LoreKeeper, so that process-wide settings may be changed."""
+    """Declare that this process runs only LoreKeeper, so that process-wide settings may be changed.
+
+    NumPy's products then take one thread: others would look for more work for 25 ms after each, whatever else needs the processor.
+    """
     global _own_process
     _own_process = True
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
 
 
 def is_own_process() -> bool:
