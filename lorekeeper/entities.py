@@ -547,7 +547,7 @@ R = TypeVar("R")
 
 
 def remembered(read: Callable[[Entity], R]) -> Callable[[Entity], R]:
-    """A function of an entity that is called once for each object: what it returns is kept with the entity."""
+    """A function of an entity that is called once for each object: the entity remembers what it returns."""
     key = f"{read.__module__}.{read.__qualname__}"
 
     @wraps(read)

@@ -68,7 +68,7 @@ def test_words_of_the_name_alone_are_no_evidence():
 
 
 def test_what_the_fields_have_said_is_not_said_again_by_a_section():
-    def shown(said):
+    def shown(said: str) -> str:
         data = {"traits": [{"name": "Languages", "desc": said}]}
         made = Entity(
             "creatures", "o", "Ogre", "creature", "own", "x", data, {"languages": ("common", "elvish", "giant")}

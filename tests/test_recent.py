@@ -44,7 +44,7 @@ def test_something_is_read_once_of_each_object_of_an_entity() -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> SqliteStore:
-    return SqliteStore(tmp_path / "library.sqlite", lambda *_: None)
+    return SqliteStore(tmp_path / "library.sqlite", lambda _: {})
 
 
 def test_an_entity_is_decoded_again_only_after_its_type_has_changed(store: SqliteStore) -> None:

@@ -255,7 +255,7 @@ def test_a_call_that_is_gathered_has_the_context_of_its_caller():
         return await gathered.call(asked_by.get)
 
     async def ask_all() -> list[str]:
-        return await asyncio.gather(ask("one"), ask("other"))
+        return list(await asyncio.gather(ask("one"), ask("other")))
 
     gathered = Gathered()
     assert asyncio.run(ask_all()) == ["one", "other"]
