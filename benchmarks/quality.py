@@ -1,15 +1,17 @@
 """Search quality on graded queries, beside the single sides, and what fusing them costs.
 
-    python benchmarks/quality.py QUERIES.jsonl [--wordings FILE] [--all-types] [--corpus PATH [--without-phrases]] [--json]
+    python benchmarks/quality.py QUERIES.jsonl ... [--wordings FILE] [--all-types] [--corpus PATH [--without-phrases]] [--json]
 
 QUERIES: one object a line: {"id", "query", "type", "filters", "kind", "relevant": {name: grade}}; without "type" all are searched.
---wordings: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings.
+--wordings: {"id", "wordings": [text, ...]}: the same queries as an assistant would put them, in several wordings; a query may have
+them itself. ``tests/data/fresh.jsonl`` and ``fresh2.jsonl`` were written and graded before any version was asked.
 With --all-types each query without filters is asked of the whole library, campaign notes and all, as `search_lore` asks it.
 The library is the configured one; with --corpus that path is imported into it first, with --without-phrases as if no phrases
 were shipped, so that books are found like homebrew. Every query is asked through the search pipeline in the same run: fused,
 meaning only, keywords only, and in its wordings: the first one alone, and all of them together. Printed are nDCG@10 (gain
 2^grade - 1; Jarvelin and Kekalainen 2002) by kind for each and for the two halves of the queries (even and odd ids),
-Recall@10, and the median time of a query beside that of meaning alone.
+Recall@10, the shares of queries with one of the best answers first, among five, and among all that an assistant is shown, and the
+median time of a query beside that of meaning alone.
 """
 
 from __future__ import annotations
@@ -41,7 +43,11 @@ COLUMNS = {"auto": "fused", "semantic": "meaning", "keyword": "keywords", "one":
 """What is measured, and its heading."""
 
 RENAMED = {"creature_type": "type", "class": "classes"}
-CUT = 10
+CUT, SHOWN = 10, 20
+"""Results that are graded, and the most that an assistant is shown."""
+
+PLACES = {"first": 1, "among five": 5, "shown": SHOWN}
+"""How many results are looked at for a best answer."""
 
 
 def ndcg(relevant: dict[str, int], names: list[str]) -> tuple[float, float]:
@@ -54,12 +60,21 @@ def ndcg(relevant: dict[str, int], names: list[str]) -> tuple[float, float]:
     return gain / best if best else 0.0, sum(g > 0 for g in found) / min(CUT, wanted)
 
 
+def answered(relevant: dict[str, int], names: list[str]) -> dict[str, float]:
+    """Whether one of the best answers is among the first names, by the places of `PLACES`."""
+    best = {fold(name) for name, grade in relevant.items() if grade == max(relevant.values())}
+    found = list(dict.fromkeys(map(fold, names)))
+    return {label: float(not best.isdisjoint(found[:places])) for label, places in PLACES.items()}
+
+
 def query_of(query: dict[str, Any], texts: Sequence[str], mode: Mode = "auto", limit: int = CUT) -> Query:
     """A graded query as a search, in one or several wordings."""
     filters = {RENAMED.get(k, k): v for k, v in (query.get("filters") or {}).items()}
     document = filters.pop("document", None)
     types = SEARCHED if query.get("type", "any") == "any" else [query["type"]]
-    return Query(types, texts[0], filters, [document] if document else None, limit, mode=mode, also=texts[1:])
+    return Query(
+        types, texts[0], filters, [document] if document else None, limit, mode=mode, also=texts[1:], unsure_limit=SHOWN
+    )
 
 
 async def ask(library: Library, query: Query) -> tuple[list[str], float]:
@@ -81,7 +96,7 @@ def columns(query: dict[str, Any], wordings: Sequence[str]) -> dict[str, tuple[S
 
 
 async def measure(queries: list[dict[str, Any]], wordings: dict[str, list[str]], corpus: Path | None) -> dict[str, Any]:
-    """The whole table: {column: {"ndcg": {group: value}, "recall": value, "p50_ms": value}}."""
+    """The whole table: {column: {"ndcg": {group: value}, "recall": value, "answers": {places: share}, "p50_ms": value}}."""
     settings, _ = load_settings()
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     async with Library.from_settings(settings) as library:
@@ -95,6 +110,8 @@ async def measure(queries: list[dict[str, Any]], wordings: dict[str, list[str]],
                 for group in ("all", query["kind"], f"half {number % 2 + 1}"):
                     values[column][group].append(value)
                 values[column][RECALL].append(recall)
+                for label, found in answered(query["relevant"], names).items():
+                    values[column][label].append(found)
                 values[column][SECONDS].append(seconds)
     return {column: _summary(groups) for column, groups in values.items()}
 
@@ -105,9 +122,11 @@ RECALL, SECONDS = "Recall@10", "seconds"
 
 def _summary(groups: dict[str, list[float]]) -> dict[str, Any]:
     recalls, times = groups.pop(RECALL), groups.pop(SECONDS)
+    answers = {label: round(statistics.fmean(groups.pop(label)), 3) for label in PLACES}
     return {
         "ndcg": {group: round(statistics.fmean(found), 3) for group, found in sorted(groups.items())},
         "recall": round(statistics.fmean(recalls), 3),
+        "answers": answers,
         "p50_ms": round(statistics.median(times) * 1e3, 1),
     }
 
@@ -115,7 +134,7 @@ def _summary(groups: dict[str, list[float]]) -> dict[str, Any]:
 def main() -> int:
     """Ask, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("queries", type=Path)
+    parser.add_argument("queries", type=Path, nargs="+")
     parser.add_argument("--wordings", type=Path)
     parser.add_argument("--all-types", action="store_true")
     parser.add_argument("--corpus", type=Path)
@@ -125,15 +144,18 @@ def main() -> int:
     if arguments.without_phrases:
         phrases._shipped = dict  # type: ignore[assignment]  # as if the package had none
         phrase_vectors.shipped = cache(lambda: phrase_vectors.PhraseVectors(Path("none")))
-    wordings = {row["id"]: row["wordings"] for row in rows(arguments.wordings)} if arguments.wordings else {}
-    queries = rows(arguments.queries)
-    if arguments.all_types:
-        queries = [{**query, "type": "any"} for query in queries if not query.get("filters")]
-    table = asyncio.run(measure(queries, wordings, arguments.corpus))
-    if arguments.json:
-        print(json.dumps(table))
-        return 0
-    _print(table)
+    further = {row["id"]: row["wordings"] for row in rows(arguments.wordings)} if arguments.wordings else {}
+    for path in arguments.queries:
+        queries = rows(path)
+        wordings = further | {query["id"]: query["wordings"] for query in queries if "wordings" in query}
+        if arguments.all_types:
+            queries = [{**query, "type": "any"} for query in queries if not query.get("filters")]
+        table = asyncio.run(measure(queries, wordings, arguments.corpus))
+        if arguments.json:
+            print(json.dumps(table))
+            continue
+        print(path)
+        _print(table)
     return 0
 
 
@@ -145,8 +167,10 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def _print(table: dict[str, Any]) -> None:
     print(f"{'nDCG@10':24}" + "".join(f"{COLUMNS[column]:>13}" for column in table))
     for group in table["auto"]["ndcg"]:
-        print(f"{group:24}" + "".join(f"{found['ndcg'][group]:13.3f}" for found in table.values()))
+        print(f"{group:24}" + "".join(f"{found['ndcg'].get(group, math.nan):13.3f}" for found in table.values()))
     print(f"{'Recall@10':24}" + "".join(f"{found['recall']:13.3f}" for found in table.values()))
+    for label in PLACES:
+        print(f"{label:24}" + "".join(f"{found['answers'][label]:13.3f}" for found in table.values()))
     print(f"{'p50 ms':24}" + "".join(f"{found['p50_ms']:13.1f}" for found in table.values()))
     times = {column: found["p50_ms"] for column, found in table.items()}
     print(f"a fused query takes {times['auto'] / times['semantic']:.2f} x one by meaning alone (p50)")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
 from lorekeeper import terms
@@ -555,6 +555,24 @@ class Entity:
             if name in declared
         }
         return cls(entity_type, **{name: record[name] for name in RECORD_KEYS} | {"fields": fields})
+
+
+R = TypeVar("R")
+
+
+def remembered(read: Callable[[Entity], R]) -> Callable[[Entity], R]:
+    """A function of an entity that is called once for each object: the entity remembers what it returns."""
+    key = f"{read.__module__}.{read.__qualname__}"
+
+    @wraps(read)
+    def known(entity: Entity) -> R:
+        memory = vars(entity)  # as `cached_property` does it
+        if key not in memory:
+            memory[key] = read(entity)
+        found: R = memory[key]
+        return found
+
+    return known
 
 
 def uri_of(entity_type: str, document: str, slug: str) -> str:

@@ -535,7 +535,8 @@ async def test_of_notes_it_is_told_how_near_their_sections_are(cache: SearchCach
         for slug, held in (("log", data), ("other", other))
     ]
     await cache.store_entities(notes, "notes")
-    for filters in ({}, {"folder": "log"}):
+    every: dict[str, Any] = {}
+    for filters in (every, {"folder": "log"}):
         ranked = await cache.rank_semantic("notes", "Storm: Freezing rain and hail.", 1, **filters)
         (hit,) = ranked
         assert (hit.identity[1], hit.near[0]) == ("log", (hit.section, hit.score))

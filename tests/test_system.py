@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import contextvars
 import gc
 import os
 import platform
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from lorekeeper.intake.sync_state import SyncState, encode, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
-from lorekeeper.system import collector_paused, descriptor_share, in_thread
+from lorekeeper.system import Gathered, collector_paused, descriptor_share, in_thread
 from tests.support.backends import Caches
 from tests.support.commands import STARTER_RECORDS, environment
 from tests.support.entities import make
@@ -223,3 +225,37 @@ def test_threads_of_an_own_process_share_what_they_free(tmp_path: Path) -> None:
         for whose in ("own", "another's")
     }
     assert heaps["own"] <= 2 < heaps["another's"]
+
+
+def test_what_is_called_in_one_turn_shares_a_thread_and_each_caller_gets_its_own_answer():
+    gathered = Gathered()
+
+    def refuse() -> None:
+        raise LookupError("none")
+
+    async def ask() -> list[object]:
+        calls = [gathered.call(threading.get_ident), gathered.call(refuse), gathered.call(threading.get_ident)]
+        tasks = [asyncio.ensure_future(call) for call in calls]
+        given_up = asyncio.ensure_future(gathered.call(threading.get_ident))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    for _ in range(2):  # each in an event loop of its own
+        first, error, last = asyncio.run(ask())
+        assert first == last != threading.get_ident()
+        assert isinstance(error, LookupError)
+
+
+def test_a_call_that_is_gathered_has_the_context_of_its_caller():
+    asked_by = contextvars.ContextVar("asked_by", default="nobody")
+
+    async def ask(name: str) -> str:
+        asked_by.set(name)
+        return await gathered.call(asked_by.get)
+
+    async def ask_all() -> list[str]:
+        return list(await asyncio.gather(ask("one"), ask("other")))
+
+    gathered = Gathered()
+    assert asyncio.run(ask_all()) == ["one", "other"]

@@ -88,6 +88,9 @@ def test_no_passage_of_a_result_is_left_out(
     assert {place for place in best if not looked or scores[place] > lowest} <= set(near)
     assert sorted(set(near)) == near
     assert allowed is None or all(allowed[rank[place]] for place in near)
+    highest = max((scores[place] for place in range(number) if allowed is None or allowed[rank[place]]), default=0.0)
+    assert matrix.near(query, limit, looked, allowed, highest).tolist() == near
+    assert not len(matrix.near(query, limit, looked, allowed, highest + length + 0.1))
 
 
 def test_of_many_passages_few_are_compared_exactly() -> None:

@@ -14,6 +14,7 @@ from lorekeeper.cache.protocol import (
     OPEN,
     PHRASES,
     RANK_SEMANTIC,
+    READING,
     REINDEX,
     STORE,
     VERSIONS,
@@ -29,7 +30,7 @@ from lorekeeper.cache.supplied_vectors import GivenVectors
 from lorekeeper.embedding import EmbeddingService, phrase_vectors
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import Entity
-from lorekeeper.system import in_thread
+from lorekeeper.system import Gathered, in_thread
 from lorekeeper.text.passages import CHUNKER, passages
 from lorekeeper.text.phrases import hint_text
 
@@ -49,6 +50,7 @@ class ThreadedCache(LibraryCache):
         self.given = GivenVectors(embedding)
         self._store = store
         self._embedding = embedding
+        self._read = Gathered().call if store.reads_in_turn else asyncio.to_thread
         self._own: dict[str, Callable[..., Awaitable[Any]]] = {
             RANK_SEMANTIC.name: self._rank_semantic,
             PHRASES.name: self._phrase_similarities,
@@ -68,7 +70,8 @@ class ThreadedCache(LibraryCache):
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
         """Perform an operation by the store, in a thread."""
         if operation.blocking is not None:
-            return await asyncio.to_thread(operation.blocking, self._store, subject, *arguments)
+            run = self._read if operation.in_view in READING else asyncio.to_thread
+            return await run(operation.blocking, self._store, subject, *arguments)
         answer: T = await self._own[operation.name](subject, *arguments)
         return answer
 
@@ -99,7 +102,7 @@ class ThreadedCache(LibraryCache):
         if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, asked.entity_type) is None:
             return []
         vector, embedding = await self._direction(query), await self.fingerprint()
-        return await asyncio.to_thread(self._store.rank_semantic, asked, vector, limit, embedding)
+        return await self._read(self._store.rank_semantic, asked, vector, limit, embedding)
 
     async def _phrase_similarities(
         self, _: None, query: str | Sequence[str], names: Collection[tuple[str, str]]

@@ -163,7 +163,14 @@ class Matrix:
         owners: Places = self.entities[self.owners[places]]
         return owners
 
-    def near(self, query: Vectors, limit: int, looked: int, allowed: npt.NDArray[np.bool_] | None) -> Places:
+    def near(
+        self,
+        query: Vectors,
+        limit: int,
+        looked: int,
+        allowed: npt.NDArray[np.bool_] | None,
+        least: float = -np.inf,
+    ) -> Places:
         """The places of all passages that may be near enough, ascending; of most that are not, they are few.
 
         Args:
@@ -171,11 +178,14 @@ class Matrix:
             limit: of so many nearest entities the best passages are wanted, and the others that are as near as the last one.
             looked: so many nearest passages are wanted besides.
             allowed: the entities under the filters, shape (entities,); None for all.
+            least: if no passage has this similarity, none is wanted.
         """
         length = float(np.linalg.norm(query.astype(np.float64)))
         places = np.arange(len(self.owners)) if allowed is None else np.flatnonzero(allowed[self.owners])
-        coarse = self._coarse_similarities(query)[places]
-        places = places[self._may_be_near(places, coarse, length * self.coarse_errors[places], limit, looked)]
+        coarse, errors = self._coarse_similarities(query)[places], length * self.coarse_errors[places]
+        if (coarse + errors).max(initial=-np.inf) + 10.0**-SCORE_DIGITS < least:
+            return places[:0]
+        places = places[self._may_be_near(places, coarse, errors, limit, looked)]
         fine = self._fine_similarities(query, places)
         return places[self._may_be_near(places, fine, length * self.fine_errors[places], limit, looked)]
 

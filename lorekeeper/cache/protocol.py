@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -253,6 +254,10 @@ class InView(Enum):
 
     LIBRARY = auto()
     """It is asked of the library: it changes it, or says nothing of its entries."""
+
+
+READING = (InView.READS, InView.ENTITIES, InView.COUNTS)
+"""Operations that only read."""
 
 
 @dataclass(frozen=True)
@@ -516,13 +521,22 @@ class SearchCache(AsyncClosing):
         return [Hit(entities[r.identity], r.score, r.passage, r.section) for r in ranking if r.identity in entities]
 
     async def rank_semantic(
-        self, entity_type: str, query: str | Sequence[str], limit: int = 20, document: Documents = None, **filters: Any
+        self,
+        entity_type: str,
+        query: str | Sequence[str],
+        limit: int = 20,
+        document: Documents = None,
+        *,
+        least: float = -math.inf,
+        **filters: Any,
     ) -> list[Ranked]:
         """`semantic_search` without loading the entities; of several wordings, by the sum of their vectors.
 
         The cosine with that sum ranks passages as the sum of their cosines with each wording does (CombSUM; Fox and Shaw 1994).
+        If no entity has at least a similarity of ``least``, there may be none in the answer.
         """
-        return await self.call(RANK_SEMANTIC, self._asked(entity_type, document, filters), query, limit)
+        asked = replace(self._asked(entity_type, document, filters), least=least)
+        return await self.call(RANK_SEMANTIC, asked, query, limit)
 
     async def phrase_similarities(
         self, query: str | Sequence[str], names: Collection[tuple[str, str]]

@@ -45,6 +45,9 @@ class Store(Protocol):
     versions_track_all_writes: bool = True
     """Whether `version` changes at once with every write, also of other processes and machines."""
 
+    reads_in_turn: bool = True
+    """Whether reads wait for each other, so that threads of their own gain them nothing."""
+
     _lock: WriteLock
 
     def embedding_of(self, entity_type: str) -> str | None:

@@ -285,20 +285,18 @@ def unpack_vectors(rows: Sequence[tuple[object, object]]) -> Vectors | None:
 
     None if one of them cannot be searched, as `unpack_vector` says, or has another dimension than the others.
     """
-    packed = [_unpacked(key, blob) for key, blob in rows]
-    whole = [data for data in packed if data]
-    if not whole or len(whole) < len(packed) or len(set(map(len, whole))) > 1:
+    size = len(rows[0][1]) if rows and isinstance(rows[0][1], bytes) else 0
+    if size <= CHECK_BYTES or size % CHECK_BYTES:
         return None
-    vectors: Vectors = np.frombuffer(b"".join(whole), dtype="<f4").reshape(len(whole), -1)
-    return vectors if are_units(vectors) else None
-
-
-def _unpacked(key: object, blob: object) -> bytes | None:
-    """The bytes of a vector, without its checksum; None if that or the key is another one."""
-    if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes) or len(blob) % 4:
-        return None
-    data = blob[:-CHECK_BYTES]
-    return data if _checksum(key, data) == blob[-CHECK_BYTES:] else None
+    blobs, checks = list[bytes](), list[int]()
+    for key, blob in rows:
+        if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes) or len(blob) != size:
+            return None
+        blobs.append(blob)
+        checks.append(zlib.crc32(blob[:-CHECK_BYTES], zlib.crc32(key)))
+    packed = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(rows), -1)
+    vectors: Vectors = packed[:, :-1]  # the last number of each is its checksum
+    return vectors if (packed[:, -1].view(">u4") == checks).all() and are_units(vectors) else None
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -374,10 +375,13 @@ class Searcher:
             logger.info("semantic search is unavailable: %s", error)  # the note of the page says so
             return {}, str(error)
 
-    async def _by_meaning(self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
-        rank = self._cache.rank_semantic
+    async def _by_meaning(
+        self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int, least: float = -math.inf
+    ) -> Ranking:
+        """The ranking by meaning; it may be empty if nothing has at least a similarity of ``least``."""
+        rank, least = self._cache.rank_semantic, self.traits.unscaled(least)
         ranking = await over_types(
-            query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
+            query.types, lambda name: rank(name, texts, depth, scopes[name], least=least, **query.filters), depth
         )
         if self.traits.unrelated:
             scaled = self.traits.scaled
@@ -669,7 +673,7 @@ class Searcher:
             return None
         types = [name for name in SEARCHED if name not in (*CAMPAIGN, *query.types)]
         scopes = await self.documents.scopes(types, query.documents)
-        others = await self._by_meaning(replace(query, types=types), search.texts, scopes, 1)
+        others = await self._by_meaning(replace(query, types=types), search.texts, scopes, 1, nearest + NEARER)
         best = next(iter(others.items()), None)
         if best is None or best[1].score - nearest < NEARER:
             return None

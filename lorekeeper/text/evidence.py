@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from lorekeeper.entities import Entity, Value
+from lorekeeper.entities import Entity, Value, remembered
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import BETWEEN
 from lorekeeper.repairs import repaired, repaired_excerpt
@@ -298,9 +298,10 @@ def _fields_of(query: str) -> frozenset[str]:
     return frozenset(name for name, (terms, _, _) in FIELDS.items() if not words.isdisjoint(terms.split()))
 
 
-def read(entity: Entity) -> list[Section]:
+@remembered
+def read(entity: Entity) -> Sequence[Section]:
     """The sections of an entry, as many of them as are read."""
-    return list(itertools.islice(sections(entity), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS))
+    return tuple(itertools.islice(sections(entity), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS))
 
 
 def overview(entity: Entity, limit: int, prose: Sequence[Section], shown: Collection[str] = ()) -> Evidence:

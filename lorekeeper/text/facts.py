@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from lorekeeper.entities import Entity, Value
-from lorekeeper.records import Option, Source, creatures, effects, items, option, spells
+from lorekeeper.entities import Entity, Value, remembered
+from lorekeeper.records import Item, Option, Source, creatures, effects, items, option, spells
 from lorekeeper.records.grammar import plain
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
@@ -23,6 +23,7 @@ MAX_DURATION = 40
 """Longest duration that is shown among the facts, in characters."""
 
 
+@remembered
 def facts(entity: Entity) -> str:
     """The key facts in one line, such as "level 3 evocation · action · 150 ft · instantaneous · fire · sorcerer, wizard"."""
     return _joined(entity, FACTS.get(entity.type, OTHER_FACTS))
@@ -185,6 +186,11 @@ def _creature(entity: Entity) -> str:
     return _words(both, _TYPE(entity))
 
 
+@remembered
+def _item(entity: Entity) -> Item:
+    return items.item(Source(with_values(entity)))
+
+
 def _bonus(entity: Entity) -> str:
     """The bonus of a magic item whose name does not have it: "+1"."""
     bonus = entity.fields.get("bonus")
@@ -193,7 +199,7 @@ def _bonus(entity: Entity) -> str:
 
 def _armor_class(entity: Entity) -> str:
     """The armor class of an armour: "AC 14 + Dex (max 2)", "AC +2" for a shield; else what its name says of it."""
-    value = items.item(Source(with_values(entity))).armor_class.text
+    value = _item(entity).armor_class.text
     known = entity.fields.get("armor_class")
     if not value and isinstance(known, int):
         return f"AC {known}" if known > LEAST_ARMOR else f"AC +{known}"
@@ -206,7 +212,7 @@ LEAST_ARMOR = 9
 
 def _damage(entity: Entity) -> str:
     """Dice and type of a weapon's damage."""
-    return _words(items.item(Source(with_values(entity))).damage.dice, entity.fields.get("damage_type"))
+    return _words(_item(entity).damage.dice, entity.fields.get("damage_type"))
 
 
 def _spell_damage(entity: Entity) -> str:
@@ -241,10 +247,11 @@ def _material(entity: Entity) -> str:
 
 def _strength(entity: Entity) -> str:
     """The Strength without which armor slows down: "Str 15"."""
-    needed = items.item(Source(with_values(entity))).strength
+    needed = _item(entity).strength
     return f"Str {figure(needed)}" if needed else ""
 
 
+@remembered
 def _read(entity: Entity) -> Option:
     return option(Source(entity.data), entity.kind)
 

@@ -20,7 +20,7 @@ from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite import passages
-from lorekeeper.cache.sqlite.catalogue import insert, load, remove, statements
+from lorekeeper.cache.sqlite.catalogue import insert, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
 from lorekeeper.cache.sqlite.upgrade import FileUpgrade
@@ -124,17 +124,14 @@ class Companion(PassageCatalogue):
         return known[1]
 
     def _state(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
-        sql = "SELECT (SELECT store FROM built WHERE type = ?1), NOT EXISTS (SELECT 1 FROM unfinished WHERE type = ?1)"
-        store, finished = c.execute(sql, (entity_type,)).fetchone()
         vectors, sealed = (_recorded(c, table, entity_type) for table in ("vectors", "sealed"))
-        return TypeState(self.version_in(c, entity_type), store, bool(finished), vectors, sealed)
+        return TypeState(self.version_in(c, entity_type), *_built(c, entity_type), vectors, sealed)
 
     def copies(self, entity_type: str, store: str, identities: Sequence[Identity]) -> list[Entity] | None:
         """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
 
         def read(c: sqlite3.Connection) -> list[Entity] | None:
-            state = self._state(c, entity_type)
-            return load(c, entity_type, identities) if (state.store, state.finished) == (store, True) else None
+            return self.loaded(c, entity_type, identities) if _built(c, entity_type) == (store, True) else None
 
         return self._read(read)
 
@@ -248,6 +245,13 @@ class Companion(PassageCatalogue):
 
 def _finish(c: sqlite3.Connection, entity_type: str) -> None:
     c.execute("DELETE FROM unfinished WHERE type = ?", (entity_type,))
+
+
+def _built(c: sqlite3.Connection, entity_type: str) -> tuple[str | None, bool]:
+    """The store that a type was built from, None if it never was, and whether no write is pending."""
+    sql = "SELECT (SELECT store FROM built WHERE type = ?1), NOT EXISTS (SELECT 1 FROM unfinished WHERE type = ?1)"
+    store, finished = c.execute(sql, (entity_type,)).fetchone()
+    return store, bool(finished)
 
 
 def _vectors_of(info: CollectionInfo) -> tuple[str, str]:

@@ -42,6 +42,7 @@ class RemoteStore(MilvusStore):
         types: the types of entity that it holds.
     """
 
+    reads_in_turn = False
     versions_track_all_writes = False  # another machine's are in the server only
 
     def __init__(

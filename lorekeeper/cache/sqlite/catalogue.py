@@ -17,6 +17,7 @@ from lorekeeper.cache.sqlite.columns import Columns, Rows, column_definitions, c
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
 from lorekeeper.cache.sqlite.keywords import SPELT, Keywords, Spelling, Texts, fts_statement, insert_words
 from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.recent import Recent
 from lorekeeper.cache.sqlite.records import pack, unpack
 from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
@@ -35,6 +36,9 @@ NAMES = 40
 
 MAX_NAME_QUERY = 80
 """Characters of a query that may be a name."""
+
+RECENT = 256
+"""Entities of a type that stay in memory after they were loaded: most of what one question shows, another one shows too."""
 
 KEYS = 400
 """Identities per query."""
@@ -109,6 +113,11 @@ def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]
     rows = _looked_up(c, entity_type, "record", identities)
     entities = {e.identity: e for e in (unpack(entity_type, record) for (record,) in rows)}
     return [entities[identity] for identity in identities if identity in entities]
+
+
+def _none_yet(_: sqlite3.Connection, __: str) -> Recent[Identity, Entity]:
+    """The entities of a type that are in memory when nothing was loaded since it changed."""
+    return Recent(RECENT)
 
 
 def _looked_up(
@@ -239,7 +248,18 @@ class Catalogue:
         return {(document, slug): content_hash for document, slug, content_hash in rows}
 
     def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        return self._read(lambda c: load(c, entity_type, identities))
+        return self._read(lambda c: self.loaded(c, entity_type, identities))
+
+    def loaded(self, c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """`load`, those that were loaded last from memory."""
+        recent = self._cached(c, entity_type, _none_yet)
+        found = {identity: entity for identity in identities if (entity := recent.get(identity))}
+        for entity in load(
+            c, entity_type, [identity for identity in dict.fromkeys(identities) if identity not in found]
+        ):
+            found[entity.identity] = entity
+            recent.put(entity.identity, entity)
+        return [found[identity] for identity in identities if identity in found]
 
     def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""

@@ -145,8 +145,10 @@ class PassageCatalogue(Catalogue):
         rows = self._rows_meeting(c, selection)
         allowed = None if rows is None else np.isin(matrix.entities, self._columns_of(c, entity_type).ids[rows])
         looked = LOOKED if entity_type in SECTIONED else 0
-        passages = _exact(c, entity_type, matrix, vector, matrix.near(vector, limit, looked, allowed))
-        return _ranked(c, entity_type, passages, limit, looked)
+        places = matrix.near(vector, limit, looked, allowed, selection.least)
+        if not len(places):
+            return []
+        return _ranked(c, entity_type, _exact(c, entity_type, matrix, vector, places), limit, looked)
 
     def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The vectors of a type in memory, cached until it changes; None if it has none."""
