@@ -27,7 +27,7 @@ def effects(text: str, name: str = "") -> Effects:
     )
     attack = _ATTACK.search(text)
     return Effects(
-        damage=tuple(dict.fromkeys(found for each in told for found in _damage(each, is_own, is_it=bool(name)))),
+        damage=damage(text, name),
         saves=tuple(dict.fromkeys(found for each in told for found in _saves(each, is_own))),
         conditions=tuple(condition for condition in CONDITIONS if condition in inflicted),
         areas=tuple(found for each in told for found in _areas(each)),
@@ -36,6 +36,13 @@ def effects(text: str, name: str = "") -> Effects:
         summons=any(map(_summons, told)),
         charges=tuple(_number(m["count"] or m["beside"]) for m in _CHARGED.finditer(text)),
     )
+
+
+def damage(text: str, name: str = "") -> tuple[Damage, ...]:
+    """The damage of `effects` alone."""
+    is_own = _own_subject(name)
+    found = (each for told in sentences(text) for each in _damage(told, is_own, is_it=bool(name)))
+    return tuple(dict.fromkeys(found))
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------

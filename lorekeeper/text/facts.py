@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lorekeeper.entities import Entity, Value, remembered
-from lorekeeper.records import Item, Option, Source, creatures, effects, items, option, spells
-from lorekeeper.records.grammar import plain
+from lorekeeper.records import Item, Option, Source, creatures, items, option, spells
+from lorekeeper.records.grammar import damage, plain
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
 
@@ -224,7 +224,7 @@ def _spell_damage(entity: Entity) -> str:
     if not isinstance(types, tuple) or len(types) != 1:
         return _text(types)
     text = spells.spell(Source(entity.data)).text
-    dice = (each.dice for each in effects(plain(text)).damage if each.dice and each.type == types[0])
+    dice = (each.dice for each in damage(plain(text)) if each.dice and each.type == types[0])
     is_told = isinstance(stated, str) and stated in text
     return _words(max(dice, key=_highest, default=stated if is_told else ""), types[0])
 
