@@ -201,7 +201,7 @@ def test_its_page_is_that_of_a_stat_block_and_names_its_note():
         "- **Challenge** 9 (5,000 XP; proficiency bonus +4)",
         "**Amphibious.** It breathes air and water.",
         "**Multiattack.** It bites and lashes.",
-        "- 1/day each: fog cloud, Entangle",
+        "- **1/Day Each:** fog cloud, Entangle",
         "## Legendary Actions\n\n**Tail.** It lashes with its tail.",
         "- **From the note** Foes of the Fens > Deep water (lore://notes/fens/Foes",
         "- **Marked** > [!dm]",
@@ -380,7 +380,7 @@ def test_a_creature_with_another_name_is_otherwise_its_base(shape):
             {"spells": [{"At will": "shield"}]},
             {"spells": "shield"},
             {"spells": "bless"},
-            "At will: shield",
+            "**At Will:** shield",
             "bless",
         ),
     ],
@@ -401,7 +401,7 @@ def test_lists_of_a_base_are_replaced_one_by_one(shape):
     page = markdown(changed(shape, actions=[{"name": "Zap", "desc": "Hot."}], **{"reactions+": [{"name": "Duck"}]}))
     assert "## Actions\n\n**Zap.** Hot.\n" in page
     assert "**Flinch.** It ducks.\n\n**Duck.**" in page
-    assert "At will: light" in page
+    assert "**At Will:** light" in page
 
 
 def test_some_ability_scores_may_change():

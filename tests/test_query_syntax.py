@@ -56,7 +56,7 @@ READ: list[tuple[str, dict[str, object]]] = [
     ("school:evocation", {"types": SPELLS}),
     ("tag:npc/ally", {"types": ("notes",)}),
     ("rarity:rare kind:magic-item", {"types": EQUIPMENT}),
-    ("damage_type:fire", {"types": ("spells", "creatures", "equipment")}),
+    ("damage_type:fire", {"types": ("spells", "creatures", "equipment", "character_options")}),
     ("publisher:x", {"types": ("documents",)}),
     ("type:spell fire", {"types": SPELLS, "words": "fire", "where": None}),
     ("type:spells", {"types": SPELLS}),
