@@ -593,6 +593,8 @@ def test_a_sentence_in_the_place_of_a_name_is_printed_as_one():
     [
         ("It casts:\nAt will: fog cloud\n1/day each: sleep", "- **1/Day Each:** sleep"),
         ("It casts:\n\n- **At Will:** fog cloud<br>1/day: sleep", "- **1/Day:** sleep"),
+        ("It casts:\n\n* Cantrips (at will): light\n* 1st level (3 slots): web", "- **Cantrips** (at will): light"),
+        ("It casts:\n\n* Cantrips (at will): light\n* 1st level (3 slots): web", "- **1st Level** (3 slots): web"),
         (
             "- **4th Level** (3 slots): blight, wall of fire 5th level (1 slot): cloudkill",
             "- **5th Level** (1 slot): cloudkill",

@@ -238,19 +238,16 @@ def action_text(feature: Feature) -> str:
 
 
 _CASTS = re.compile(
-    r"(?:^[ \t>*•-]*|<br ?/?>|(?<=[a-z)*_]) (?=\d(?:st|nd|rd|th)))(?P<label>at will|constant|\d{1,2}/(?:day|rest|week)(?: each)?|"
-    r"\d(?:st|nd|rd|th)[ -]level) ?(?P<slots>\([^()\n]{1,60}\))?: (?=\S)",
+    r"(?:^[ \t>*•-]*|<br ?/?>|(?<=[a-z)*_]) (?=\d(?:st|nd|rd|th)))"
+    r"(?P<label>at will|cantrips|constant|\d{1,2}/(?:day|rest|week)(?: each)?|\d(?:st|nd|rd|th)[ -]level)"
+    r" ?(?P<slots>\([^()\n]{1,60}\))?: (?=\S)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The beginning of a line with spells that a source has not made an item of a list: "1/day each: blur"."""
 
 
 def _cast(match: re.Match[str]) -> str:
-    label, slots = (
-        match["label"].title().replace("1St", "1st").replace("2Nd", "2nd").replace("3Rd", "3rd"),
-        match["slots"],
-    )
-    label = re.sub(r"(?<=\d)Th", "th", label)
+    label, slots = re.sub(r"\b[a-z]", lambda first: first[0].upper(), match["label"].lower()), match["slots"]
     return f"\n- **{label}** {slots}: " if slots else f"\n- **{label}:** "
 
 
