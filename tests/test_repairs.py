@@ -456,11 +456,11 @@ def test_keys_of_other_entries_are_names_in_snippets():
 @pytest.mark.asyncio
 async def test_an_entry_without_text_names_one_of_its_name_that_has_it(tmp_path):
     async with open_library(tmp_path, backend="sqlite") as library:
-        bare, told = (
-            make("mirk", "", name="Mirk", document="new"),
-            make("mirk", "Darkness falls.", name="Mirk", document="old"),
+        bare, other, told = (
+            make("mirk", text, name="Mirk", document=document)
+            for document, text in (("new", ""), ("middle", ""), ("old", "Darkness falls."))
         )
-        await library.cache.store_entities([bare, told], "spells")
+        await library.cache.store_entities([bare, other, told], "spells")
         answer = await entity_answer(library.view(), bare)
         assert answer.structured["note"] == "The source has no text for this entry. old has one: lore://spells/old/mirk"
         assert "note" not in (await entity_answer(library.view(), told)).structured

@@ -22,7 +22,7 @@ async def without_text(view: View, entity: Entity) -> str:
     scope = (await documents.scopes([entity.type], None))[entity.type]
     asked: dict[str, Any] = {WHOLE_NAME.name: [fold(entity.name)]}
     named = await view.cache.get_entities(entity.type, scope, limit=MOST, prefer=await documents.order(), **asked)
-    twin = next((each for each in named if each.identity != entity.identity and not lacks_text(each)), None)
+    twin = next((each for each in named if not lacks_text(each)), None)
     if twin is None:
         return NO_TEXT
     title = (await documents.titles()).get(twin.document) or twin.document
