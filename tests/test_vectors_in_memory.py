@@ -17,6 +17,7 @@ from lorekeeper.cache.sqlite.passages import _matrix
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.composition import open_store
 from lorekeeper.embedding import HashingProvider
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import CHUNKER, passages
 from tests.support.entities import versioned
@@ -229,6 +230,17 @@ def test_a_damaged_stored_matrix_is_made_again(tmp_path: Path) -> None:
     store.open(["spells"])
     store.close()
     assert library.is_stored()
+
+
+def test_an_opening_that_makes_no_matrix_waits_for_no_writer(tmp_path: Path) -> None:
+    library = Filled(tmp_path)
+    store = library.open()
+    library.write(store, 0)
+    store.open(COLLECTIONS)
+    store.close()
+    store.open(COLLECTIONS)  # most types are empty
+    assert store.file._writing.connection is None
+    store.close()
 
 
 def test_of_a_library_that_was_removed_nothing_comes_back(tmp_path: Path) -> None:

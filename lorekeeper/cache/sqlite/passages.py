@@ -185,12 +185,12 @@ class PassageCatalogue(Catalogue):
 
     def store_matrices(self) -> None:
         """Store the matrices that differ from the stored ones, where there is room and the file can be written."""
-        known = {t: known for t, known in self._known_matrices.items() if self._stored.get(t) != known.state}
+        known = {t: k for t, k in self._known_matrices.items() if k.matrix and self._stored.get(t) != k.state}
 
         def store(c: sqlite3.Connection) -> None:
             c.execute(_STORED)
             for entity_type, (state, _, matrix) in known.items():
-                if matrix and self._state_of(c, entity_type) == state:
+                if matrix and self._state_of(c, entity_type) == state:  # else another process has written meanwhile
                     row = entity_type, state.stored(), matrix.packed()
                     c.execute("INSERT OR REPLACE INTO matrices VALUES (?, ?, ?)", row)
                     self._stored[entity_type] = state
