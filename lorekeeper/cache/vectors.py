@@ -268,7 +268,7 @@ def _select(c: sqlite3.Connection, keys: Sequence[bytes], dimension: int | None)
 def pack_vector(key: bytes, vector: Vectors) -> bytes:
     """A vector as bytes, with a checksum over these and its key."""
     data = vector.astype("<f4").tobytes()
-    return data + _checksum(key, data)
+    return data + _checksum(key, data).to_bytes(CHECK_BYTES, "big")
 
 
 def unpack_vector(key: object, blob: object, dimension: int | None = None) -> Vectors | None:
@@ -293,14 +293,14 @@ def unpack_vectors(rows: Sequence[tuple[object, object]]) -> Vectors | None:
         if not isinstance(key, bytes) or len(key) != KEY_BYTES or not isinstance(blob, bytes) or len(blob) != size:
             return None
         blobs.append(blob)
-        checks.append(zlib.crc32(blob[:-CHECK_BYTES], zlib.crc32(key)))
+        checks.append(_checksum(key, blob[:-CHECK_BYTES]))
     packed = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(rows), -1)
     vectors: Vectors = packed[:, :-1]  # the last number of each is its checksum
     return vectors if (packed[:, -1].view(">u4") == checks).all() and are_units(vectors) else None
 
 
-def _checksum(key: bytes, data: bytes) -> bytes:
-    return zlib.crc32(data, zlib.crc32(key)).to_bytes(CHECK_BYTES, "big")
+def _checksum(key: bytes, data: bytes) -> int:
+    return zlib.crc32(data, zlib.crc32(key))
 
 
 def _is_damage(error: Exception) -> bool:

@@ -20,7 +20,7 @@ from lorekeeper.entities import (
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, collection_of
 from lorekeeper.folding import fold
-from lorekeeper.normalize.effects import effect_fields
+from lorekeeper.normalize.effects import with_effects
 from lorekeeper.printable import has_controls, without_controls
 
 MAX_DEPTH = 100
@@ -82,8 +82,7 @@ def build(
     _check_types(name, data)
     _check_values(data)
     title = origin.document_name
-    given = {key: value for key, value in fields.items() if value is not None}
-    told = effect_fields(entity_type, kind, data, fields)
+    values = clean_fields(entity_type, with_effects(entity_type, kind, data, fields))
     entity = Entity(
         type=entity_type,
         name=_text("name", name).strip(),
@@ -92,7 +91,7 @@ def build(
         document=_key("document", origin.document),
         source_api=_text("source_api", origin.source_api),
         data=data,
-        fields={key: _checked_field(key, value) for key, value in clean_fields(entity_type, told | given).items()},
+        fields={key: _checked_field(key, value) for key, value in values.items()},
         document_name=None if title is None else _text("document_name", title),
     )
     _check_size(entity)

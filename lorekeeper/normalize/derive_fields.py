@@ -11,7 +11,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, characters, fivetools, normalize
 from lorekeeper.normalize.book_tables import entry_of
-from lorekeeper.normalize.effects import effect_fields
+from lorekeeper.normalize.effects import with_effects
 from lorekeeper.normalize.foundry import fields as foundry
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.notes import vault_audiences
@@ -46,16 +46,10 @@ def _derived(entity: Entity) -> Mapping[str, Value]:
                     return normalized.fields
     declared = entity.collection.filters
     fields: dict[str, Value] = {}
-    raw = _raw(entity)
-    raw = effect_fields(entity.type, entity.kind, entity.data, raw) | _known(raw)
-    for name, value in raw.items():
+    for name, value in with_effects(entity.type, entity.kind, entity.data, _raw(entity)).items():
         with contextlib.suppress(FilterError):
             fields |= clean_fields(entity.type, {name: value}) if name in declared else {}
     return fields
-
-
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _raw(entity: Entity) -> dict[str, Any]:

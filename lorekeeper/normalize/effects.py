@@ -10,13 +10,18 @@ from lorekeeper.records import Option, Source, effects, item, option
 from lorekeeper.records.grammar import plain
 
 
-def effect_fields(entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The filter values that follow from what the texts of an entry do; {} of a type that has none, or has its own.
+def with_effects(entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The filter values of an entry that are known, with those that follow from what its texts do where it has none of its own.
 
     Args:
         data: in the shape of any source.
-        fields: the other values, of which the damage type of a weapon is one that it deals.
+        fields: its own values; the damage type of a weapon is one that it deals.
     """
+    known = {name: value for name, value in fields.items() if value is not None}
+    return _effects(entity_type, kind, data, fields) | known
+
+
+def _effects(entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     if entity_type == "equipment":
         read = item(Source(data))
         text = own_part(read.name, read.text)

@@ -27,7 +27,7 @@ def effects(text: str, name: str = "") -> Effects:
     )
     attack = _ATTACK.search(text)
     return Effects(
-        damage=damage(text, name),
+        damage=_dealt(told, is_own, is_it=bool(name)),
         saves=tuple(dict.fromkeys(found for each in told for found in _saves(each, is_own))),
         conditions=tuple(condition for condition in CONDITIONS if condition in inflicted),
         areas=tuple(found for each in told for found in _areas(each)),
@@ -40,9 +40,11 @@ def effects(text: str, name: str = "") -> Effects:
 
 def damage(text: str, name: str = "") -> tuple[Damage, ...]:
     """The damage of `effects` alone."""
-    is_own = _own_subject(name)
-    found = (each for told in sentences(text) for each in _damage(told, is_own, is_it=bool(name)))
-    return tuple(dict.fromkeys(found))
+    return _dealt(sentences(text), _own_subject(name), is_it=bool(name))
+
+
+def _dealt(told: Iterable[str], is_own: IsOwn, *, is_it: bool) -> tuple[Damage, ...]:
+    return tuple(dict.fromkeys(found for each in told for found in _damage(each, is_own, is_it=is_it)))
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
