@@ -293,6 +293,7 @@ def test_the_facts_line_says_what_is_known(entity_type, kind, fields, line):
          {"level": 4, "damage_types": ("fire",)}, "level 4 · 4d6 fire"),
         ("equipment", "magic-item", {"name": "Plate of Reeds"}, {"rarity": "rare", "armor_class": 18}, "rare magic-item · AC 18"),
         ("equipment", "magic-item", {"name": "Shield of Reeds"}, {"rarity": "rare", "armor_class": 2}, "rare magic-item · AC +2"),
+        ("equipment", "magic-item", {"name": "Shield of Reeds", "ac_display": "2"}, {"rarity": "rare"}, "rare magic-item · AC +2"),
         ("character_options", "feat", {"prerequisite": "*N/A*"}, {}, "feat"),
         ("spells", "spell", {"range_text": "60 feet"}, {"level": 2, "range": 60}, "level 2 · 60 ft"),
         ("creatures", "creature", {}, {"alignment": ("neutral good 50 or neutral evil 50", "neutral good", "good")},

@@ -199,11 +199,9 @@ def _bonus(entity: Entity) -> str:
 
 def _armor_class(entity: Entity) -> str:
     """The armor class of an armour: "AC 14 + Dex (max 2)", "AC +2" for a shield; else what its name says of it."""
-    value = _item(entity).armor_class.text
-    known = entity.fields.get("armor_class")
-    if not value and isinstance(known, int):
-        return f"AC {known}" if known > LEAST_ARMOR else f"AC +{known}"
-    return f"AC {value.replace(' modifier', '')}" if value else ""
+    value = _item(entity).armor_class.text.replace(" modifier", "") or _text(entity.fields.get("armor_class"))
+    is_bonus = value.isdecimal() and int(value) <= LEAST_ARMOR
+    return f"AC {'+' * is_bonus}{value}" if value else ""
 
 
 LEAST_ARMOR = 9
