@@ -492,7 +492,8 @@ def test_pasted_text_is_shown_and_what_is_not_understood_is_said(tmp_path):
 def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_path, capsys):
     report = ImportReport(skipped={"a.xml: note": 2, "b.xml: note": 3})
     noise = [
-        ImportFileError(f"n{n}.json: _meta", "the source 'X' is not declared in _meta.sources; ...") for n in range(30)
+        ImportFileError(f"n{n}.json: _meta", f"the source 'X{n}' is not declared in _meta.sources; ...")
+        for n in range(30)
     ]
     lost = ImportFileError("z.json", "lore://spells/x/y is also in a.json, with other content; the last one is stored")
     report.warnings += [*noise, ImportFileError("m.json", "a number was mended"), lost]
@@ -506,6 +507,34 @@ def test_problems_are_ten_lines_loss_first_and_all_of_them_are_in_a_file(tmp_pat
     assert lines[-1].startswith("... and 25 more lines; all are in ")
     assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 34
     assert (tmp_path / "last-import.txt").stat().st_mode & 0o077 == 0
+
+
+def test_a_reason_is_one_line_whatever_number_of_files_and_places_it_has(tmp_path, capsys):
+    for number in range(30):
+        (folder := tmp_path / "many" / f"p{number}").mkdir(parents=True)
+        (folder / "own.json").write_text(f'{{"keys": "of another program {number}"}}', "utf-8")
+    (tmp_path / "many" / "good.json").write_text(
+        json.dumps({"name": "Fog", "level": 1, "collection": "spells"}), "utf-8"
+    )
+    _, report = read(tmp_path / "many")
+    print_problems(report, whole=tmp_path / "last-import.txt")
+    line, rest = capsys.readouterr().err.splitlines()
+    assert line.startswith("failed")
+    assert "p0" in line
+    assert line.endswith("(also 29 more)")
+    assert rest.startswith("By file, all are in ")
+    assert len((tmp_path / "last-import.txt").read_text("utf-8").splitlines()) == 30
+
+
+def test_the_files_of_one_reason_are_named_if_they_are_few():
+    report = ImportReport(
+        failed=[ImportFileError(f"some/{name}", "it is empty") for name in ("a.txt", "b.txt", "c.txt")]
+    )
+    report.failed += [ImportFileError(f"d.xml: {name}", "it has no level") for name in ("spell X", "spell Y")]
+    assert by_weight(report) == [
+        "failed  some/a.txt: it is empty (also b.txt, c.txt)",
+        "failed  d.xml: spell X: it has no level (also spell Y)",
+    ]
 
 
 def test_entries_that_replace_those_of_another_file_are_one_line(tmp_path):

@@ -323,19 +323,21 @@ def print_problems(report: ImportReport, *, failed: bool = True, whole: Path | N
     Args:
         report: of the import.
         failed: whether failures are printed.
-        whole: file that gets all lines if they are too many to print.
+        whole: file that gets a line for each file and reason if that is more than is printed.
     """
-    lines = by_weight(report, failed=failed)
-    for line in lines if len(lines) <= SHOWN_PROBLEMS else lines[: SHOWN_PROBLEMS - 1]:
+    lines, each = by_weight(report, failed=failed), by_weight(report, failed=failed, by_file=True)
+    printed = lines if len(lines) <= SHOWN_PROBLEMS else lines[: SHOWN_PROBLEMS - 1]
+    for line in printed:
         errors.print(_LABELS.sub(lambda match: f"[{_STYLES[match[0]]}]{match[0]}[/]", plain(line)))
-    if len(lines) > SHOWN_PROBLEMS:
+    if len(each) > len(printed):
         where = "--json lists the failures"
         if whole is not None:
             with suppress(OSError):
                 private_folder(whole.parent)
-                private_file(whole).write_text("\n".join(map(one_line, lines)) + "\n", "utf-8")
+                private_file(whole).write_text("\n".join(map(one_line, each)) + "\n", "utf-8")
                 where = f"all are in {plain(str(whole))}"
-        errors.print(f"... and {len(lines) - SHOWN_PROBLEMS + 1:,} more lines; {where}")
+        hidden = len(lines) - len(printed)
+        errors.print(f"... and {hidden:,} more lines; {where}" if hidden else f"By file, {where}")
 
 
 _STYLES = {"failed": "red", "warning": "yellow", "skipped": "dim"}

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from lorekeeper.errors import ImportFileError
@@ -15,7 +16,7 @@ from lorekeeper.errors import ImportFileError
 SAME_LISTED = 20
 """Failures of one file for one reason that `ImportReport.as_dict` lists one by one; more are listed as one."""
 
-SUFFIXES_SHOWN, SHOWN_URIS = 10, 3
+SUFFIXES_SHOWN, SHOWN_URIS, SHOWN_FILES = 10, 3, 3
 
 _PLACE = re.compile(r"(:\d+){1,2}$|\[\d+\]$")
 """What follows a file's name in ``ImportFileError.where``."""
@@ -118,18 +119,30 @@ def _plain(value: object) -> Any:
     return value
 
 
-def grouped(problems: Iterable[ImportFileError]) -> list[list[ImportFileError]]:
-    """Problems grouped by file and reason, in the order of the first of each group."""
+def grouped(problems: Iterable[ImportFileError], *, by_file: bool = True) -> list[list[ImportFileError]]:
+    """Problems grouped by reason, and by file too unless ``by_file`` is false, in the order of the first of each group."""
     groups: dict[tuple[str, str], list[ImportFileError]] = {}
     for problem in problems:
-        groups.setdefault((_PLACE.sub("", problem.where), problem.reason), []).append(problem)
+        groups.setdefault((_file(problem) if by_file else "", problem.reason), []).append(problem)
     return list(groups.values())
 
 
 def summary(group: list[ImportFileError]) -> ImportFileError:
-    """One problem for a group: the first one, with the size of the group after its reason."""
-    first, number = group[0], len(group)
-    return first if number == 1 else ImportFileError(first.where, f"{first.reason} ({number:,} times)")
+    """One problem for a group of one reason: the first one, with the size of the group and its other places after its reason."""
+    first, *others = dict.fromkeys(map(_file, group))
+    file = first.partition(": ")[0]
+    more = [f"{len(group):,} times"] if len(group) > len(others) + 1 else []
+    if len(others) > SHOWN_FILES:
+        more.append(f"also {len(others):,} more")
+    elif others:
+        named = (each.removeprefix(f"{file}: ") for each in others)
+        more.append(f"also {', '.join(Path(each).name for each in named)}")
+    reason = group[0].reason
+    return ImportFileError(group[0].where, f"{reason} ({', '.join(more)})") if more else group[0]
+
+
+def _file(problem: ImportFileError) -> str:
+    return _PLACE.sub("", problem.where)
 
 
 _LOSS = re.compile(
@@ -138,14 +151,15 @@ _LOSS = re.compile(
 _NOISE = re.compile(r"is not declared in _meta\.sources|has no source; assigned|appears twice")
 
 
-def by_weight(report: ImportReport, *, failed: bool = True) -> list[str]:
+def by_weight(report: ImportReport, *, failed: bool = True, by_file: bool = False) -> list[str]:
     """The problems of an import, a line each: what is lost before what was fixed, what is expected at the end.
 
-    Problems of one file and reason are one line, and so are entries of one kind that were skipped in several files.
+    Problems of one reason are one line, of each file with ``by_file``; so are entries of one kind that were skipped in
+    several files.
     """
-    groups = [("failed  ", grouped(report.failed))] if failed else []
+    groups = [("failed  ", grouped(report.failed, by_file=by_file))] if failed else []
     warned: dict[int, list[list[ImportFileError]]] = {0: [], 1: [], 2: []}
-    for group in grouped(_by_files(report.warnings)):
+    for group in grouped(_by_files(report.warnings), by_file=by_file):
         is_loss, is_noise = (bool(sign.search(group[0].reason)) for sign in (_LOSS, _NOISE))
         warned[0 if is_loss else 1 + is_noise].append(group)
     groups += [("warning ", warned[weight]) for weight in (0, 1)]
@@ -178,7 +192,7 @@ def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
         if match is None:
             found.append(problem)
             continue
-        place = _PLACE.sub("", problem.where), match[2]
+        place = _file(problem), match[2]
         if place not in replaced:
             found.append(replaced.setdefault(place, []))
             places.append(place)
