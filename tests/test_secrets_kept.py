@@ -36,6 +36,47 @@ async def answer(library: Library, viewer: Viewer, tool: str, **arguments: Any) 
     return json.dumps(found.structured) + found.text
 
 
+CLOSED = (
+    *("Player secrets", "Player prep", "Player background secrets", "Players' plans (public)", "Not for players"),
+    *(
+        "Do not show to players",
+        "Nicht für Spieler",
+        "Pas pour les joueurs",
+        "No para jugadores",
+        "Non per i giocatori",
+    ),
+    *("Não para jogadores", "Niet voor spelers", "Nie dla graczy"),
+)
+"""Titles about players that are none for them."""
+
+UNSAID = (
+    *("My player notes", "Ideas for player handouts", "Notes on player introduction", "Player knowledge check DCs"),
+    *("Public knowledge is wrong", "What the party sees vs what is real", "What the players know (wrong)"),
+)
+"""Titles that have words of those that open a note among others."""
+
+OPENED = ("Public Knowledge", "2. Common Knowledge", "Player Handout", "For the players", "Player's Handouts")
+
+
+async def test_only_a_whole_title_opens_a_note_and_what_is_about_players_is_not_for_them(tmp_path: Path) -> None:
+    titles = {f"zq{n:02}bell": title for n, title in enumerate((*CLOSED, *UNSAID, *OPENED))}
+    notes = {f"{word[2:4]}.md": f"# Ash\n\nAsh.\n\n## {title}\n\n{word} heading.\n" for word, title in titles.items()}
+    notes |= {f"{title}/{word[2:4]}.md": f"{word} folder.\n" for word, title in titles.items() if title not in OPENED}
+    notes |= {f"open/{path}": f"---\nvisibility: players\n---\n{text}" for path, text in notes.items()}
+    async with vault_library(tmp_path, [write(tmp_path / "saga", notes)], "sqlite") as library:
+        await library.vaults.sync()
+        view = library.view(ANYBODY)
+        await view.refresh()
+        seen = [entity async for found in view.cache.iterate("notes") for entity in found]
+    assert len(titles) == 25
+    for word, title in titles.items():
+        shown = {
+            entity.slug.rpartition("/")[0] for entity in seen if word in json.dumps(entity.as_record(), default=str)
+        }
+        expected = {"", "open"} if title in OPENED else {"open", f"open/{title}"} if title in UNSAID else set()
+        assert shown == expected, title
+
+
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_note_that_turns_secret_after_a_search_is_as_one_that_never_was(backend: str, tmp_path: Path) -> None:
     vault = write(tmp_path / "saga", {"Mira.md": SHARED.format("players"), "Keep.md": "# Keep\n\nThree words here."})

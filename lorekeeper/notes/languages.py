@@ -273,22 +273,12 @@ LANGUAGES: tuple[Language, ...] = (
             Idiom(
                 PLAYERS,
                 HEADING,
-                r"^(?:public|common|general) <notes>\b|\b(?:public|common) knowledge\b|\bpublicly known\b",
+                r"^(?:(?:public|common|general) (?:knowledge|info(?:rmation)?|facts|lore)|publicly known|"
+                r"players? (?:s )?(?:knowledge|handouts?|facing|safe|view|recap|introduction)|"
+                r"what (?:the |your )?<table> (?:already )?(?:knows?|sees?|ha(?:s|ve) learned)|"
+                r"(?:known to|for) (?:the |all )?(?:players?|party|pcs))$",
                 "Public Knowledge",
             ),
-            Idiom(
-                PLAYERS,
-                HEADING,
-                r"\bplayers? (?:<notes>|handouts?|facing|safe|view|recap|description|introduction)\b",
-                "Player Handout",
-            ),
-            Idiom(
-                PLAYERS,
-                HEADING,
-                r"\bwhat (?:the |your )?<table> (?:already )?(?:knows?|sees?|have learned|has learned)\b",
-                "What the party knows",
-            ),
-            Idiom(PLAYERS, HEADING, r"(?:\bknown to|^for) (?:the |all )?(?:players?|party|pcs)$", "Known to the party"),
             Idiom(
                 DM,
                 NAME,
@@ -306,14 +296,9 @@ LANGUAGES: tuple[Language, ...] = (
             Idiom(
                 PLAYERS,
                 NAME,
-                r"\b(?:players?|party) (?:<notes>|handouts?|facing|safe|view|primer|guide)\b",
+                r"^(?:(?:players? |party )?(?:s )?handouts?|(?:players?|party) (?:s )?(?:knowledge|facing|safe|view|primer|guide)|"
+                r"(?:public|common) knowledge|for (?:the )?players)$",
                 "Player Handouts",
-            ),
-            Idiom(
-                PLAYERS,
-                NAME,
-                r"\b(?:public|common) knowledge\b|^(?:player |players )?handouts?$|^for (?:the )?players$",
-                "Handouts",
             ),
         ),
         alone=(

@@ -23,7 +23,7 @@ from lorekeeper.shares import Shares
 
 KEYS = ("dm", "players", "none")
 
-RULES = 6
+RULES = 7
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 

@@ -87,6 +87,8 @@ def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
     whole, rest = comparable(heading), comparable(_ASIDE.sub(" ", heading))
     if listed := _own_heading(whole, rest, asides, own):
         return _own_mark(heading, listed)
+    if vocabulary.CLOSED_TITLE.search(whole):
+        return Mark(heading, DM)
     if said := {_WORDS["aside"][aside] for aside in asides if aside in _WORDS["aside"]}:
         return Mark(heading, DM if DM in said else PLAYERS)
     if "#" in heading and tag_mark(TAG.findall(heading), own).audience == DM:
@@ -96,7 +98,8 @@ def heading_mark(heading: str, own: OwnMarks = BUILT_IN) -> Mark:
         if word_audience(keyed[1], "line", own) == DM or _said("heading", (key, _unnumbered(key))) == DM:
             return Mark(heading, DM)
     who = _said("heading", (whole, rest, _unnumbered(whole), _unnumbered(rest)))
-    return UNMARKED if who is None else Mark(heading, who)
+    # what stands in brackets may take back what opens it: "What the players know (wrong)"
+    return UNMARKED if who is None or (who == PLAYERS and asides) else Mark(heading, who)
 
 
 def _said(place: str, forms: Iterable[str]) -> Audience | None:
@@ -179,6 +182,8 @@ def _name_mark(name: str, written: str, own: OwnMarks) -> Mark:
     if listed := own.whole(comparable(name)) or own.of(folded):
         return _own_mark(written, listed)
     if any(_WORDS["aside"].get(comparable(aside)) == DM for aside in _ASIDE.findall(name)):
+        return Mark(written, DM)
+    if vocabulary.CLOSED_TITLE.search(folded):
         return Mark(written, DM)
     return next((Mark(written, who) for pattern, who in vocabulary.SAYINGS["name"] if pattern.search(folded)), UNMARKED)
 

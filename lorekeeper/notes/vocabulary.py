@@ -17,6 +17,7 @@ from lorekeeper.notes.languages import (
     Idiom,
     Language,
     Words,
+    alternatives,
     filled,
     heading_phrases,
     key_phrases,
@@ -44,6 +45,26 @@ def _sayings(place: str) -> tuple[Saying, ...]:
 
 
 SAYINGS = {place: _sayings(place) for place in (HEADING, NAME, KEY)}
+
+_NOT_FOR = {
+    "not|never|don ?t": "players?|party|pcs",
+    "nicht|kein(?:e[nrs]?)?": "spieler(?:n|innen)?",
+    "pas|jamais": "joueu(?:rs?|ses?)",
+    "no|nunca": "jugador(?:es|as)?",
+    "non|mai": "giocator[ei]|giocatrici",
+    "nao": "jogador(?:es|as)?",
+    "niet|geen": "spelers?",
+    "nie": "gracz(?:e|y|a|om)?",
+}
+"""A negation, and the players whom it keeps something from, in each language."""
+
+_ABOUT = rf"{'|'.join(_NOT_FOR.values())}|(?:public|common) knowledge"
+_PLANS = f"{alternatives('secrets')}|{'|'.join(row.kinds['prep'] for row in LANGUAGES)}|prep|plan(?:e[ns]?|os|nen|y|s)?|pian[oi]"
+CLOSED_TITLE = re.compile(
+    rf"^(?=.*\b(?:{_ABOUT})\b).*\b(?:{_PLANS})\b|"
+    + "|".join(rf"^(?=.*\b(?:{no})\b).*\b(?:{who})\b" for no, who in _NOT_FOR.items())
+)
+"""What a title or name has that is no players': secrets, plans or preparation about them, or that it is not for them."""
 
 IDIOMS: tuple[tuple[Language, Idiom], ...] = tuple((row, each) for row in LANGUAGES for each in row.idioms)
 
