@@ -101,6 +101,28 @@ def test_a_note_without_marks_is_the_game_masters_but_for_what_is_opened(run: Ru
     assert told["sections"][1]["why"] == "Public Knowledge"
 
 
+def test_who_sees_a_note_is_counted_from_its_sections(run: Run, folder: Path) -> None:
+    told = run("lore://notes/saga/Skara.md")
+    assert told["seen"] == "players see 1 of 3 sections: Public Knowledge"
+    assert run("lore://notes/saga/Mira.md")["seen"] == "players see 1 of 2 sections: a part of the beginning"
+    for alike in ("Ana%20Brief.md", "Plain.md"):
+        assert run(f"lore://notes/saga/{alike}")["seen"] == "", alike
+    said = run("lore://notes/saga/Skara.md", text=True)
+    assert "players see 1 of 3 sections: Public Knowledge" in said
+    assert "where no mark of a section decides: the game master" in said
+    env = environment(folder, CACHE_BACKEND="sqlite")
+    shown = run_inside(folder, "show", "lore://notes/saga/Skara.md", env=env).stdout
+    assert "(players see 1 of 3 sections: Public Knowledge)" in shown
+    assert "no mark shares it" not in shown
+    assert "(secret: no mark shares it" in run_inside(folder, "show", "lore://notes/saga/Plain.md", env=env).stdout
+
+
+def test_the_overview_and_what_a_player_sees_count_the_same_entries(run: Run) -> None:
+    seen = {each["document"]: each["entries"] for each in run("--as", "player")["documents"]}
+    listed = run()["documents"]
+    assert seen == {each["document"]: each["everybody"] + each["part"] for each in listed}
+
+
 @pytest.mark.parametrize(
     ("uri", "audience", "why"),
     [
@@ -147,8 +169,8 @@ def test_the_documents_are_shown_as_a_player_would_see_them(run: Run) -> None:
             if each["document"] != "lorekeeper-starter"
         }
 
-    assert counts("--as", "player") == {"own": 1, "saga": 4}
-    assert counts("--person", "Ana") == {"own": 2, "saga": 5}
+    assert counts("--as", "player") == {"own": 1, "saga": 3}
+    assert counts("--person", "Ana") == {"own": 2, "saga": 4}
 
 
 def test_it_is_not_for_players(run: Run, folder: Path) -> None:

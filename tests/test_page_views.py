@@ -187,6 +187,7 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         assert "A keep in the reeds" in shown
         assert "The cellar is open" not in shown
         shown = (await master.get(page)).text
+        assert "Seen now by the game master alone" in shown
         assert "Secretly it is a trap" in shown.split("What they will see")[0]
         note = "/entries/notes/saga/Inn.md"
         assert (await player.get(note)).status_code == 404
@@ -208,3 +209,20 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         assert (await player.get(note)).status_code == 404
         stranger = await master.post("/share", data={"uri": uri, "do": "share", "with": "Eve"}, headers=OWN)
         assert stranger.status_code == 400
+
+
+async def test_pages_count_who_sees_a_note_from_its_sections(tmp_path: Path) -> None:
+    front = "---\nvisibility: players\n---\n"
+    notes = {
+        "Aldric.md": "# Aldric\n\nA spy.\n\n## Public Knowledge\n\nHe sells maps.\n\n## Debts\n\nTo the duke.\n",
+        "Open.md": f"{front}# Open\n\nA keep.\n\n## GM Notes\n\nIt floats.\n",
+    }
+    async with AsyncExitStack() as stack:
+        library = await stack.enter_async_context(campaign(tmp_path / "library", write(tmp_path / "saga", notes)))
+        master = await stack.enter_async_context(gateway(library, GAME_MASTER))
+        share = "/share?uri=lore://notes/saga"
+        assert "Now players see 1 of 3 sections: Public Knowledge." in (await master.get(f"{share}/Aldric.md")).text
+        assert "Now players see 1 of 2 sections: the beginning." in (await master.get(f"{share}/Open.md")).text
+        page = (await master.get("/entries/notes/saga/Aldric.md")).text
+        assert "players see 1 of 3 sections: Public Knowledge" in page
+        assert "no mark shares it" not in page

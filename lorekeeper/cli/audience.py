@@ -117,11 +117,12 @@ async def _as_seen(call: Call, library: Library, viewer: Viewer) -> int:
     from lorekeeper.cli.render_audience import print_counts
     from lorekeeper.search.resolve_entry import entries_of
     from lorekeeper.server.answers import entity_answer
+    from lorekeeper.views.explained import ENTRIES
 
     view = library.view(viewer)
     await view.refresh()
     if not call.arguments.uri:
-        counts = {key: sum(by_type.values()) for key, by_type in (await view.cache.documents()).items()}
+        counts = {key: sum(by_type.values()) for key, by_type in (await view.cache.documents(ENTRIES)).items()}
         content = [{"document": key, "entries": number} for key, number in counts.items()]
         call.show({"documents": content}, lambda: print_counts(counts))
         return DONE

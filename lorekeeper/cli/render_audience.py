@@ -55,7 +55,9 @@ def print_counts(counts: Mapping[str, int]) -> None:
 def print_explained(told: Mapping[str, Any]) -> None:
     """Who sees an entry, and why."""
     console.print(f"[bold]{plain(told['name'])}[/]  [dim]{plain(told['uri'])}[/]")
-    console.print(f"  {_who(told)}")
+    if told.get("seen"):
+        console.print(f"  {plain(told['seen'])}")
+    console.print(f"  {'where no mark of a section decides: ' if told.get('seen') else ''}{_who(told)}")
     for section in told.get("sections", ()):
         console.print(f"  [bold]{plain(section['heading'] or '(beginning)')}[/]: {_who(section)}")
     for what, values in told.get("players_see", {}).items():

@@ -13,7 +13,7 @@ from lorekeeper.render.page import capital, italic, section
 from lorekeeper.render.prose import inline
 from lorekeeper.render.source import Source, title
 from lorekeeper.text.notes import folder, new_headings, session, tags
-from lorekeeper.text.secrecy import said_of_section, secrecy
+from lorekeeper.text.secrecy import said_of_note, said_of_section
 
 MAX_PAGE_CHARS = 40_000
 """Characters of its sections that the page of a note shows, about 10,000 tokens; of further ones it has the headings."""
@@ -64,7 +64,7 @@ def note(entity: Entity, source: Source, related: Related = UNRELATED, *, whole:
     source.skip("tags", "folder", "session", "modified")
     source.skip("session_date", "mark", "audience", "opened_by", "open_tags")
     yield _line(entity)
-    yield _mark(secrecy(entity))
+    yield f"({said})" if (said := said_of_note(entity)) else ""
     read = records.note(entity.data)
     yield f"Also called {', '.join(map(inline, read.aliases))}." if read.aliases else ""
     yield "\n".join(f"- **{inline(key)}** {inline(value)}" for key, value in read.facts.items())
@@ -124,10 +124,6 @@ def _shortened(text: str) -> str:
 def _headings(path: str, before: str) -> str:
     """The headings of a path that the section before does not stand under."""
     return "\n\n".join(f"{'#' * min(depth + 2, 6)} {inline(name)}" for depth, name in new_headings(path, before))
-
-
-def _mark(text: str) -> str:
-    return f"(secret: {text})" if text else ""
 
 
 def _left_out(found: Sequence[Section]) -> str:

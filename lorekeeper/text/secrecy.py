@@ -5,11 +5,14 @@ from __future__ import annotations
 from lorekeeper.audience import DM, PLAYERS, Audience, parsed, within
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.folding import fold
-from lorekeeper.printable import one_line
+from lorekeeper.printable import one_line, quantity
 from lorekeeper.records.notes import Section, mark_of, sections_of
 
 UNSHARED = "no mark shares it with players"
 """Why a note without marks is secret."""
+
+MOST_NAMED = 5
+"""Most sections that are named in one sentence."""
 
 
 def is_secret(entity: Entity, section: str | None = None, quoted: str = "") -> bool:
@@ -45,6 +48,48 @@ def secrecy(entity: Entity) -> str:
         return mark_of(entity.data) or UNSHARED if audience_of(entity, Section()) != PLAYERS else ""
     audiences = entity.fields[AUDIENCE]
     return mark_of(entity.data) or ", ".join(audiences if isinstance(audiences, tuple) else ())
+
+
+def said_of_note(entity: Entity) -> str:
+    """What stands above a note for a game master: "secret: GM Notes", "players see 1 of 4 sections: Rumours"; "" for nothing."""
+    reason = secrecy(entity)
+    if not reason:
+        return ""
+    return ("" if mark_of(entity.data) else sections_seen(entity)) or f"secret: {reason}"
+
+
+def sections_seen(entity: Entity) -> str:
+    """Who but the game master sees how many sections of a note, and which; "" if all of them are for the same people.
+
+    A section is what stands under one heading, or before the first. One of which people see a part is counted.
+    """
+    parts: dict[str, list[Audience]] = {}
+    for section in sections_of(entity.data):
+        parts.setdefault(section.path, []).append(audience_of(entity, section))
+    audiences = {who for each in parts.values() for who in each}
+    if len(audiences) < 2:
+        return ""
+    said = []
+    for who in sorted(audiences - {DM}, key=str):
+        seen = {path: set(each) == {who} for path, each in parts.items() if who in each}
+        named = [_named(path, whole=whole) for path, whole in seen.items()]
+        people = "players see" if isinstance(who, str) else f"{_people(who)} {'sees' if len(who) == 1 else 'see'}"
+        said.append(f"{people} {len(seen)} of {quantity(len(parts), 'section')}: {_listed(named)}")
+    return "; ".join(said)
+
+
+def _named(path: str, *, whole: bool) -> str:
+    name = one_line(Section(path).heading) or "the beginning"
+    return name if whole else f"a part of {name}"
+
+
+def _people(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def section_mark(entity: Entity, section: Section) -> tuple[str, bool]:

@@ -13,6 +13,7 @@ from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.intake.audiences import Who, stored
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.notes import vault_audiences
+from lorekeeper.text.secrecy import sections_seen
 from lorekeeper.views.redact import is_visible, redact
 
 UNMARKED = "no mark: a vault is the game master's unless a mark says otherwise"
@@ -90,13 +91,15 @@ async def _loaded(cache: SearchCache, entity_type: str, identities: Sequence[Ide
 def explained(entity: Entity) -> dict[str, Any]:
     """Who sees an entry, and why: ``{"uri", "name", "audience", "why"}``, of a note with its sections and what players see.
 
-    An audience is "dm", "players" or a list of names. A note has ``sections``, each ``{"heading", "audience", "why"}``, and
-    ``players_see``: its facts, aliases, tags and links as far as everybody sees them.
+    An audience is "dm", "players" or a list of names. A note has ``sections``, each ``{"heading", "audience", "why"}``,
+    ``players_see``: its facts, aliases, tags and links as far as everybody sees them, and ``seen``: who sees how many of the
+    sections, in words, "" if all are for the same people.
     """
     who, why = _whole(entity)
     told: dict[str, Any] = {"uri": entity.uri, "name": entity.name, "audience": _plain(who), "why": why}
     if entity.source_api == VAULT and entity.type == "notes":
         told["sections"] = list(_sections(entity))
+        told["seen"] = sections_seen(entity)
         told["players_see"] = _open(entity)
     return told
 

@@ -24,7 +24,7 @@ from lorekeeper.server.backlinks import Connections, connections_of, embedded_no
 from lorekeeper.server.page.sessions import session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
-from lorekeeper.text.secrecy import secrecy
+from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.views.view import View
 
 DAY_CHARS = len("2026-11-20")
@@ -96,7 +96,7 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
         facts=[(key, trusted(value)) for key, value in fact_rows(entity, entry_address)],
         html=trusted(body.html),
         outline=body.outline,
-        secrecy=secrecy(entity),
+        secrecy=said_of_note(entity),
         folders=_folders(entity),
         tags=_tags(entity),
         changed=_day(entity, "modified"),

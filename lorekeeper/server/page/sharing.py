@@ -34,7 +34,7 @@ class Shown:
     """What the page shows.
 
     Attributes:
-        who: sees the note now, and why.
+        who: sees what of the note now, and why, in one sentence.
         html: the note as players would see it, "" if they would see nothing.
         held: the mark that keeps it all the same, "" for none.
         secrets: places and texts that look like secrets.
@@ -83,7 +83,9 @@ async def _page(site: Site, request: Request, uri: str, person: str) -> Response
     audience = told["audience"]
     names = preview.names
     shown = Shown(
-        f"{who(tuple(audience) if isinstance(audience, list) else audience)} ({told['why']})",
+        f"Now {told['seen']}."
+        if told.get("seen")
+        else f"Seen now by {who(tuple(audience) if isinstance(audience, list) else audience)} ({told['why']}).",
         await asyncio.to_thread(_html, preview),
         next((mark for _, mark in preview.held), ""),
         [(each.place, each.text) for each in preview.secrets[:MAX_LISTED]],
