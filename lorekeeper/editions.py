@@ -44,6 +44,10 @@ DOCUMENTS = {
 TWINS = (("srd-2014", "wotc-srd"),)
 """Documents that are parts of one book: Open5e files the rules of the SRD of 2014 apart from its spells, creatures and items."""
 
+COMPLETED_BY = {"srd-2024": "lorekeeper-rules-2024"}
+"""The document that ships with what a book's own document lacks: the rules glossary of 2024. Whoever searches the book searches it
+too; whoever asks for it by its own key gets it alone."""
+
 REFERENCES = ("srd-2024", "srd-2014", "srd", "wotc-srd")
 """The system reference documents of the two main editions, which other books build on, in order of preference."""
 
@@ -72,9 +76,14 @@ class Book:
     last: bool = False
 
 
+def parts_of(key: str) -> tuple[str, ...]:
+    """The documents that are one book with a document, itself among them."""
+    return next((twins for twins in TWINS if key in twins), (key,))
+
+
 def with_twins(keys: Iterable[str]) -> list[str]:
-    """Keys of documents, each with the other parts of its book behind it, once."""
-    books = ([key, *(twin for twins in TWINS if key in twins for twin in twins)] for key in keys)
+    """Keys of documents, each with the other parts of its book and what completes it behind it, once."""
+    books = ((key, *parts_of(key), COMPLETED_BY.get(key, key)) for key in keys)
     return list(dict.fromkeys(key for book in books for key in book))
 
 

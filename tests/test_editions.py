@@ -20,7 +20,7 @@ from lorekeeper.library import Library
 from lorekeeper.search.documents import STATED
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
-from lorekeeper.server.answers import Answer
+from lorekeeper.server.answers import Answer, document_list
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import load_settings, write_setting
 from tests.support.commands import environment, run_lorekeeper
@@ -196,7 +196,49 @@ async def test_the_house_edition_stands_for_its_variants_and_names_them(library)
         answer = await call(library, "search_lore", query="spark", types=["spells"], edition=edition, limit=2)
         first = answer.structured["results"][0]
         assert first["document"] == document
-        assert all(key in first["facts"] for key in SYSTEMS if key != document)
+        others = {edition_label(edition_of(key, SYSTEMS[key][1])) for key in SYSTEMS} - {edition_label(edition)}
+        assert all(f"{label}: lore://spells/" in first["differs"] for label in others)
+
+
+async def test_a_name_is_in_another_edition_only_if_its_text_is_the_same_there(library):
+    glow = "A glow spreads, and it is as bright as a candle."
+    other = [make("glow", glow, name="Glow", document=key, level=1) for key in ("srd-2024", "tide-atlas", "a5e-ag")]
+    changed = make("glow", f"{glow} It ends early.", name="Glow", document="srd-2014", level=1)
+    await library.cache.store_entities([*other, changed], "spells")
+    library.searcher.documents.forget()
+    answer = await call(library, "search_lore", query="glow", types=["spells"], edition="2024")
+    assert "also in tide-atlas, a5e-ag)" in answer.text
+    assert "| lore://spells/srd-2024/glow | differs in 2014: lore://spells/srd-2014/glow" in answer.text
+    answer = await call(library, "search_lore", query="glow", types=["spells"], edition="2014")
+    assert "also in tide-atlas)" in answer.text  # of the same edition, whatever it says
+    assert "differs in 2024: lore://spells/srd-2024/glow, A5E: lore://spells/a5e-ag/glow" in answer.text
+
+
+async def test_a_book_is_searched_with_the_glossary_that_completes_it(library):
+    glossary = make("drift", "Drift with it.", type="rules", name="Drift", document="lorekeeper-rules-2024")
+    book = make("tide-2024", "Drift of no tide.", type="rules", name="Sand", document="srd-2024")
+    await library.cache.store_entities([glossary], "rules")
+    library.searcher.documents.forget()
+    await library.cache.store_entities([book], "rules")
+    library.searcher.documents.forget()
+    for documents, found in [
+        (["srd-2024"], ["lorekeeper-rules-2024", "srd-2024"]),
+        (["lorekeeper-rules-2024"], ["lorekeeper-rules-2024"]),
+    ]:
+        for arguments in ({"semantic_query": "drift"}, {}):
+            answer = await call(library, "lookup_rule", documents=documents, **arguments)
+            assert sorted(each["document"] for each in answer.structured["results"]) == found
+    listed = {each["key"]: each for each in await document_list(library, "rules")}
+    assert listed["srd-2024"]["searched_with"] == ["lorekeeper-rules-2024"]
+    assert "searched_with" not in listed["lorekeeper-rules-2024"]
+
+
+async def test_the_glossary_does_not_stand_for_a_book_that_is_missing(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        glossary = make("drift", "Drift.", type="rules", name="Drift", document="lorekeeper-rules-2024")
+        await library.cache.store_entities([glossary], "rules")
+        with pytest.raises(UnknownDocumentError, match="lorekeeper-rules-2024"):
+            await call(library, "lookup_rule", name="drift", documents=["srd-2024"])
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,24 @@ async def test_a_value_like_no_other_is_answered_with_the_known_ones(library):
 
 
 @pytest.mark.parametrize(
+    ("test", "found", "said"),
+    [
+        ("-type:oozes", 9, "type is never 'oozes'; did you mean 'ooze'? Known: ooze, beast."),
+        ("type:ooze,beats", 5, "type is never 'beats'; did you mean 'beast'? Known: ooze, beast."),
+        ("-environments:swmp cr<1", 1, "environment is never 'swmp'; did you mean 'swamp'? Known: swamp, forest."),
+        ("cr:3,41", 1, "cr is never 41: it ranges from 0 to 8."),
+        ("-cr:40", 9, "cr is never 40: it ranges from 0 to 8."),
+        ("-type:ooze", 4, None),
+    ],
+)
+@pytest.mark.parametrize("types", [["creatures"], ["creatures", "spells"]])
+async def test_a_value_that_no_entry_has_is_said_of_a_page_with_results(library, test, found, said, types):
+    page = await library.search(Query(types, filters={"where": test}))
+    assert page.total == found
+    assert (said in (page.note or "")) if said else "never" not in (page.note or "")
+
+
+@pytest.mark.parametrize(
     ("filters", "said"),
     [
         ({"challenge_rating": 30}, "cr is never 30: it ranges from 0 to 8."),

@@ -31,6 +31,7 @@ class Hit:
     snippet: str
     variants: Sequence[str]
     others: str
+    differs: str
     wording: str
     score: float | None
     sure: bool
@@ -110,6 +111,8 @@ def hit_lines(hits: Sequence[Hit], width: int, *, explained: bool = False) -> It
         yield from _headline(hit, width)
         if hit.others:
             yield Text(f"  {shortened(one_line(hit.others), width - 2)}", "green")
+        if hit.differs:
+            yield Text(f"  {one_line(hit.differs)}", "green")
         if hit.snippet:
             yield Text(f"  {shortened(one_line(hit.snippet), width - 2)}")
         if hit.wording:

@@ -21,6 +21,7 @@ from lorekeeper.editions import (
     edition_of,
     in_order,
     parse_edition,
+    parts_of,
     with_twins,
 )
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -134,7 +135,8 @@ class DocumentRegistry:
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
         """The documents to search: those given with their twins, else all but a starter whose entries an SRD has in full.
 
-        The parts of one book (`editions.TWINS`) are searched together, whichever of them is given.
+        The parts of one book (`editions.TWINS`) are searched together, whichever of them is given, and with a book what completes
+        it (`editions.COMPLETED_BY`).
 
         Raises:
             UnknownDocumentError: there is no such document.
@@ -163,7 +165,7 @@ class DocumentRegistry:
         self.forget()
         counts = await self._cache.documents()
         keys = counts.keys() | (await self.titles()).keys()
-        unknown = [key for key in documents if keys.isdisjoint(with_twins([key]))]
+        unknown = [key for key in documents if keys.isdisjoint(parts_of(key))]
         if unknown and keys:
             message = unknown_name(unknown[0], [*others, *sorted(keys)], what)
             titles = await self.titles()

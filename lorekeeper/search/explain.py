@@ -176,22 +176,34 @@ class Explainer:
         """
         parts = filter_parts(entity_type, filters)
         scope = scopes[entity_type]
+        unknown, impossible = await self._unknown(entity_type, parts)
         if page.total:
             closed = [await self._closed_part(entity_type, part) for part in parts if page.approximate]
             qualified = await self._qualified(entity_type, parts, scope)
-            return [*filter(None, closed), *qualified, *await self._left_out(entity_type, parts, scope)]
-        return await self.impossible(entity_type, filters) or await self._emptied(entity_type, parts, scope)
+            return [*filter(None, closed), *unknown, *qualified, *await self._left_out(entity_type, parts, scope)]
+        return unknown if impossible else [*unknown, *await self._emptied(entity_type, parts, scope)]
 
-    async def impossible(self, entity_type: str, filters: Filters) -> list[str]:
-        """Which filters ask for values that no entry of the type has in any document, and which ones there are."""
-        sentences = []
-        for part in filter_parts(entity_type, filters):
+    async def unknown(self, types: Sequence[str], filters: Filters) -> list[str]:
+        """Which values of a search of several types no entry of any of them has."""
+        said = [(await self._unknown(name, filter_parts(name, filters)))[0] for name in types]
+        return said[0] if said and all(said) else []
+
+    async def _unknown(self, entity_type: str, parts: Sequence[Part]) -> tuple[list[str], bool]:
+        """Which values that are tested no entry of the type has in any document, and whether that alone leaves a page empty.
+
+        A test that leaves out such a value, or that takes others as well, finds entries, but not as it was meant.
+        """
+        sentences, impossible = [], False
+        for part in parts:
             for condition in part.conditions:
-                if condition.field is not NAME and not (condition.negate or condition.absent):
-                    known = await self._values.known(entity_type, condition.field.name)
-                    sentence = _impossible(COLLECTIONS[entity_type], condition, known, part.text)
-                    sentences.append(sentence and (await self._unlinked(condition) or sentence))
-        return [sentence for sentence in sentences if sentence]
+                if condition.field is NAME or condition.absent:
+                    continue
+                known = await self._values.known(entity_type, condition.field.name)
+                if sentence := _never(COLLECTIONS[entity_type], condition, known, part.text):
+                    sentences.append(await self._unlinked(condition) or sentence)
+                    others = condition.op == "any" and not known.counts.keys().isdisjoint(_values(condition))
+                    impossible |= not (condition.negate or others)
+        return sentences, impossible
 
     async def _unlinked(self, condition: Condition) -> str | None:
         """That no note links to notes which there are: their names are not misspelt. None for another condition."""
@@ -377,24 +389,31 @@ def _called(field: Field) -> str:
     return next((without_bound(name) for name in field.tool), field.name)
 
 
-def _impossible(collection: Collection, condition: Condition, known: ValueCounts, written: str) -> str | None:
-    """Why no entry can meet a condition, and what others could; None if one has such a value."""
+def _values(condition: Condition) -> list[Any]:
+    """The values of a condition as entries have them."""
+    field = condition.field
+    values = [loaded(field, (v,) if field.type is FieldType.TEXTS else v) for v in condition.values]
+    return [v[0] if isinstance(v, tuple) else v for v in values]
+
+
+def _never(collection: Collection, condition: Condition, known: ValueCounts, written: str) -> str | None:
+    """Which values of a condition no entry has, and which others there are; None if each of them has some."""
     field, called = condition.field, _called(condition.field)
     if condition.op == "any" and not condition.values:
         return f"{called} is an empty list, which no {collection.label} meets; leave it out for any."
-    values = [loaded(field, (v,) if field.type is FieldType.TEXTS else v) for v in condition.values]
-    wanted = [v[0] if isinstance(v, tuple) else v for v in values]
     if not known.total:
         return None
     if not known.counts:
         return f"No {collection.label} in the library states its {called}."
-    if field.type.ordered:
-        return _beyond(called, condition, [v for v in wanted if not isinstance(v, str)], known)
-    if condition.op != "any" or field.type is FieldType.FLAG or any(value in known.counts for value in wanted):
+    wanted = _values(condition)
+    missing = [value for value in wanted if value not in known.counts] if condition.op == "any" else wanted
+    if field.type.ordered and missing:
+        return _beyond(called, condition, [v for v in missing if not isinstance(v, str)], known)
+    if condition.op != "any" or field.type is FieldType.FLAG or not missing:
         return None
-    near = next(filter(None, (nearest(value, known.counts) for value in wanted)), None)
+    near = next(filter(None, (nearest(value, known.counts) for value in missing)), None)
     name, _, value = written.partition("=")
-    said = [value] if name == called and len(wanted) == 1 else wanted
+    said = [value] if name == called and len(wanted) == 1 else missing
     never = f"{called} is never {' or '.join(map(shown, said))}"
     return f"{never}; did you mean {near!r}? {_listed(known)}" if near else f"{never}. {_listed(known)}"
 
@@ -407,11 +426,11 @@ def _listed(known: ValueCounts) -> str:
 
 
 def _beyond(called: str, condition: Condition, wanted: Sequence[float], known: ValueCounts) -> str | None:
-    """Why no number of the library meets a condition, None if one may."""
+    """Why none of some numbers is in the library, or none meets the comparison with one; None if one may."""
     numbers = [value for value in known.counts if not isinstance(value, str)]
     low, high = min(numbers), max(numbers)
     beyond = {
-        "any": all(value not in known.counts for value in wanted),
+        "any": True,
         "min": wanted[0] > high,
         "above": wanted[0] >= high,
         "max": wanted[0] < low,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import Documents, Identity, ValueCounts
-from lorekeeper.editions import TWINS, with_twins
+from lorekeeper.editions import parts_of, with_twins
 from lorekeeper.entities import COLLECTIONS, Field, FieldType
 from lorekeeper.search import by_name
 from lorekeeper.search.pipeline import Searcher
@@ -29,7 +29,6 @@ MOST_NUMBERS = 40
 _SHARED = _KIND, _DOCUMENT = ("kind", "document")
 """Fields of all types, which are counted over all of them."""
 
-_TWINS = [key for twins in TWINS for key in twins]
 
 Value = str | int | float | bool
 
@@ -168,14 +167,13 @@ def _facets(sought: ParsedQuery, counted: _Counts, titles: Mapping[str, str]) ->
 
 
 def _books(counts: Mapping[Value, int], chosen: Collection[str]) -> dict[str, int]:
-    """The numbers of entries by book; the parts of one book together, under the key that is chosen, else the first one."""
+    """The numbers of entries that a search of each book finds; the parts of one together, under the key that is chosen, else the
+    first one."""
     books: dict[str, int] = {}
     for key in map(str, counts):
-        parts = [part for part in with_twins([key]) if part in counts]
-        shown = next(
-            (part for part in parts if part in chosen), min(parts, key=_TWINS.index) if len(parts) > 1 else key
-        )
-        books[shown] = sum(counts[part] for part in parts)
+        parts = [part for part in parts_of(key) if part in counts]
+        shown = next((part for part in parts if part in chosen), parts[0])
+        books[shown] = sum(counts.get(part, 0) for part in with_twins([shown]))
     return books
 
 

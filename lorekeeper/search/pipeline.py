@@ -714,8 +714,9 @@ class Searcher:
     async def _results(self, search: Search, hits: Sequence[FusedHit[Key]]) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
         titles, entities = await self.documents.titles(), await self._entities(hits)
-        alike = [FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates if key[0] in GROUPED]
-        variants = await self._entities(alike)
+        loaded = await self._entities([FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates])
+        keys = {entity.document for entity in (*entities.values(), *loaded.values())}
+        editions = {key: await self.documents.edition_of(key) for key in keys}
         fields = {*(await self._fields(search.query)), *(search.party.fields if search.party else ())}
         asked = Asked([] if search.like else search.wordings, fields)
         return [
@@ -726,7 +727,8 @@ class Searcher:
                 search.found.all_ranked,
                 asked,
                 length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
-                [variants[key] for key in hit.duplicates if key in variants],
+                [loaded[key] for key in hit.duplicates if key in loaded],
+                editions,
                 first=hit is hits[0],
             )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
@@ -859,6 +861,8 @@ class Searcher:
             page = search.page = await with_filters(page, self.explainer, query, search.scopes)
             if len(query.types) == 1:
                 search.note(*await self.explainer.explained(page, query.types[0], query.filters, search.scopes))
+            else:
+                search.note(*await self.explainer.unknown(query.types, query.filters))
         if nothing := await why_nothing(self.documents, query, page):
             search.notes = [nothing]
         else:

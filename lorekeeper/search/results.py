@@ -10,14 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.editions import edition_label
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.explanation import Explanation
-from lorekeeper.search.fusion import FusedHit, Retriever
+from lorekeeper.search.fusion import CAMPAIGN, FusedHit, Retriever
 from lorekeeper.search.query import MAX_WORDINGS
 from lorekeeper.terms import RARITIES
 from lorekeeper.text.evidence import evidence, read
@@ -153,6 +155,9 @@ Key = tuple[str, Identity]
 """(type, identity) of an entity."""
 
 
+EQUIPMENT = "equipment"
+"""The type whose entries have variants."""
+
 RULES, WHOLE_RULE = "rules", 600
 """The type of rules, and the longest text of one, in characters, that is shown whole as the first result."""
 
@@ -172,6 +177,7 @@ class Result:
         path: the same as the entry has it: of the text below the title of a note "", not the title.
         variants: names of the variants of the same thing that it stands for.
         others: those facts of the variants that differ from its own, "" for none.
+        differs: where its name stands for another text: editions, with the uri of each if it is sure; "" for nowhere.
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
         wording: of a query in several wordings, the one that found it; "" for others.
@@ -189,6 +195,7 @@ class Result:
     path: str = ""
     variants: tuple[str, ...] = ()
     others: str = ""
+    differs: str = ""
     sure: bool = True
     edition: str = ""
     wording: str = ""
@@ -265,7 +272,8 @@ def ranked_result(
     ranked: Mapping[Key, Ranked],
     asked: Asked,
     limit: int = SNIPPET_CHARS,
-    variants: Sequence[Entity] = (),
+    duplicates: Sequence[Entity] = (),
+    editions: Mapping[str, str] = MappingProxyType({}),
     *,
     first: bool = False,
 ) -> Result:
@@ -278,11 +286,13 @@ def ranked_result(
         ranked: the places of all entries in any ranking; those of the semantic one have the passage nearest to the query.
         asked: what the search asks for.
         limit: most characters of the snippet.
-        variants: those of its duplicates that are variants of one thing.
+        duplicates: the entities that the hit stands for.
+        editions: codes of the editions of documents, by key.
         first: whether it is the first of its page: a short rule is then shown whole, since its sentences need each other.
     """
-    elsewhere = dict.fromkeys(document for _, (document, _) in hit.duplicates if document != entity.document)
+    elsewhere, others = _elsewhere(entity, duplicates, editions)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
+    differs = ", ".join(f"{label}: {uri}" if hit.sure else label for label, uri in others.items())
     nearest = ranked.get(hit.key)
     prose = read(entity) if len(asked.wordings) > 1 else None
     wording = found_by(entity, prose, asked.wordings) if prose is not None else next(iter(asked.wordings), "")
@@ -302,12 +312,39 @@ def ranked_result(
         section=section_shown(entity, shown.section),
         path=shown.section,
         variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
-        others=other_facts(entity, _otherwise_named(entity, variants)),
+        others=other_facts(entity, _otherwise_named(entity, duplicates) if entity.type == EQUIPMENT else ()),
+        differs=f"differs in {differs}" if differs else "",
         sure=hit.sure,
         wording=wording if prose is not None else "",
         wording_number=1 + list(asked.wordings).index(wording) if prose is not None else 0,
         hit=hit,
     )
+
+
+def _elsewhere(
+    entity: Entity, duplicates: Sequence[Entity], editions: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """The other documents that have an entry, and by edition the first uri of what has its name with another text.
+
+    Documents of its own edition count as having it: what they change is theirs to say. A document of no edition stands for itself.
+    """
+    own = editions.get(entity.document, "")
+    same: dict[str, None] = {}
+    differing: dict[str, str] = {}
+    for other in duplicates:
+        edition = editions.get(other.document, "")
+        if other.document == entity.document:
+            continue
+        if entity.type in CAMPAIGN or (own and edition == own) or _words(other) == _words(entity):
+            same[other.document] = None
+        elif name_key(fold(other.name)) == name_key(fold(entity.name)):
+            differing.setdefault(edition_label(edition) or other.document, other.uri)
+    return list(same), differing
+
+
+def _words(entity: Entity) -> str:
+    """All words of an entry's text."""
+    return fold(" ".join(map(str, read(entity))))
 
 
 def _other_names(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:

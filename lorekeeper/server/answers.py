@@ -181,7 +181,8 @@ def _page_text(page: ResultPage, contents: Sequence[JsonObject], texts: Sequence
         wording = f" | wording {shown['wording']}" if "wording" in shown else ""
         source = "" if len(contents) > LIMIT and shown["document"] in titled else f" from {source_of(shown)}"
         titled.add(shown["document"])
-        address = f"{shown['uri']}{wording}{secret_mark(shown)}"
+        differs = f" | {shown['differs']}" if "differs" in shown else ""
+        address = f"{shown['uri']}{differs}{wording}{secret_mark(shown)}"
         parts.append(f"{number}. {shown['name']}{variants} ({shown['facts']}){source} | {address}")
         parts.append(_quoted(texts[number - 1] if number <= len(texts) else shown["snippet"]))
     if page.next_offset is not None:
@@ -242,6 +243,8 @@ def _content(result: Result) -> JsonObject:
     }
     if result.variants:
         content |= {"variants": _variants(entity.name, result.variants), "entries": 1 + len(result.variants)}
+    if result.differs:
+        content["differs"] = one_line(result.differs)
     if result.wording_number:
         content["wording"] = result.wording_number
     if is_secret(entity, result.path, result.snippet.removeprefix(f"{result.section}: ")):

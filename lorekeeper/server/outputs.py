@@ -25,6 +25,7 @@ RESULT = {
     "entity": ("object", "all of it, if detail=full"),
     "variants": ("string", ""),
     "entries": ("integer", ""),
+    "differs": ("string", ""),
     "wording": ("integer", ""),
     "secret": ("boolean", ""),
 }

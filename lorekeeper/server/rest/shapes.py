@@ -77,12 +77,16 @@ _SAID: dict[str, Shape] = {
     "entity": ("object", "all of it, with detail=full"),
     "variants": ("string", "names of the variants that are grouped under it"),
     "entries": ("integer", "number of entries that are grouped under it"),
+    "differs": (
+        "string",
+        "the editions in which its name has another text, with their uris if the result is sure",
+    ),
     "wording": ("integer", "number of the wording that found it, of several, from 1 on"),
     **SECRET,
 }
 """What fields of a result are, where `outputs.RESULT` leaves it to the name."""
 
-_SOMETIMES = frozenset({"entity", "variants", "entries", "wording", "secret"})
+_SOMETIMES = frozenset({"entity", "variants", "entries", "differs", "wording", "secret"})
 """Fields that not every result has."""
 
 _RESULT: dict[str, Shape] = {name: _SAID.get(name, shape) for name, shape in outputs.RESULT.items()}
