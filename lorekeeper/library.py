@@ -38,7 +38,7 @@ from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.retrieved import MINILM, Traits
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.system import AsyncClosing, share_freed_memory
+from lorekeeper.system import AsyncClosing, finished, share_freed_memory
 from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
@@ -417,10 +417,11 @@ class Library(View, AsyncClosing):
             LoreKeeperError: one of them cannot be opened; the other is.
         """
         types = list(types)
-        opened = await asyncio.gather(self._open(types), self.embedding.provider_now(), return_exceptions=True)
-        for failure in opened:
-            if isinstance(failure, BaseException):
-                raise failure
+        opening, loading = (
+            asyncio.ensure_future(self._open(types)),
+            asyncio.ensure_future(self.embedding.provider_now()),
+        )
+        await finished(opening, loading)
 
     async def _open(self, types: Iterable[str]) -> None:
         await self.begin()

@@ -8,7 +8,7 @@ import contextvars
 import gc
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
@@ -148,6 +148,42 @@ async def in_own_thread(function: Callable[..., T], *arguments: object) -> T:
 
     threading.Thread(target=run, daemon=True, name=getattr(function, "__name__", "blocking")).start()
     return await future
+
+
+async def ended(*tasks: asyncio.Future[Any]) -> None:
+    """Wait until all tasks have ended, whatever comes of them. Who is cancelled meanwhile cancels them, and waits all the same.
+
+    The cancellation that is raised is the one that came: anyio knows by its message which request it belongs to, and takes
+    another one for the end of the whole connection. `asyncio.gather` raises another one if its last task ends well.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError as error:  # anyio repeats it at each turn of the event loop
+            if cancelled is None:
+                cancelled = error
+                for task in tasks:
+                    task.cancel()
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # else the event loop logs that nobody asked for it
+    if cancelled is not None:
+        raise cancelled
+
+
+async def finished(*tasks: asyncio.Future[Any]) -> None:
+    """Wait for all tasks, then raise the first error: no task may continue while its caller closes what it uses."""
+    await ended(*tasks)
+    for task in tasks:
+        task.result()
+
+
+async def all_of(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """What all return, concurrently."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    await finished(*tasks)
+    return [task.result() for task in tasks]
 
 
 class Gathered:

@@ -31,7 +31,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.system import in_thread
+from lorekeeper.system import all_of, in_thread
 
 FETCH_SECONDS = 12.0
 STORE_SECONDS = 12.0
@@ -261,7 +261,7 @@ class ReadThroughSearcher:
                         await _read(client, _Request(documents, list_query(None, 2)), fetched)
                     requests = _requests(query, _document_keys(fetched, state))
                     fetched.sent = bool(requests)
-                    await asyncio.gather(*(_read(client, request, fetched) for request in requests))
+                    await all_of(_read(client, request, fetched) for request in requests)
             except TimeoutError as error:
                 if not client.reached:
                     raise SourceUnavailableError("no answer in time") from error

@@ -25,7 +25,7 @@ from lorekeeper.addresses import shown_address
 from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.http_body import Body, DamagedBodyError, RefusedBodyError
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.system import AsyncClosing
+from lorekeeper.system import AsyncClosing, ended
 from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -217,7 +217,7 @@ class Open5eClient(AsyncClosing):
                 yield page
         finally:
             coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
+            await ended(coming)
 
     async def page(self, path: str, query: str, allowance: _Allowance | None = None) -> Page:
         """One page of a list; SourceError if it is invalid or not available."""

@@ -24,7 +24,8 @@ from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import NOTES, corpus_name
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage, words_of
-from lorekeeper.search.retrieved import Retrieved, all_of
+from lorekeeper.search.retrieved import Retrieved
+from lorekeeper.system import all_of
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems

@@ -64,9 +64,10 @@ from lorekeeper.search.results import (
     ranked_result,
     unranked_result,
 )
-from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, finished, fused, over_types
+from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
+from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name

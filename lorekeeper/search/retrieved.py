@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
 
 from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
 from lorekeeper.errors import EmbeddingError
@@ -31,6 +29,7 @@ from lorekeeper.search.grouping import ALONE, asked_stems, asked_words
 from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
+from lorekeeper.system import all_of
 from lorekeeper.text.names import canonical_name
 
 logger = logging.getLogger(__name__)
@@ -43,8 +42,6 @@ PHRASE_IN_NAME = 0.9
 
 COPIED, COPIED_WORDS = 0.8, 8
 """Share of their words that the passages of near copies have in common, and fewest words of such a passage."""
-
-T = TypeVar("T")
 
 Ranking = dict[Key, Ranked]
 """The ranking of one retriever over all types, best first."""
@@ -259,20 +256,6 @@ async def over_types(
     ranking = [((t, ranked.identity), ranked) for t, hits in zip(types, found, strict=True) for ranked in hits]
     ranking.sort(key=lambda item: (-item[1].score, item[0]))
     return dict(ranking) if depth is None else first(dict(ranking), depth)
-
-
-async def all_of(calls: Iterable[Awaitable[T]]) -> list[T]:
-    """What all return, concurrently."""
-    tasks = [asyncio.ensure_future(call) for call in calls]
-    await finished(*tasks)
-    return [task.result() for task in tasks]
-
-
-async def finished(*tasks: asyncio.Task[object]) -> None:
-    """Wait for all tasks, then raise the first error: no task may continue while its caller closes the library."""
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        task.result()
 
 
 @dataclass(frozen=True)

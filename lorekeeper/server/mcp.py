@@ -30,7 +30,7 @@ from lorekeeper.server.instructions import books_of, instructions, remember, rem
 from lorekeeper.server.notifications import CallNext, Clients, Watch
 from lorekeeper.server.recording import RecordedCalls, ViewerOf
 from lorekeeper.settings import Settings
-from lorekeeper.system import collector_paused
+from lorekeeper.system import collector_paused, ended
 from lorekeeper.version import VERSION
 from lorekeeper.views.view import View
 
@@ -195,7 +195,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
                 group.watch.stop()
             if self._freshening:
                 self._freshening.cancel()
-                await asyncio.gather(self._freshening, return_exceptions=True)
+                await ended(self._freshening)
 
     def _opened(self) -> None:
         """The library is open: watch it, and keep it fresh while nobody asks."""

@@ -18,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.server.resources import read
+from lorekeeper.system import all_of
 from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ CallNext = Callable[[Any], Awaitable[Any]]
 
 async def send(sessions: Iterable[ServerSession], notification: types.ServerNotification) -> None:
     """Send a notification to clients, to all at once."""
-    await asyncio.gather(*(_send(session, notification) for session in sessions))
+    await all_of(_send(session, notification) for session in sessions)
 
 
 async def _send(session: ServerSession, notification: types.ServerNotification) -> None:

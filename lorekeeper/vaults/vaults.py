@@ -20,7 +20,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ConfigError, ImportFileError, LoreKeeperError
 from lorekeeper.measures import ProgressCounter, counted
-from lorekeeper.system import PRIVATE_FILE, AsyncClosing, in_own_thread, in_thread, private_folder
+from lorekeeper.system import PRIVATE_FILE, AsyncClosing, ended, in_own_thread, in_thread, private_folder
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
@@ -183,7 +183,7 @@ class Vaults(AsyncClosing):
             yield
         finally:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await ended(task)
 
     async def sync(
         self, keys: Sequence[str] = (), start: Progress | None = None, progress: Progress | None = None
@@ -271,7 +271,7 @@ class Vaults(AsyncClosing):
         self._stopped.set()
         if self._task:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await ended(self._task)
             self._task = None
         if self.exist:
             await asyncio.to_thread(self._watcher.close)

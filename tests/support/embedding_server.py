@@ -61,6 +61,17 @@ class EmbeddingServer:
         vectors = self._provider.embed(texts).tolist()
         return {"data": [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]}
 
+    def hold(self) -> None:
+        """Hold the next answer, until `go_on`."""
+        self.holding.clear()
+        self.proceed.clear()
+        self.hold_after = 0
+
+    def go_on(self) -> None:
+        """Answer what is held, and whatever comes."""
+        self.hold_after = None
+        self.proceed.set()
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Serve in a thread."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from lorekeeper.server.page.entries import Shown, found, html_of, shown
 from lorekeeper.server.page.site import Page, Site, trusted
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.sheets import rules_of
+from lorekeeper.system import all_of
 from lorekeeper.views.view import View
 
 MOST = 24
@@ -69,7 +69,7 @@ async def _asked(view: View, request: Request) -> Sequence[Entity]:
     if len(text) > MAX_QUERY_CHARS:
         raise bad_request(f"a search has at most {MAX_QUERY_CHARS:,} characters")
     if uris:
-        return await asyncio.gather(*(found(view, uri) for uri in dict.fromkeys(uris)))
+        return await all_of(found(view, uri) for uri in dict.fromkeys(uris))
     if not text.strip():
         raise bad_request("say what to print: uri=lore://... for each entry, or q= for what a search finds")
     asked = parse_query(text, await view.searcher.documents.titled(), SEARCHED)
@@ -90,7 +90,7 @@ async def _spells_of(view: View, uri: str) -> Sequence[Entity]:
     if not spells:
         raise NotFoundError("the library has no spell of this character")
     spells.sort(key=lambda each: (each.level or 0, fold(each.name)))
-    return await asyncio.gather(*(found(view, uri) for uri in dict.fromkeys(each.uri for each in spells[:MOST_SPELLS])))
+    return await all_of(found(view, uri) for uri in dict.fromkeys(each.uri for each in spells[:MOST_SPELLS]))
 
 
 async def _whole(view: View, entity: Entity) -> Shown:
