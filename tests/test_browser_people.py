@@ -212,6 +212,7 @@ def test_one_command_and_one_scan_show_the_town_to_a_phone_and_not_its_secret(wi
     assert shared.returncode == 0, shared.stderr
     page = window(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True).page
     page.goto(json.loads(shared.stdout)["invited"][0]["link"])
+    page.get_by_role("button", name="Sign in as Bo").click()
     page.get_by_role("link", name="Grimstead").first.click()
     page.get_by_text("market town").wait_for()
     assert "impostor" not in page.content()

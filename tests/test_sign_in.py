@@ -280,6 +280,38 @@ def test_a_link_signs_in_once_and_leaves_the_address(house):
         assert "set-cookie" not in refused.headers
 
 
+def test_a_players_link_is_redeemed_by_the_button_on_its_page_alone(house):
+    house.add("Moe")
+    (moe,) = (each for each in house.people.everyone() if each.name == "Moe")
+    link = f"/sign-in?key={house.sessions.link(moe)}"
+    preview = {"User-Agent": "WhatsApp/2", "Sec-Fetch-Site": ""}
+    for elsewhere in (preview, {"Sec-Fetch-Site": "cross-site"}, HTML, HTML):
+        page = house.browser().get(link, headers=elsewhere)
+        assert (page.status_code, page.headers["cache-control"]) == (200, "no-store")
+        assert "Sign in as Moe" in page.text
+        assert "set-cookie" not in page.headers
+    for ahead in ({"Sec-Purpose": "prefetch"}, {"Purpose": "prefetch"}, {"Sec-Fetch-Dest": "image"}):
+        assert house.browser().get(link, headers=ahead).status_code == 403, ahead
+    browser, key = house.signed_in(), re.findall(r'name="key" value="([^"]+)"', page.text)[0]
+    assert "Game master is signed out" in browser.get(link).text
+    for foreign in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": ""}):
+        assert browser.post("/sign-in", data={"key": key}, headers=foreign).status_code == 403
+    assert "Game master" in browser.get("/").text
+    done = browser.post("/sign-in", data={"key": key}, headers=OWN)
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    assert ">Moe<" in browser.get("/").text
+    for again in (house.browser().get(link), house.browser().post("/sign-in", data={"key": key}, headers=OWN)):
+        assert (again.status_code, "used already" in again.text) == (401, True)
+
+
+def test_the_game_masters_link_is_not_used_up_by_what_loads_it_ahead_of_time(house):
+    browser, link = house.browser(), f"/sign-in?key={house.sessions.link()}"
+    for ahead in ({"Sec-Purpose": "prefetch;prerender"}, {"Sec-Fetch-Dest": "image"}):
+        refused = browser.get(link, headers=ahead)
+        assert (refused.status_code, "Open this link yourself" in refused.text) == (403, True)
+    assert browser.get(link, headers={"Sec-Fetch-Dest": "document"}).status_code == 303
+
+
 def test_a_link_from_another_site_leads_to_the_page_all_the_same(house):
     """A browser keeps a strict cookie back from that: a page of ours leads on, and the browser sends it."""
     browser, signed_in = house.browser(), house.signed_in()
@@ -364,6 +396,15 @@ def test_other_sites_change_nothing(house, headers):
     assert browser.get("/").status_code == 200
     assert browser.head("/sign-out").status_code == 405
     assert browser.post("/sign-out", headers={"Sec-Fetch-Site": "", "Origin": house.plain.url}).status_code == 303
+
+
+@pytest.mark.parametrize("header", ["", "Basic x", "Bearer"])
+def test_only_a_token_that_says_who_asks_stands_in_for_the_origin(house, header):
+    browser = house.signed_in()
+    sent = {"Authorization": header, "Sec-Fetch-Site": "cross-site"}
+    assert browser.post("/view", data={"as": "player"}, headers=sent).status_code in (401, 403)
+    program = {"Authorization": "Bearer master", "Sec-Fetch-Site": ""}
+    assert house.browser().post("/view", data={"as": "player"}, headers=program).status_code == 303
 
 
 def test_everybody_may_ask_for_the_form_and_its_files_which_say_nothing(house):

@@ -131,6 +131,15 @@ class Sessions:
             _add(Session("link", digest(key.encode()), name, proof, now, now + seconds), rows)
         return key
 
+    def invited(self, key: bytes) -> Person | None:
+        """Whom a link signs in, which can still be used afterwards; None for the game master of the settings.
+
+        Raises:
+            TokenError: there is no such link, it has been used, or is too old.
+            CacheError: a file cannot be read.
+        """
+        return self._invited(key, self._rows.all())[1]
+
     def redeem(self, key: bytes) -> Opened:
         """Begin a session with a link, which cannot be used again.
 
@@ -140,10 +149,7 @@ class Sessions:
         """
         _named(key, "link", self._rows.all())  # what is wrong changes nothing
         with self._edited() as rows:
-            link = _named(key, "link", rows)
-            person = self._person(link)
-            if person and not equal(link.proof, self._proof(key, person)):
-                raise TokenError("a link whose person has a new token")
+            link, person = self._invited(key, rows)
             rows.remove(link)
             return self._begin(person, rows)
 
@@ -166,6 +172,13 @@ class Sessions:
         """What shows that somebody reads this file, for each link: a keyed digest of what was asked."""
         now = time.time()
         return [answer(row.key, challenge) for row in self._rows.all() if row.kind == "link" and row.ends > now]
+
+    def _invited(self, key: bytes, rows: list[Session]) -> tuple[Session, Person | None]:
+        link = _named(key, "link", rows)
+        person = self._person(link)
+        if person and not equal(link.proof, self._proof(key, person)):
+            raise TokenError("a link whose person has a new token")
+        return link, person
 
     def _person(self, session: Session) -> Person | None:
         """Who signed in; TokenError if the person is not at the table any more."""

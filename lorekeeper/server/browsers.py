@@ -12,6 +12,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import Scope
 
+from lorekeeper.server.callers import CALLER, Caller
 from lorekeeper.server.protected_resource import METADATA_PATHS
 from lorekeeper.server.recording import MCP_PATH, REST_PATH, ROUTINE, STATIC_PATH
 from lorekeeper.server.rest.problems import path_of
@@ -102,9 +103,10 @@ def foreign_refusal(scope: Scope) -> Response | None:
 
 
 def is_own(scope: Scope) -> bool:
-    """Whether a request has a token, or comes from the same origin: browsers say so over TLS and on loopback, else name it."""
-    headers = Headers(scope=scope)
-    if "authorization" in headers:
+    """Whether its sender has shown a token, or it comes from the same origin: browsers say so over TLS and on loopback, else
+    name it."""
+    caller, headers = scope.get(CALLER), Headers(scope=scope)
+    if isinstance(caller, Caller) and caller.has_token:
         return True
     if site := headers.get("sec-fetch-site"):
         return site == "same-origin"

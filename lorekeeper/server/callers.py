@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.datastructures import Headers
 
@@ -17,6 +17,9 @@ from lorekeeper.people.sessions import Sessions
 from lorekeeper.people.tokens import digest, equal
 from lorekeeper.server.failures import Failures
 from lorekeeper.settings import Settings
+
+CALLER = "lorekeeper.caller"
+"""Where the scope of a request has who sends it; the viewer may be another one, as whom the game master looks."""
 
 ASSERTION = "x-pomerium-jwt-assertion"
 """Header with a token that a proxy has signed: verified as an access token."""
@@ -52,10 +55,12 @@ class Caller:
         viewer: who asks.
         credential: a name for what the caller has shown, which does not give it away; "" if nothing was needed. What one
             credential began, no other can continue.
+        has_token: whether the sender put a token into the request, which browsers never do by themselves; a proxy may.
     """
 
     viewer: Viewer
     credential: str = ""
+    has_token: bool = False
 
     @property
     def has_session(self) -> bool:
@@ -122,7 +127,7 @@ class Callers:
             return Caller(self._anybody)
         token = _bearer(headers)
         if token is not None:
-            return await self._by_token(token)
+            return replace(await self._by_token(token), has_token=not proxied)
         named = await self._by_proxy(headers) if proxied else None
         if named is None and session:
             return await self._by_session(session)

@@ -21,7 +21,7 @@ from lorekeeper.audience import Viewer
 from lorekeeper.errors import LoreKeeperError, StrangerError, TokenError
 from lorekeeper.printable import one_line
 from lorekeeper.server.browsers import SIGN_IN, foreign_refusal, forget, is_open, session_key, to_sign_in
-from lorekeeper.server.callers import Caller, Callers, NoCredentialsError
+from lorekeeper.server.callers import CALLER, Caller, Callers, NoCredentialsError
 from lorekeeper.server.failures import RETRY_SECONDS as GUESSING_SECONDS
 from lorekeeper.server.failures import GuessingError
 from lorekeeper.server.protected_resource import METADATA_PATHS, ProtectedResource
@@ -34,9 +34,6 @@ VIEWER = "lorekeeper.viewer"
 
 PROXIED = "lorekeeper.proxied"
 """Where it says whether the request comes from a trusted proxy."""
-
-CALLER = "lorekeeper.caller"
-"""Where it has who has sent it; the viewer may be another one, as whom the game master looks."""
 
 CALLERS = "lorekeeper.callers"
 """Where it has who says who sends a request, for the page to sign in on."""
@@ -115,21 +112,20 @@ class Identity:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[CALLERS] = self._callers
-        app = foreign_refusal(scope) or self._app
         if _is_for_everybody(scope):
-            await app(scope, receive, send)
+            await (foreign_refusal(scope) or self._app)(scope, receive, send)
             return
         try:
             caller = await self._first_look(scope)
         except LoreKeeperError as error:
             may_sign_in = scope["path"] == SIGN_IN and not _has_token(scope)
-            refusal = app if may_sign_in else await self._refusal(scope, error)
-            await refusal(scope, receive, send)
+            door = (foreign_refusal(scope) or self._app) if may_sign_in else await self._refusal(scope, error)
+            await door(scope, receive, send)
             return
         scope[VIEWER], scope[CALLER] = caller.viewer, caller
         if caller.credential:
             scope["user"] = _user(caller)
-        await self._answer(app, caller, scope, receive, send)
+        await self._answer(foreign_refusal(scope) or self._app, caller, scope, receive, send)
 
     async def _first_look(self, scope: Scope) -> Caller:
         """Who sends a request; GuessingError if its token is not to be looked at."""

@@ -1,4 +1,8 @@
-"""Signing in on a page, with a token or a link that holds once, and signing out."""
+"""Signing in on a page, with a token or a link that holds once, and signing out.
+
+Chat apps and browsers ask for links that nobody has clicked, so the link of a player only shows a button. That of the game master
+is made for the browser of this machine, which `lorekeeper open` leads to it: it signs in at once.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,8 @@ WRONG = "This token is wrong or has expired. Paste the whole token; it usually b
 
 USED = "This link has been used already, or has expired. Ask for a new one, or sign in with your token."
 
+AHEAD = "Open this link yourself: it is not for previews, and not to be loaded ahead of time."
+
 MAX_CHALLENGE = 100
 """Longest challenge, in characters."""
 
@@ -34,18 +40,37 @@ MAX_CHALLENGE = 100
 async def _sign_in(site: Site, request: Request) -> Response:
     next_ = own_path(request.query_params.get("next"))
     if request.method == "POST":
-        return await _with_token(site, request)
+        return await _sent(site, request)
     key = request.query_params.get("key")
     if key and request.method == "GET":
-        return await _with_link(site, request, key)
+        return await _linked(site, request, key)
     if VIEWER in request.scope:
         return redirect(next_)
     return again(request.scope, next_) or _form(site, request, next_)
 
 
-async def _with_token(site: Site, request: Request) -> Response:
+async def _sent(site: Site, request: Request) -> Response:
     fields = parse_qs((await request.body()).decode("utf-8", "replace"))
-    token, next_ = (fields.get(name, [""])[0].strip() for name in ("token", "next"))
+    key, token, next_ = (fields.get(name, [""])[0].strip() for name in ("key", "token", "next"))
+    return await (_with_link(site, request, key) if key else _with_token(site, request, token, next_))
+
+
+async def _linked(site: Site, request: Request, key: str) -> Response:
+    """What a link leads to: a button, or for the game master the first page."""
+    purpose = [request.headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz")]
+    if any("pre" in each for each in purpose) or request.headers.get("sec-fetch-dest", "document") != "document":
+        raise RefusedError(HTTPStatus.FORBIDDEN, AHEAD)
+    try:
+        person = await asyncio.to_thread(callers_of(request.scope).sessions.invited, key.encode())
+    except TokenError as error:
+        await _failed(request, error)
+        return _form(site, request, "/", USED)
+    if person is None:
+        return await _with_link(site, request, key)
+    return _form(site, request, "/", invited=person.name, key=key)
+
+
+async def _with_token(site: Site, request: Request, token: str, next_: str) -> Response:
     try:
         async with callers_of(request.scope).failures.looking(_address(request)):
             opened = await asyncio.to_thread(callers_of(request.scope).sessions.sign_in, token.encode())
@@ -88,9 +113,9 @@ def _address(request: Request) -> str:
     return one_line(request.client.host) if request.client else ""
 
 
-def _form(site: Site, request: Request, next_: str, problem: str = "") -> Response:
+def _form(site: Site, request: Request, next_: str, problem: str = "", *, invited: str = "", key: str = "") -> Response:
     status = HTTPStatus.UNAUTHORIZED if problem else HTTPStatus.OK
-    response = site.page(request, "sign-in.html", status, next=next_, problem=problem)
+    response = site.page(request, "sign-in.html", status, next=next_, problem=problem, invited=invited, key=key)
     response.headers["cache-control"] = "no-store"
     if problem:
         response.headers["www-authenticate"] = "Bearer"

@@ -25,8 +25,8 @@ from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
 from lorekeeper.server.answers import JsonObject
-from lorekeeper.server.callers import Caller
-from lorekeeper.server.identity import CALLER, PROXIED, VIEWER, viewer_of
+from lorekeeper.server.callers import CALLER, Caller
+from lorekeeper.server.identity import PROXIED, VIEWER, viewer_of
 from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
 from lorekeeper.server.rest.operations import Operation
