@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -272,6 +273,17 @@ async def test_pasted_text_is_shown_before_it_is_stored(tmp_path):
         assert (await client.get("/entries/creatures/homebrew/reed-siren")).status_code == 200
 
 
+async def test_what_is_pasted_goes_into_homebrew_whatever_book_it_names(tmp_path):
+    spell = {"collection": "spells", "name": "Fireball", "level": 3, "description": "It burns."}
+    async with adding(tmp_path) as (client, library):
+        text = json.dumps([{**spell, "slug": "fireball", "document": "srd-2014"}, {**spell, "name": "Frost"}])
+        assert "Spell · new" in (await paste(client, text)).text
+        assert 'href="/entries/spells/homebrew/fireball"' in (await confirmed(client, text)).text
+        assert list(await library.cache.documents()) == ["homebrew"]
+        book = {"collection": "documents", "name": "Evil", "document": "srd-2014"}
+        assert (await paste(client, json.dumps([book, spell]))).status_code == 422
+
+
 async def test_only_what_was_shown_is_stored(tmp_path):
     async with adding(tmp_path) as (client, library):
         key = re.findall(r'name="shown" value="(\w+)"', (await paste(client, SIREN)).text)[0]
@@ -300,6 +312,8 @@ async def test_pasting_again_renews_an_entry_and_keeps_it_secret(tmp_path):
         ("x" * 20_001, 413, "longer than 20,000 characters"),
         ("<compendium><spell><name>Fog</name></spell></compendium>", 422, "with nothing but a name"),
         (HOSTILE, 422, "no creature"),
+        ("[]", 422, "no entry"),
+        ('{"collection": "documents", "name": "Reeds", "document": "reeds"}', 422, "Reeds: describes a book"),
     ],
 )
 async def test_what_cannot_be_added_is_refused_with_a_reason(tmp_path, text, status, reason):

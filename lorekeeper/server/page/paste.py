@@ -18,12 +18,16 @@ from starlette.responses import Response
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
+from lorekeeper.printable import one_line
 from lorekeeper.server.browsers import is_own
 from lorekeeper.server.page.entries import html_of
 from lorekeeper.server.page.site import Page, Site, may_add, trusted
 from lorekeeper.server.rest.problems import RefusedError
 
 PATH = "/paste"
+
+BOOK = "homebrew"
+"""Key of the document that everything goes into, whatever book the text names."""
 
 MAX_CHARS = 20_000
 """Longest text. The longest stat blocks have a third of that; a request has at most 64 KiB."""
@@ -32,6 +36,10 @@ MAX_SHOWN = 20
 """Most entries, and most problems, that are shown."""
 
 TOO_LONG = "The text is longer than {:,} characters. Paste fewer entries at a time, or save it as a file: lorekeeper import FILE"
+
+DESCRIBES_BOOK = (
+    "{}: describes a book, and what is pasted goes into homebrew. Save the text as a file: lorekeeper import FILE"
+)
 
 
 @dataclass(frozen=True)
@@ -104,18 +112,28 @@ def _sent(body: bytes) -> Sent:
 
 
 async def _read(site: Site, sent: Sent, *, stores: bool) -> tuple[list[ReadEntry], list[str]]:
-    """The entries of a text, which are stored if that is asked for, and what of it was not understood."""
-    read = list[ReadEntry]()
+    """The entries of a text, which are stored if that is asked for, and what of it was not understood.
+
+    Without entries there is a reason. A book's description would change what homebrew is called, so it is refused.
+    """
+    read, books = list[ReadEntry](), list[str]()
 
     async def take(entities: Sequence[Entity]) -> bool:
-        found = [entity for entity in entities if entity.type != "documents"]
-        read.extend([await _entry(site, entity) for entity in found[:MAX_SHOWN]])
+        books.extend(entity.name for entity in entities if entity.type == "documents")
+        if not books:
+            read.extend([await _entry(site, entity) for entity in entities[:MAX_SHOWN]])
         return bool(read)
 
     report = await site.library.import_paths(
-        [sent.text.encode("utf-8", "replace")], audience="dm" if sent.secret else None, dry_run=not stores, agree=take
+        [sent.text.encode("utf-8", "replace")],
+        document=BOOK,
+        audience="dm" if sent.secret else None,
+        dry_run=not stores,
+        agree=take,
     )
-    lines = report.left_out()
+    lines = report.left_out() + [DESCRIBES_BOOK.format(one_line(name)) for name in books]
+    if not read:
+        lines = lines or ["There is no entry in it."]
     return read, lines if len(lines) <= MAX_SHOWN else [*lines[:MAX_SHOWN], f"... and {len(lines) - MAX_SHOWN:,} more"]
 
 
