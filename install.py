@@ -24,6 +24,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     )
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -296,10 +297,19 @@ def is_usable(places: Places) -> bool:
     return done.returncode == 0
 
 
+def is_environment(places: Places) -> bool:
+    """Whether the folder of the environment has a virtual environment, or at least the beginning of one."""
+    return (places.environment / "pyvenv.cfg").is_file() or not any(places.environment.iterdir())
+
+
 def create_environment(places: Places) -> None:
     """Create the environment, unless there is a usable one."""
     if is_usable(places):
         return
+    if places.environment.exists() and not is_environment(places):
+        raise InstallError(
+            f"{places.environment} is not an environment that install.py has made. Move it to another place."
+        )
     shutil.rmtree(places.environment, ignore_errors=True)
     run(places, [sys.executable, "-I", "-m", "venv", places.environment], "Creating the environment")
 
@@ -403,15 +413,25 @@ def is_ours(places: Places) -> bool:
     return places.command.is_symlink() and places.command.readlink() == places.program
 
 
-def path_line(places: Places) -> str:
+def fits_path(places: Places) -> bool:
+    """Whether the folder of the command can be on a path: none that has the character between two folders can."""
+    return not {";" if places.system == WINDOWS else ":", "\n"} & set(str(places.commands))
+
+
+def path_line(places: Places) -> bytes:
     """The line for the start-up file of a shell."""
-    return f'export PATH="{places.commands}:$PATH"  {MARK}'
+    return os.fsencode(f'export PATH={shlex.quote(str(places.commands))}:"$PATH"  {MARK}')
+
+
+def earlier_path_line(places: Places) -> bytes:
+    """The line of version 0.1.0, in which the shell expanded what the name of the folder has."""
+    return os.fsencode(f'export PATH="{places.commands}:$PATH"  {MARK}')
 
 
 def is_in_startup_file(places: Places) -> bool:
     """Whether an earlier installation has added the line already."""
     file = places.startup_file
-    return file is not None and file.exists() and path_line(places).encode() in file.read_bytes().splitlines()
+    return file is not None and file.exists() and path_line(places) in file.read_bytes().splitlines()
 
 
 def add_to_path(places: Places, registry: Any = None) -> None:
@@ -426,9 +446,9 @@ def add_to_path(places: Places, registry: Any = None) -> None:
         return
     file = places.startup_file
     if file and not is_in_startup_file(places):
-        content = file.read_bytes() if file.exists() else b""
+        content = _without_our_line(places, file.read_bytes()) if file.exists() else b""
         separator = b"" if not content or content.endswith(b"\n") else b"\n"
-        file.write_bytes(content + separator + path_line(places).encode() + b"\n")
+        file.write_bytes(content + separator + path_line(places) + b"\n")
 
 
 def remove_from_path(places: Places, registry: Any = None) -> None:
@@ -439,10 +459,14 @@ def remove_from_path(places: Places, registry: Any = None) -> None:
     file = places.startup_file
     if file and file.exists():
         content = file.read_bytes()
-        lines = content.splitlines(keepends=True)
-        remaining = b"".join(line for line in lines if not line.rstrip().endswith(MARK.encode()))
+        remaining = _without_our_line(places, content)
         if remaining != content:
             file.write_bytes(remaining)
+
+
+def _without_our_line(places: Places, content: bytes) -> bytes:
+    ours = (path_line(places), earlier_path_line(places))
+    return b"".join(line for line in content.splitlines(keepends=True) if line.rstrip(b"\r\n") not in ours)
 
 
 def _change_windows_path(places: Places, registry: Any, *, there: bool) -> None:
@@ -618,6 +642,12 @@ def show_on_path(places: Places, ask: Ask | None, registry: Any) -> str:
     if not place_command(places):
         print(f"{places.command} is another program, and stays. Call LoreKeeper by its full path.")
         return quoted(places, places.program)
+    if not fits_path(places):
+        print(
+            f"{places.commands} cannot be on the path: its name has a character that stands between two folders there."
+        )
+        print("Call LoreKeeper by its full path.")
+        return quoted(places, places.command)
     if places.on_path or is_in_startup_file(places):
         return "lorekeeper"
     if places.system != WINDOWS and not places.startup_file:
@@ -655,26 +685,54 @@ def chosen_vaults(options: argparse.Namespace, places: Places, ask: Ask | None) 
 
 
 def uninstall(places: Places, registry: Any = None) -> None:
-    """Remove everything that `install` created; the library and the notes stay."""
-    if not places.data.exists():
-        print(f"LoreKeeper is not installed in {places.data}.")
+    """Remove everything that `install` created, and nothing else; the library and the notes stay."""
+    if not is_installed(places):
+        stays = f" The folder {places.data} stays: install.py has not made it." if places.data.exists() else ""
+        print(f"LoreKeeper is not installed in {places.data}.{stays}")
         return
+    if places.environment.is_symlink():
+        raise InstallError(
+            f"{places.environment} is a link to another folder. Delete the link, and that folder if it is LoreKeeper's, yourself."
+        )
     for client in connected(places):
         lorekeeper(places, "uninstall", "--client", client)
     if places.system != WINDOWS and is_ours(places):
         places.command.unlink()
     remove_from_path(places, registry)
     try:
-        shutil.rmtree(places.data)
+        remove_files(places)
     except OSError as error:
         raise InstallError(
-            f"{error.filename} could not be removed: {error.strerror}. Close the programs that use LoreKeeper, and run "
-            "this again."
+            f"{error.filename or places.environment} could not be removed: {error.strerror or error}. Close the programs that "
+            "use LoreKeeper, and run this again."
         ) from error
     library = places.home / ".lorekeeper"
     print(f"LoreKeeper was removed from {places.data}.")
+    if places.data.is_symlink():
+        print(f"The link {places.data} stays: install.py has not made it.")
+    elif places.data.exists():
+        print(f"Other files are in {places.data}: they stay.")
     if library.exists():
         print(f"Your library is still in {library}. Delete that folder if you no longer want it.")
+
+
+def is_installed(places: Places) -> bool:
+    """Whether there is an installation, or the beginning of one that failed."""
+    begun = places.log.is_file() and (places.environment / "pyvenv.cfg").is_file()
+    return places.finished.is_file() or begun
+
+
+def remove_files(places: Places) -> None:
+    """Remove the files of an installation, and the folders that have nothing else in them."""
+    shutil.rmtree(places.environment)
+    places.log.unlink(missing_ok=True)
+    folders = [] if places.data.is_symlink() else [places.data]
+    if places.system == WINDOWS:
+        places.command.unlink(missing_ok=True)
+        folders.insert(0, places.commands)
+    for folder in folders:
+        with contextlib.suppress(OSError):  # it has files of others
+            folder.rmdir()
 
 
 def parser() -> argparse.ArgumentParser:

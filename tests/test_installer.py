@@ -172,10 +172,45 @@ def test_the_line_in_the_startup_file_is_added_once_and_taken_back_alone(tmp_pat
     install.add_to_path(places)
     assert file.read_bytes() == once
     assert once.startswith(before or b"")
-    assert once.decode("latin-1").splitlines()[-1] == f'export PATH="{tmp_path}/.local/bin:$PATH"  {MARK}'
+    assert once.decode("latin-1").splitlines()[-1] == f'export PATH={tmp_path}/.local/bin:"$PATH"  {MARK}'
     install.remove_from_path(places)
     left = file.read_bytes()
     assert left == (before or b"") + (b"\n" if before == b"# no end of line" else b"")
+
+
+HARMFUL = ["$(touch PWNED)", "`touch PWNED`", '"; touch PWNED; "', "$HOME", "it's", "a b", "über"]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", HARMFUL)
+def test_a_shell_finds_the_command_and_runs_nothing_of_the_name_of_the_home_folder(tmp_path, name):
+    home = tmp_path / name.replace("/", "_")
+    places = Places(LINUX, home, {"SHELL": "/bin/bash"})
+    places.commands.mkdir(parents=True)
+    install.add_to_path(places)
+    asked = ["bash", "--norc", "-c", '. "$1"; printf %s "${PATH%%:*}"', "bash", home / ".bashrc"]
+    shell = subprocess.run(asked, cwd=tmp_path, env={"PATH": os.defpath}, capture_output=True, check=True)
+    assert os.fsdecode(shell.stdout) == str(places.commands)
+    assert [each.name for each in tmp_path.iterdir()] == [home.name]
+
+
+def test_the_line_of_an_earlier_version_is_replaced_and_a_users_own_line_stays(tmp_path):
+    places = Places(LINUX, tmp_path, {"SHELL": "/bin/bash"})
+    file = tmp_path / ".bashrc"
+    earlier = f'export PATH="{tmp_path}/.local/bin:$PATH"  {MARK}\r\n'
+    own = f"export PATH=/opt/tools:$PATH  {MARK}\n"
+    file.write_bytes(f"{own}{earlier}ls\n".encode())
+    install.add_to_path(places)
+    assert file.read_text().splitlines() == [own.rstrip(), "ls", install.path_line(places).decode()]
+    install.remove_from_path(places)
+    assert file.read_bytes() == f"{own}ls\n".encode()
+
+
+def test_a_folder_that_cannot_be_on_the_path_is_said_to_be_none(tmp_path, capsys):
+    places = Places(LINUX, tmp_path / "a:b", {"SHELL": "/bin/bash"})
+    assert install.show_on_path(places, None, None) == str(places.command)
+    assert "cannot be on the path" in capsys.readouterr().out
+    assert not (places.home / ".bashrc").exists()
 
 
 class Registry:
@@ -544,3 +579,54 @@ def test_uninstalling_takes_everything_back_and_leaves_the_library(places):
     assert list(calls(places)) == ["install --json", "uninstall --client app"]
     assert library.is_dir()
     install.uninstall(places)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Places:
+    """Something that looks like an installation."""
+    places = Places(LINUX, tmp_path, {"SHELL": "/bin/bash", "PATH": os.defpath})
+    places.environment.mkdir(parents=True)
+    for file in (places.environment / "pyvenv.cfg", places.finished, places.log):
+        file.touch()
+    return places
+
+
+def test_uninstalling_leaves_files_that_others_have_put_into_its_folder(installed, capsys):
+    notes = installed.data / "Campaign.md"
+    notes.write_text("mine")
+    install.uninstall(installed)
+    assert [path.name for path in installed.data.iterdir()] == ["Campaign.md"]
+    assert "Other files are in" in capsys.readouterr().out
+
+
+def test_a_folder_of_its_name_that_it_has_not_made_stays(tmp_path, capsys):
+    places = Places(WINDOWS, tmp_path, {}, "/PythonSoftwareFoundation/")
+    notes = places.data / "environment" / "Swamp.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("mine")
+    install.uninstall(places)
+    assert notes.read_text() == "mine"
+    assert "is not installed" in capsys.readouterr().out
+    with pytest.raises(InstallError, match="is not an environment that install"):
+        install.create_environment(places)
+    assert notes.read_text() == "mine"
+
+
+def test_a_linked_folder_is_emptied_and_a_linked_environment_is_refused_in_words(installed, tmp_path, capsys):
+    elsewhere = installed.data.rename(tmp_path / "elsewhere")
+    installed.data.symlink_to(elsewhere)
+    install.uninstall(installed)
+    assert (installed.data.is_symlink(), list(elsewhere.iterdir())) == (True, [])
+    assert f"The link {installed.data} stays" in capsys.readouterr().out
+    (tmp_path / "environment").mkdir()
+    installed.environment.symlink_to(tmp_path / "environment")
+    installed.finished.touch()
+    with pytest.raises(InstallError, match="is a link to another folder"):
+        install.uninstall(installed)
+    assert (tmp_path / "environment").is_dir()
+
+
+def test_what_a_failed_installation_has_begun_is_removed(installed):
+    installed.finished.unlink()
+    install.uninstall(installed)
+    assert not installed.data.exists()
