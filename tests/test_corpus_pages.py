@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.render.creature import NO_ACTIONS
 from lorekeeper.render.lean import MAX_RATIO, lean
 from lorekeeper.render.pages import NO_TEXT, markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.repairs.entries import entry_repairs, repairs_of
 from lorekeeper.rolling.tables import tables_of
+from lorekeeper.terms import ABILITY_OF
 from lorekeeper.text.facts import facts
 from scripts.books import markdown as book_of_2024
 from scripts.books import ours
@@ -155,6 +157,40 @@ def test_page_facts_and_filter_agree_on_attunement_classes_and_places(entries, p
             assert shown == set(fields.get("classes", ())), entity.uri
         if entity.type == "creatures":
             assert ("**Environment**" in page) == bool(fields.get("environments")), entity.uri
+
+
+LINE = re.compile(r"(?m)^(?:- )?\*\*([^*\n]{2,40}?)[:.]?\*\*[:.]? *(.+)$")
+SAME = {"saving throw proficiencies": "saving throws", "hit point die": "hit die", "challenge": "cr"}
+"""Labels of one thing, folded, as far as sources have several."""
+
+STATED = {"saves": "saving throws", "hit die": "hit die", "AC": "armor class", "HP": "hit points", "CR": "cr"}
+"""The label of a page for that of the line of facts."""
+
+
+def words_of(value: str) -> set[str]:
+    """The words and numbers of a value, abilities in full."""
+    found = re.findall(r"d?\d[\d/]*|[a-z]+", value.lower().replace(",", ""))
+    return {ABILITY_OF.get(word, word) for word in found} - {"and"}
+
+
+def test_what_a_page_states_twice_and_the_line_of_facts_agree(entries, pages):
+    """Of every entry; a suit of armor that only its name says has no line for it."""
+    wrong = []
+    for entity in entries:
+        stated: dict[str, list[set[str]]] = {}
+        for label, value in LINE.findall(pages[entity.uri]):
+            name = SAME.get(fold(label), fold(label))
+            die = re.match(r"d\d+", value.lower()) if name == "hit die" else None
+            stated.setdefault(name, []).append(words_of(die[0] if die else value.replace(",", "")))
+        for part in facts(entity).split(" · "):
+            label, _, value = part.partition(" ") if not part.startswith("hit die ") else ("hit die", "", part[8:])
+            if label in STATED and (own := stated.get(STATED[label])) and not words_of(value) <= own[0]:
+                wrong.append((entity.uri, part))
+        if entity.kind == "class":
+            wrong += [
+                (entity.uri, name) for name in SAME.values() if len(set(map(frozenset, stated.get(name, ())))) > 1
+            ]
+    assert wrong == []
 
 
 def test_the_tables_with_gaps_are_those_whose_source_lacks_a_row(entries, pages):

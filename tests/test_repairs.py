@@ -19,6 +19,7 @@ from lorekeeper.repairs import changes
 from lorekeeper.repairs.entries import EntryRepair, entry_repairs, repaired_entry
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.answers import entity_answer
+from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import load_settings
 from lorekeeper.text.evidence import evidence
 from lorekeeper.text.excerpts import snippet
@@ -27,6 +28,9 @@ from lorekeeper.text.passages import passages
 from tests.support.commands import variables
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.samples import write_lines
+
+TOOLS = {tool.name: tool for tool in all_tools()}
 
 OF_2024 = {"key": "srd-2024", "name": "Rules of 2024", "gamesystem": {"key": "5e-2024"}}
 
@@ -484,6 +488,26 @@ def test_an_object_with_the_right_value_is_left_as_it_is():
     assert repaired_entry(data) is data
     assert repaired_entry({"key": "srd-2024_dart", "weight": "1.000"})["weight"] == "0.250"
     assert repaired_entry({"key": "srd-2024_dart"}) == {"key": "srd-2024_dart"}  # the path leads to nothing
+
+
+async def test_the_line_of_facts_and_the_page_have_a_repaired_value_and_say_the_same(tmp_path):
+    data = {"key": "srd-2024_monk", "name": "Monk", "document": OF_2024, "hit_dice": "D8", "features": []}
+    abilities = [{"name": "Dexterity"}, {"name": "Wisdom"}]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        file = write_lines(tmp_path / "classes.jsonl", [{**data, "subclass_of": None, "saving_throws": abilities}])
+        await library.import_paths([file])
+        uri = "lore://character_options/srd-2024/monk"
+        answers = [
+            await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
+            for tool, arguments in (
+                ("get_entity", {"uri": uri}),
+                ("lookup_character_option", {"name": "monk", "detail": "full"}),
+            )
+        ]
+    for answer in answers:
+        assert "saves dexterity, strength" in answer.text
+        assert "**Saving Throws** Dexterity, Strength" in answer.text
+        assert "Wisdom" not in answer.text
 
 
 def test_levels_of_a_class_are_added_where_they_are_missing():

@@ -251,7 +251,7 @@ def _strength(entity: Entity) -> str:
 
 @remembered
 def _read(entity: Entity) -> Option:
-    return option(Source(entity.data), entity.kind)
+    return option(Source(with_values(entity)), entity.kind)
 
 
 def _option(entity: Entity) -> str:

@@ -13,6 +13,7 @@ from scripts.books.facts import (
     ABILITIES,
     Book,
     Facts,
+    class_traits,
     defences,
     listed,
     money,
@@ -30,6 +31,10 @@ from scripts.books.ours import key_of, magic_item, properties
 
 Object = Mapping[str, Any]
 
+_ABILITIES = dict(
+    zip(ABILITIES, ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma"), strict=True)
+)
+
 
 def book(database: Path) -> Book:
     """The facts of the book."""
@@ -43,6 +48,9 @@ def book(database: Path) -> Book:
     for level in _objects(database, "Levels"):
         if "subclass" not in level:
             found.setdefault(("class", name(level["class"]["name"])), {}).update(_level(level))
+    for each in _objects(database, "Classes"):
+        saves = ", ".join(_ABILITIES[found["index"]] for found in each["saving_throws"])
+        found.setdefault(("class", name(each["name"])), {}).update(class_traits(saves, f"d{each['hit_die']}"))
     return found
 
 
@@ -79,8 +87,7 @@ def _creature(each: Object) -> Facts:
     facts |= {"hover": "yes"} if each["speed"].get("hover") else {}
     told = ", ".join(f"{sense.replace('_', ' ')} {text}" for sense, text in each["senses"].items())
     facts |= senses(told)
-    names = ("strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma")
-    facts |= {short: str(each[long]) for short, long in zip(ABILITIES, names, strict=True)}
+    facts |= {short: str(each[long]) for short, long in _ABILITIES.items()}
     for proficiency in each["proficiencies"]:
         label = (
             value(proficiency["proficiency"]["name"]).replace("saving throw: ", "save ").replace("skill: ", "skill ")

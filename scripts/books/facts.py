@@ -264,6 +264,12 @@ def class_table(text: str) -> Facts:
     return {key: each for key, each in facts.items() if each}
 
 
+def class_traits(saves: str, hit_die: str) -> Facts:
+    """The saving throws and the hit die of a class: "Strength and Dexterity", "D8 per Monk level"."""
+    die = re.search(r"d\d+", value(hit_die))
+    return {"saves": listed(re.split(r", (?:and )?| and ", value(saves))), "hit die": die[0] if die else ""}
+
+
 def feature(text: str) -> str:
     """The name of a class's feature, without what its level adds to it."""
     return re.sub(r" feature$| \(.*|—|^-$", "", value(text)).replace("-", " ")

@@ -6,7 +6,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.books.facts import Book, Facts, class_table, money, name, pounds, prose, rows, spell, stat_block, value
+from scripts.books.facts import (
+    Book,
+    Facts,
+    class_table,
+    class_traits,
+    money,
+    name,
+    pounds,
+    prose,
+    rows,
+    spell,
+    stat_block,
+    value,
+)
 from scripts.books.ours import armor_class, key_of, magic_item, properties
 
 
@@ -26,8 +39,10 @@ def book(corpus: Path) -> Book:
             found["magic item", value(title)] = magic_item(kind[1]) | {"text dice": prose(text).get("dice", "")}
     for path in sorted((source / "03_Classes").glob("[01][0-9]_*.md")):
         title = name(path.stem[3:])
-        if facts := class_table(path.read_text("utf-8").replace("Subclass feature", f"{title} subclass feature")):
-            found["class", title] = facts
+        text = path.read_text("utf-8")
+        if facts := class_table(text.replace("Subclass feature", f"{title} subclass feature")):
+            traits = {value(cells[0]): cells[1] for cells in rows(text) if len(cells) == 2}
+            found["class", title] = facts | class_traits(traits["saving throw proficiencies"], traits["hit point die"])
     found |= _equipment((source / "06_Equipment.md").read_text("utf-8"))
     return found
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from lorekeeper.entities import Entity
 from lorekeeper.normalize import open5e
 from lorekeeper.render.pages import markdown
+from lorekeeper.text.facts import facts as stated
 from scripts.books.facts import (
     Book,
     Facts,
     class_table,
+    class_traits,
     lines,
     listed,
     money,
@@ -151,7 +153,11 @@ _CATEGORIES = {"simple": "weapon", "martial": "weapon", "ammunition": "weapon", 
 
 
 def _class(entity: Entity) -> Facts:
-    return class_table(markdown(entity))
+    page = markdown(entity)
+    head = lines(page)
+    traits = class_traits(head.get("saving throws", ""), head.get("hit die", ""))
+    line = re.search(r"saves ([a-z, ]+)", stated(entity))
+    return class_table(page) | traits | _contradicted(traits, {"saves": listed(line[1].split(", ")) if line else None})
 
 
 _READERS: Mapping[str, tuple[str, Callable[[Entity], Facts]]] = {
