@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.entities import AUDIENCE, Entity
-from lorekeeper.errors import ImportFileError
+from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, markdown, supported
 from lorekeeper.intake.formats.foundry import UNPACKED, how_to_unpack, is_database
@@ -20,7 +20,8 @@ from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, Imported
 from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.reports import ImportReport, by_suffix
-from lorekeeper.intake.streams import Source
+from lorekeeper.intake.streams import Source, StoppedError
+from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.own import SOURCE as OWN
 from lorekeeper.regular_files import files_below, require_regular
 from lorekeeper.text.sections import full_text
@@ -158,6 +159,10 @@ class Reader:
             self._fail(path, f"cannot be read: {error}{imported}")
         except ValueError as error:
             self._fail(path, str(error))
+        except (StoppedError, CacheError, MemoryError):
+            raise
+        except Exception as error:  # a file's error is its own: the others are read
+            self._fail(path, reason_of(error))
 
     def _in_folder(self, folder: Path) -> list[Path]:
         """The files of a folder that are to be read; the others are counted in the report."""

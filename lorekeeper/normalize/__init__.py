@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.errors import FilterError
 from lorekeeper.normalize import beyond, characters, note_characters, open5e, own, statblocks, unsupported_formats
-from lorekeeper.normalize.build import Origin
+from lorekeeper.normalize.build import Origin, reason_of
 from lorekeeper.notes.note import is_players
 
 
@@ -74,13 +73,7 @@ def _reasons() -> Iterator[None]:
     """Translate the errors that a malformed object raises to `UnknownShapeError`."""
     try:
         yield
-    except UnknownShapeError:
+    except (UnknownShapeError, MemoryError):
         raise
-    except FilterError as error:
-        raise UnknownShapeError(str(error)) from error
-    except KeyError as error:
-        raise UnknownShapeError(f"the key {error} is missing") from error
-    except RecursionError as error:
-        raise UnknownShapeError("it is nested too deeply") from error
-    except (TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise UnknownShapeError("one of its values is not of the type that its source uses") from error
+    except Exception as error:
+        raise UnknownShapeError(reason_of(error)) from error

@@ -15,7 +15,7 @@ from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.normalize import equipment, lined
-from lorekeeper.normalize.build import Imported, Origin, build, part_key, slugify, without_empty
+from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
 from lorekeeper.notes.printed import SPELL, Printed, plain, printed
 from lorekeeper.records.values import first_number, gold
@@ -119,7 +119,8 @@ class Book:
 
     def _add(self, result: Imported, name: str, make: Callable[[], Entity]) -> None:
         try:
-            result.entities.append(make())
+            with own_error():
+                result.entities.append(make())
         except FilterError as error:
             result.failed.append((name, str(error)))
 

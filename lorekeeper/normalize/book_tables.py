@@ -11,7 +11,7 @@ from lorekeeper.audience import GM_PART
 from lorekeeper.entities import AUDIENCE, Entity, parse_uri
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.normalize.build import Origin, build, part_key, slugify
+from lorekeeper.normalize.build import Origin, build, own_error, part_key, slugify
 from lorekeeper.normalize.foundry.fields import SOURCE as FOUNDRY
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
@@ -58,13 +58,19 @@ def book_tables(entity: Entity) -> Tables:
     result = Tables()
     if not may_have_tables(entity):
         return result
-    found = [each for each in tables_in("", markdown(_open(entity))) if len(each.rows) >= FEWEST_ROWS]
+    try:
+        with own_error():
+            found = [each for each in tables_in("", markdown(_open(entity))) if len(each.rows) >= FEWEST_ROWS]
+    except FilterError as error:
+        result.problems.append(f"its tables: {error}")
+        return result
     headings, numbers = Counter(each.name for each in found), Counter[str]()
     for each in found[:MOST]:
         title = _title(entity, each, alone=headings[each.name] == 1)
         numbers[title] += 1
         try:
-            result.entities.append(_entity(entity, each, title, numbers[title]))
+            with own_error():
+                result.entities.append(_entity(entity, each, title, numbers[title]))
         except FilterError as error:
             result.problems.append(f"its table {shown(title, 60)}: {error}")
     if len(found) > MOST:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +61,28 @@ class Origin:
     source_api: str
     document: str
     document_name: str | None = None
+
+
+@contextmanager
+def own_error() -> Iterator[None]:
+    """Whatever making one entry raises becomes a FilterError with the reason: the entry's error is its own, the rest goes on."""
+    try:
+        yield
+    except (FilterError, MemoryError):
+        raise
+    except Exception as error:
+        raise FilterError(reason_of(error)) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Why an entry cannot be made, by the error that making it raised."""
+    if isinstance(error, FilterError):
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"the key {error} is missing"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return f"one of its values is not of the type that its source uses ({type(error).__name__})"
 
 
 def build(

@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, lined, options, statblocks
-from lorekeeper.normalize.build import Imported, Origin, build, part_key, slugify, without_empty
+from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_key, slugify, without_empty
 from lorekeeper.printable import shown
 from lorekeeper.records.values import first_number
 from lorekeeper.terms import ABILITY_OF
@@ -196,9 +196,10 @@ def compendium(root: Element, document: str, document_name: str, lists: ClassLis
         if element.tag == "spell":
             _add_classes(element, lists.classes.get(name.key, []))
         try:
-            for entity, problems in reader(element, origins[name.edition]):
-                result.entities.append(entity)
-                result.warnings += [(where, problem) for problem in problems]
+            with own_error():
+                for entity, problems in reader(element, origins[name.edition]):
+                    result.entities.append(entity)
+                    result.warnings += [(where, problem) for problem in problems]
         except FilterError as error:
             result.failed.append((where, str(error)))
     return result

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.characters import (
     CHARACTER,
     COMPANION,
@@ -121,7 +121,8 @@ def characters_of(note: Note, document: str, document_name: str) -> tuple[list[E
         drafts = [(sheet, None)]
     for place, (character, block) in enumerate(drafts, 1):
         try:
-            found.append(_entity(note, block, character, place, origin))
+            with own_error():
+                found.append(_entity(note, block, character, place, origin))
         except FilterError as error:
             problems.append(f"character {shown(character.name, 60)}: {error}")
     return found, problems

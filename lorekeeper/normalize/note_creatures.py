@@ -13,7 +13,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
 from lorekeeper.normalize import lined
-from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, vault_audiences
@@ -98,29 +98,46 @@ def creatures_of(note: Note, document: str, document_name: str, base: Find) -> C
     for stat_block in note.stat_blocks:
         if is_players(stat_block.values):
             continue
-        wanted = _base_name(stat_block)
-        name = _name(note, stat_block, wanted)
-        numbers[name, stat_block.audience] += 1
-        number = numbers[name, stat_block.audience]
-        if stat_block.kind != CREATURE:
-            result.take(_printed(note, stat_block, name, number, Origin(SOURCE, document, document_name)))
-            continue
-        if reason := of_other_game(stat_block.values):
-            result.problems.append(f"stat block {shown(name, 60)}: {reason}")
-            continue
-        others = result.entities if wanted not in result.missing else ()
-        own = next((made for made in others if fold(made.name) == fold(wanted)), None)
-        found = _base(note, stat_block, base if own is None else own)
-        draft = _Draft(note, stat_block, name, number, read_block(stat_block.values), found)
-        problems = _lacking(draft, wanted)
-        result.entities += _entity(draft, Origin(SOURCE, document, document_name), problems)
-        result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
-        result.bases += [wanted] if wanted and own is None else []
-        if wanted and draft.base is None:
-            lacks = f"there is no creature {shown(wanted)} in the library that it could change, or it is secret"
-            result.missing[wanted] = f"stat block {shown(name, 60)}: {lacks}"
-            result.problems.append(result.missing[wanted])
+        try:
+            with own_error():
+                _add(result, numbers, note, stat_block, Origin(SOURCE, document, document_name), base)
+        except FilterError as error:
+            named = shown(str(stat_block.values.get("name") or note.name), 60)
+            result.problems.append(f"stat block {named}: {error}")
     return result
+
+
+def _add(
+    result: Creatures,
+    numbers: Counter[tuple[str, Audience | None]],
+    note: Note,
+    stat_block: StatBlock,
+    origin: Origin,
+    base: Find,
+) -> None:
+    """Add what a stat block gives to the creatures of its note."""
+    wanted = _base_name(stat_block)
+    name = _name(note, stat_block, wanted)
+    numbers[name, stat_block.audience] += 1
+    number = numbers[name, stat_block.audience]
+    if stat_block.kind != CREATURE:
+        result.take(_printed(note, stat_block, name, number, origin))
+        return
+    if reason := of_other_game(stat_block.values):
+        result.problems.append(f"stat block {shown(name, 60)}: {reason}")
+        return
+    others = result.entities if wanted not in result.missing else ()
+    own = next((made for made in others if fold(made.name) == fold(wanted)), None)
+    result.bases += [wanted] if wanted and own is None else []
+    found = _base(note, stat_block, base if own is None else own)
+    draft = _Draft(note, stat_block, name, number, read_block(stat_block.values), found)
+    problems = _lacking(draft, wanted)
+    result.entities += _entity(draft, origin, problems)
+    result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
+    if wanted and draft.base is None:
+        lacks = f"there is no creature {shown(wanted)} in the library that it could change, or it is secret"
+        result.missing[wanted] = f"stat block {shown(name, 60)}: {lacks}"
+        result.problems.append(result.missing[wanted])
 
 
 def _printed(note: Note, block: StatBlock, name: str, number: int, origin: Origin) -> Entity | str:

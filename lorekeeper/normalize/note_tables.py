@@ -11,7 +11,7 @@ from lorekeeper.audience import DM, PLAYERS, Audience, within
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, rejoined, vault_audiences
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
@@ -35,13 +35,14 @@ def note_tables(note: Note, document: str, document_name: str) -> Tables:
         document_name: name of its vault.
     """
     result, origin = Tables(), Origin(SOURCE, document, document_name)
-    for found in _by_audience(note).values():
+    for found in _by_audience(note, result.problems).values():
         numbers: Counter[str] = Counter()
         names = [each.name for each in told_apart([each for _, each in found])]
         for (section, each), name in zip(found[:MOST], names[:MOST], strict=True):
             numbers[name] += 1
             try:
-                result.entities.append(_entity(note, section, replace(each, name=name), numbers[name], origin))
+                with own_error():
+                    result.entities.append(_entity(note, section, replace(each, name=name), numbers[name], origin))
             except FilterError as error:
                 result.problems.append(f"table {shown(name, 60)}: {error}")
         if len(found) > MOST:
@@ -49,12 +50,22 @@ def note_tables(note: Note, document: str, document_name: str) -> Tables:
     return result
 
 
-def _by_audience(note: Note) -> Mapping[Audience | None, list[tuple[Section, Table]]]:
-    """The tables with their sections, by who may see them: what they are called must not tell of what others see."""
+def _by_audience(note: Note, problems: list[str]) -> Mapping[Audience | None, list[tuple[Section, Table]]]:
+    """The tables with their sections, by who may see them: what they are called must not tell of what others see.
+
+    What cannot be read is one more of the problems.
+    """
     found: dict[Audience | None, list[tuple[Section, Table]]] = {}
     for section in _whole(note.sections):
-        page = prose(_QUOTED.sub("", section.text)) if "|" in section.text else ""
-        for each in tables_in("", page):
+        if "|" not in section.text:
+            continue
+        try:
+            with own_error():
+                tables = list(tables_in("", prose(_QUOTED.sub("", section.text))))
+        except FilterError as error:
+            problems.append(f"tables of the section {shown(section.path or note.name, 60)}: {error}")
+            continue
+        for each in tables:
             named = replace(each, name=each.name or _name(note, section, each))
             found.setdefault(section.audience, []).append((section, named))
     return found

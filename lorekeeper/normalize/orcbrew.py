@@ -18,7 +18,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import creatures, spells
-from lorekeeper.normalize.build import Imported, Origin, build, slugify
+from lorekeeper.normalize.build import Imported, Origin, build, own_error, slugify
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 
 NAMESPACE = "orcpub.dnd.e5"
@@ -204,7 +204,8 @@ class _Packs:
             if problem.harm == "none":
                 self._warn(problem.at, f"{what}: {problem.reason}")
         try:
-            self._result.entities.append(self._entity(content, key, entry, pack, what))
+            with own_error():
+                self._result.entities.append(self._entity(content, key, entry, pack, what))
         except FilterError as error:
             self._fail(entry.at, f"{what}: {error}")
 

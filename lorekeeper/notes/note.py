@@ -118,6 +118,7 @@ class Note:
         heading: the first heading, if it is the title of the whole note: it stands in no section's path. "" for none.
         problems: what could not be read, and was left out.
         doubts: what stands where it is said who may see the note, and is not understood.
+        unread: why the note is not read as it is meant, and its text is stored as it stands; "" if it is.
     """
 
     path: str
@@ -142,6 +143,7 @@ class Note:
     heading: str = ""
     problems: Sequence[str] = ()
     doubts: Sequence[str] = ()
+    unread: str = ""
 
 
 def is_players(values: Mapping[str, object]) -> bool:

@@ -90,8 +90,14 @@ SETTINGS = frozenset(
 """Folded keys of front matter by which people and plugins say how a note looks."""
 
 
+UNREAD = Mark("a note that cannot be read", DM)
+"""What keeps a note from players of which nobody knows what its marks are."""
+
+
 def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
     """Read one note. Nothing that a text may hold is an error: what has no sense is in `Note.problems`.
+
+    A note at which reading fails is a `plain_note`: its error is its own, and other notes are read.
 
     Args:
         path: of the note within its vault, with "/" or "\\\\" between folders.
@@ -99,7 +105,25 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
         own: the user's own marks of who may see something.
     """
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
-    front = front_matter(normal(text))
+    try:
+        return _read(path, normal(text), own)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return plain_note(path, text, error)
+
+
+def plain_note(path: str, text: str, error: Exception) -> Note:
+    """A note that cannot be read as it is meant: its text as it stands, for the game master alone."""
+    said = f"{type(error).__name__}: {one_line(str(error))[:200]}".removesuffix(": ")
+    reason = f"cannot be read ({said}); its text is stored as it stands, and players do not see it"
+    section = Section("", normal(text).strip(), UNREAD.text, DM)
+    return Note(path, file_name(path), sections=[section], mark=UNREAD.text, audience=DM, unread=reason)
+
+
+def _read(path: str, text: str, own: OwnMarks) -> Note:
+    """The note that a text in normal form is."""
+    front = front_matter(text)
     properties, problems = joined(front.blocks)
     block = in_front_matter(properties.values)
     if block:

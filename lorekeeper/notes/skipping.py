@@ -30,7 +30,16 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def passed_over(path: str, text: str) -> str | None:
-    """Why a file is no note: "a template", "a drawing", ...; None for a note."""
+    """Why a file is no note: "a template", "a drawing", ...; None for a note, and for what cannot be read."""
+    try:
+        return _passed_over(path, text)
+    except MemoryError:
+        raise
+    except Exception:
+        return None  # reading it as a note says what is wrong
+
+
+def _passed_over(path: str, text: str) -> str | None:
     *folders, file = path.replace("\\", "/").split("/")
     stem = file.rpartition(".")[0] or file
     if fold(stem) in TOOLS:

@@ -33,7 +33,7 @@ class Row:
 def separated(rows: Sequence[Row], dice: Dice) -> tuple[Row, ...]:
     """Rows of which each has one range: a row whose last cell has the range that is missing behind it is taken for two."""
     result: list[Row] = []
-    ends = [*(row.least for row in rows[1:]), dice.most + 1]
+    ends = [*(row.least for row in rows), dice.most + 1][1:]
     for row, end in zip(rows, ends, strict=True):
         result += _separated(row, end)
     return tuple(result)

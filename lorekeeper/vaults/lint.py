@@ -11,8 +11,9 @@ from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
+from lorekeeper.notes.reading import plain_note
 from lorekeeper.vaults.links import Links
-from lorekeeper.vaults.reading import UnreadableError, content
+from lorekeeper.vaults.reading import content
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.scan import SHEETS, TEMPLATE, scan
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
@@ -80,12 +81,21 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
                 findings += _disguised(vault, path, text)
             else:
                 notes[path] = read_note(path, text, own)
-        except (OSError, UnreadableError, ValueError, RecursionError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
             findings.append(Finding("unreadable", vault.key, path, what=str(error)))
     links = Links({path: note.aliases for path, note in notes.items()}, found.others)
     creatures = {fold(str(block.values.get("name"))) for note in notes.values() for block in note.stat_blocks}
     for note in notes.values():
-        findings += _of_note(vault, note, links, creatures)
+        unread = note.unread
+        try:
+            findings += list(_of_note(vault, note, links, creatures))
+        except MemoryError:
+            raise
+        except Exception as error:
+            unread = plain_note(note.path, "", error).unread
+        findings += [Finding("unreadable", vault.key, note.path, what=unread)] if unread else []
     order = list(KINDS)
     return sorted(findings, key=lambda finding: (order.index(finding.kind), finding.path))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,12 +20,21 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Read:
-    """A note that was read, and is to be stored; or the sheets of characters at its place, if that is not None."""
+    """A note that was read, and is to be stored; or the sheets of characters at its place, if that is not None.
+
+    Attributes:
+        content: of the file.
+        note: as it was read.
+        modified: when its content changed last, in seconds since 1970.
+        sheets: of a JSON file.
+        bases: names of the creatures that its stat blocks change.
+    """
 
     content: Content
     note: Note
     modified: float
     sheets: Sheets | None = None
+    bases: Sequence[str] = ()
 
 
 @dataclass

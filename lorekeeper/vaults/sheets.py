@@ -16,7 +16,7 @@ from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.characters import audience_of, written_at
 from lorekeeper.normalize.note_parts import slug_of
 from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
@@ -103,17 +103,18 @@ def characters_of(sheets: Sheets, document: str, document_name: str, modified: f
     entities: list[Entity] = []
     problems = list(sheets.problems)
     for place, each in enumerate(sheets.found, 1):
-        data = _data(each, sheets.note, modified)
         try:
-            made = build(
-                "characters",
-                data,
-                origin,
-                name=each.name,
-                kind=each.kind,
-                slug=slug_of(sheets.note, each.name, place, None),
-                fields={**each.fields, AUDIENCE: vault_audiences(data)},
-            )
+            with own_error():
+                data = _data(each, sheets.note, modified)
+                made = build(
+                    "characters",
+                    data,
+                    origin,
+                    name=each.name,
+                    kind=each.kind,
+                    slug=slug_of(sheets.note, each.name, place, None),
+                    fields={**each.fields, AUDIENCE: vault_audiences(data)},
+                )
         except FilterError as error:
             problems.append(f"character {each.name[:60]!r}: {error}")
         else:

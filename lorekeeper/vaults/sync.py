@@ -25,6 +25,7 @@ from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
+from lorekeeper.notes.reading import plain_note
 from lorekeeper.printable import one_line, shown
 from lorekeeper.shares import NOTE, Share, Shares
 from lorekeeper.system import in_own_thread
@@ -187,8 +188,10 @@ class VaultSync:
                 plan.rows[path] = Row(*times, "", file.changed / 1e9, passed=SHEETS)
             else:
                 self._fail(path, str(error))
-        except (ValueError, RecursionError) as error:
-            self._fail(path, f"cannot be read as Markdown: {error}")
+        except MemoryError:
+            raise
+        except Exception as error:
+            self._fail(path, f"cannot be read ({type(error).__name__}: {error})")
         else:
             before = plan.before.get(path)
             is_same = before is not None and before.digest == read.digest
@@ -197,7 +200,7 @@ class VaultSync:
                 problems = list(sheets.problems) if sheets else []
                 plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason, problems=problems)
             else:
-                plan.read[path] = Read(read, note, modified, sheets)
+                plan.read[path] = _read_as(read, note, modified, sheets)
 
     def _understood(self, path: str, text: str, before: Row | None) -> tuple[str, Note | None, Sheets | None]:
         """Why a file is passed over, or its note, with the characters in its place if it is no note.
@@ -229,11 +232,12 @@ class VaultSync:
             targets = affected.intersection(row.links) if affected else ()
             linked = any(row.links[target] != self._target(plan, target, path) for target in targets)
             if path in plan.scan.files and (given or linked):
-                with suppress(OSError, UnreadableError, ValueError, RecursionError):
+                with suppress(OSError, UnreadableError):
                     read = content(self._vault.path, plan.scan.files[path])
                     modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
                     _, note, sheets = self._understood(path, read.text, row)
-                    plan.read[path] = Read(read, note or read_note(path, read.text, self._own), modified, sheets)
+                    note = note or read_note(path, read.text, self._own)
+                    plan.read[path] = _read_as(read, note, modified, sheets)
                     del plan.kept[path]
 
     def _target(self, plan: Plan, target: str, path: str) -> str | None:
@@ -244,7 +248,7 @@ class VaultSync:
 
     async def _store(self, plan: Plan, paths: Sequence[str]) -> None:
         """Store some of the notes that were read, then record that."""
-        bases = await self._bases([plan.read[path].note for path in paths if plan.read[path].note.stat_blocks])
+        bases = await self._bases({name for path in paths for name in plan.read[path].bases})
         rows, entities = await asyncio.to_thread(self._entities, plan, paths, bases)
         changed = [e for e in entities if plan.stored.get(_key(e)) != e.content_hash]
         self._report.unchanged += len(entities) - len(changed)
@@ -257,10 +261,10 @@ class VaultSync:
         if self._progress:
             self._progress(len(paths))
 
-    async def _bases(self, notes: Sequence[Note]) -> dict[str, Entity]:
+    async def _bases(self, names: Collection[str]) -> dict[str, Entity]:
         """The creatures that stat blocks change, by name: those of books before those of the vault itself."""
         key, found = self._vault.key, dict[str, Entity]()
-        for name in {name for note in notes for name in creatures_of(note, key, "", _nothing).bases}:
+        for name in names:
             named = await self._cache.get_entities("creatures", name_folded=name)
             if named:
                 found[name] = min(named, key=lambda entity: (AUDIENCE in entity.fields, entity.document == key))
@@ -273,38 +277,62 @@ class VaultSync:
         rows: dict[str, Row] = {}
         found: dict[str, Entity] = {}
         for path in paths:
-            read, note = plan.read[path], plan.read[path].note
-            if read.sheets:
-                sheets, unread = sheets_as_entities(read.sheets, self._vault.key, self._vault.name, read.modified)
-                given = {_key(e): e.content_hash for e in sheets}
-                shared, counts = self._own.shares.recorded(path, ()), {"characters": len(sheets)}
-                rows[path] = Row(*_times(read.content), read.content.digest, read.modified, given, counts=counts,
-                                 passed=SHEET, problems=unread, shared=shared)  # fmt: skip
-                found |= {_key(e): e for e in sheets}
-                continue
-            creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
-            entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
-            tables = note_tables(note, self._vault.key, self._vault.name)
-            characters, unread = characters_of(note, self._vault.key, self._vault.name)
-            entities += creatures.entities + tables.entities + characters
-            links = {link.target: self._target(plan, link.target, path) for link in note.links}
-            rows[path] = Row(
-                *_times(read.content),
-                read.content.digest,
-                read.modified,
-                {_key(e): e.content_hash for e in entities},
-                list(note.aliases),
-                links,
-                _counts(note, links, Counter(e.type for e in entities), len(tables.entities)),
-                list(note.tags),
-                creatures.bases,
-                problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
-                failed=failed,
-                shared=self._own.shares.recorded(path, note.tags),
-                secret=note.name if note.audience == DM else "",
-            )
+            rows[path], entities = self._given(plan, path, bases)
             found |= {_key(e): e for e in entities}
         return rows, list(found.values())
+
+    def _given(self, plan: Plan, path: str, bases: Mapping[str, Entity]) -> tuple[Row, list[Entity]]:
+        """What one file gives: its error is its own, and it is a plain note then."""
+        read = plan.read[path]
+        try:
+            return self._of_sheets(path, read, read.sheets) if read.sheets else self._of_note(plan, path, read, bases)
+        except MemoryError:
+            raise
+        except Exception as error:
+            note = plain_note(path, read.content.text, error)
+            if read.sheets:
+                times = *_times(read.content), read.content.digest, read.modified
+                return Row(*times, passed=SHEETS, failed=[note.unread]), []
+            return self._of_note(plan, path, replace(read, note=note, bases=()), bases)
+
+    def _of_sheets(self, path: str, read: Read, sheets: Sheets) -> tuple[Row, list[Entity]]:
+        entities, unread = sheets_as_entities(sheets, self._vault.key, self._vault.name, read.modified)
+        row = Row(
+            *_times(read.content),
+            read.content.digest,
+            read.modified,
+            {_key(e): e.content_hash for e in entities},
+            counts={"characters": len(entities)},
+            passed=SHEET,
+            problems=unread,
+            shared=self._own.shares.recorded(path, ()),
+        )
+        return row, entities
+
+    def _of_note(self, plan: Plan, path: str, read: Read, bases: Mapping[str, Entity]) -> tuple[Row, list[Entity]]:
+        note = read.note
+        creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
+        entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
+        tables = note_tables(note, self._vault.key, self._vault.name)
+        characters, unread = characters_of(note, self._vault.key, self._vault.name)
+        entities += creatures.entities + tables.entities + characters
+        links = {link.target: self._target(plan, link.target, path) for link in note.links}
+        row = Row(
+            *_times(read.content),
+            read.content.digest,
+            read.modified,
+            {_key(e): e.content_hash for e in entities},
+            list(note.aliases),
+            links,
+            _counts(note, links, Counter(e.type for e in entities), len(tables.entities)),
+            list(note.tags),
+            creatures.bases,
+            problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
+            failed=[*([note.unread] if note.unread else []), *failed],
+            shared=self._own.shares.recorded(path, note.tags),
+            secret=note.name if note.audience == DM else "",
+        )
+        return row, entities
 
     def _note_of(self, read: Read, resolve: Resolve) -> tuple[list[Entity], list[str]]:
         """The entity of a note, or why it cannot be one."""
@@ -428,6 +456,12 @@ def _times(read: Content) -> tuple[int, int, int, int]:
     return read.file.size, read.file.changed, read.file.touched, read.read
 
 
+def _read_as(read: Content, note: Note, modified: float, sheets: Sheets | None) -> Read:
+    """A note that was read, with the names of the creatures that it changes."""
+    bases = creatures_of(note, "", "", _nothing).bases if note.stat_blocks else ()
+    return Read(read, note, modified, sheets, bases)
+
+
 def _key(entity: Entity) -> str:
     return f"{entity.type} {entity.slug}"
 
@@ -451,14 +485,10 @@ def _counts(note: Note, links: Mapping[str, str | None], types: Mapping[str, int
 
 def _batches(plan: Plan, size: int) -> list[list[str]]:
     """The notes in batches: what stat blocks change is stored before these."""
-    bases = {
-        path: creatures_of(read.note, "", "", _nothing).bases
-        for path, read in plan.read.items()
-        if read.note.stat_blocks
-    }
+    bases = {path: read.bases for path, read in plan.read.items() if read.bases}
     names = {path: {fold(str(b.values.get("name"))) for b in plan.read[path].note.stat_blocks} for path in bases}
-    waiting = [path for path in plan.read if bases.get(path)]
-    batches = [[path for path in plan.read if not bases.get(path)]]
+    waiting = list(bases)
+    batches = [[path for path in plan.read if path not in bases]]
     while waiting:
         given = {name: path for path in waiting for name in names[path]}
         ready = [

@@ -17,6 +17,7 @@ from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatEr
 from lorekeeper.intake.formats.yaml_document import MAX_CHARS, parse
 from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, Window, entries
 from lorekeeper.intake.streams import Source
+from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.foundry.documents import (
     COLLECTIONS,
     OTHERS,
@@ -200,10 +201,10 @@ def _take(value: object, where: str, packs: set[str], content: Content) -> None:
                 content.failed.append((where, f"documents of the collection {document.collection!r} are not read"))
     except NoDocumentError as error:
         content.failed.append((where, f"it is not a Foundry VTT document: {error}"))
-    except (TypeError, AttributeError, KeyError, RecursionError) as error:
-        content.failed.append(
-            (where, f"one of its values is not of the type that Foundry VTT uses ({type(error).__name__})")
-        )
+    except MemoryError:
+        raise
+    except Exception as error:
+        content.failed.append((where, reason_of(error)))
 
 
 def _without_foreign(path: Path, content: Content) -> None:

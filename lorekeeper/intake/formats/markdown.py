@@ -18,7 +18,7 @@ from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.streams import Source
 from lorekeeper.normalize import statblocks, unsupported_formats
 from lorekeeper.normalize.book import Book, document
-from lorekeeper.normalize.build import Origin, slugify
+from lorekeeper.normalize.build import Origin, own_error, slugify
 from lorekeeper.normalize.class_lists import classes_of_spells
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.own import DEFAULT_DOCUMENT
@@ -114,7 +114,8 @@ def _fenced(block: str, origin: Origin, file: TextFile) -> Iterator[Entry]:
     """The creature of a code block, as the plugin Fantasy Statblocks has it."""
     try:
         values, base = read_stat_block(block)
-        entity, problems = statblocks.creature(values, origin)
+        with own_error():
+            entity, problems = statblocks.creature(values, origin)
     except (StatBlockError, FilterError) as error:
         file.fail(f"stat block: {error}")
         return

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import Entry, TextFile
-from lorekeeper.normalize.build import Origin
+from lorekeeper.normalize.build import Origin, own_error
 from lorekeeper.normalize.lined import spell
 from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
@@ -76,7 +76,9 @@ def _of_store(whole: str, origin: Origin, file: TextFile) -> Iterator[Entry]:
     yield from _creatures(creatures, origin, file)
     for place, values in enumerate(spells):
         try:
-            yield Entry(file.audiences.decided(spell(values, replace(origin, source_api=INITIATIVE))), str(file.path))
+            with own_error():
+                made = spell(values, replace(origin, source_api=INITIATIVE))
+            yield Entry(file.audiences.decided(made), str(file.path))
         except FilterError as error:
             file.fail(str(error), f"{file.path}: spell[{place}]")
 
@@ -85,7 +87,8 @@ def _creatures(blocks: Iterable[tuple[str, Mapping[str, object]]], origin: Origi
     for place, (source, values) in enumerate(blocks):
         where = f"{file.path}[{place}] {shown(str(values.get('name') or ''), 60)}"
         try:
-            entity, problems = creature(values, replace(origin, source_api=source))
+            with own_error():
+                entity, problems = creature(values, replace(origin, source_api=source))
         except FilterError as error:
             file.fail(str(error), where)
             continue

@@ -13,7 +13,7 @@ from lorekeeper.entities import AUDIENCE, MAX_KEY_LENGTH, Entity, uri_of
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize.allowance import Allowance, size_of
-from lorekeeper.normalize.build import Origin, build, slugify
+from lorekeeper.normalize.build import Origin, build, own_error, slugify
 from lorekeeper.normalize.fivetools import rules
 from lorekeeper.normalize.fivetools.adventures import Chapter, chapters, overview
 from lorekeeper.normalize.fivetools.brew import BOOKS, NEW_BOOKS, Book, Brew, Index, Shelf, known_book
@@ -46,8 +46,6 @@ Identities = dict[tuple[str, str, str], tuple[str, ...]]
 
 Known = Callable[[str, str, str], Entity | None]
 """The entry of the library of a type, with a name, in a document."""
-
-_MALFORMED = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -161,18 +159,16 @@ class Importer:
         label = shown(text(raw.get("name")) or "(no name)", MAX_SHOWN)
         tell = partial(self._warn, place, label)
         try:
-            whole = self._whole(key, raw, tell)
-            if id(whole) in self._used and (key in JOINED or key.endswith("Feature")):
-                return
-            for problem in self._brew.problems.get(id(raw), []):
-                tell(problem)
-            further = [] if key in TABLE_GROUPS else versions(whole, tell, self._allowance)
-            drafts = rules.tables_of_group(whole) if key in TABLE_GROUPS else [whole, *further]
+            with own_error():
+                whole = self._whole(key, raw, tell)
+                if id(whole) in self._used and (key in JOINED or key.endswith("Feature")):
+                    return
+                for problem in self._brew.problems.get(id(raw), []):
+                    tell(problem)
+                further = [] if key in TABLE_GROUPS else versions(whole, tell, self._allowance)
+                drafts = rules.tables_of_group(whole) if key in TABLE_GROUPS else [whole, *further]
         except FilterError as error:
             self._tell(Problem(place, f"{label}: {error}", True))
-            return
-        except (*_MALFORMED, RecursionError):
-            self._tell(Problem(place, f"{label}: one of its values has the wrong type", True))
             return
         for draft in drafts:
             yield from self._checked(place, label, partial(self._entity, key, kind, draft, tell))
@@ -180,13 +176,10 @@ class Importer:
     def _checked(self, place: str, label: str, make: Callable[[], Entity]) -> Iterator[Entity]:
         """An entity, or a failure."""
         try:
-            yield make()
+            with own_error():
+                yield make()
         except FilterError as error:
             self._tell(Problem(place, f"{label}: {error}", True))
-        except RecursionError:
-            self._tell(Problem(place, f"{label}: it is nested too deeply", True))
-        except _MALFORMED:
-            self._tell(Problem(place, f"{label}: one of its values has the wrong type", True))
 
     def _whole(self, kind: str, raw: Object, tell: Callable[[str], None]) -> Object:
         """An object with what it inherits from the one that it is a copy of."""
@@ -346,10 +339,10 @@ class Importer:
             tell = partial(self._warn, where, shown(text(index.get("name")), MAX_SHOWN))
             subject = Subject(key, index, self._codes, self._find, tell, self._used)
             try:
-                yield from self._chapters_of(subject, where, found.get("data"))
-            except (*_MALFORMED, RecursionError):
-                reason = "one of its values has the wrong type, or is nested too deeply; the rest was not read"
-                self._tell(Problem(where, reason, True))
+                with own_error():
+                    yield from self._chapters_of(subject, where, found.get("data"))
+            except FilterError as error:
+                self._tell(Problem(where, f"{error}; the rest was not read", True))
 
     def _chapters_of(self, subject: Subject, place: str, data: object) -> Iterator[Entity]:
         book = self._book(subject.source, subject.tell)

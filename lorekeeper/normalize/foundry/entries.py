@@ -12,7 +12,7 @@ from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import characters as records
-from lorekeeper.normalize.build import Origin, build, slugify
+from lorekeeper.normalize.build import Origin, build, own_error, slugify
 from lorekeeper.normalize.foundry import books, characters, items, journals, npcs, options, spells, visible
 from lorekeeper.normalize.foundry.documents import Document, Index, system_of
 from lorekeeper.normalize.foundry.enrich import line
@@ -104,12 +104,10 @@ class Importer:
             if document.collection == "folders":
                 continue
             try:
-                yield from self._of(document, key)
+                with own_error():
+                    yield from self._of(document, key)
             except FilterError as error:
                 yield Found(document.where, reason=f"{_what(document)}: {error}")
-            except (TypeError, AttributeError, KeyError, ValueError, OverflowError, RecursionError) as error:
-                kind = type(error).__name__
-                yield Found(document.where, reason=f"{_what(document)}: a value has the wrong type ({kind})")
 
     def _of(self, document: Document, key: str | None) -> Iterator[Found]:
         if not document.name:
