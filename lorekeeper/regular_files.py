@@ -74,12 +74,15 @@ def read_at_most(file: BinaryIO, largest: int) -> bytes:
     return content
 
 
-def files_below(folder: Path, failed: Callable[[Path, OSError], None]) -> Iterator[Path]:
+def files_below(
+    folder: Path, failed: Callable[[Path, OSError], None], passed: Callable[[Path], bool] = lambda _: False
+) -> Iterator[Path]:
     """All files and folders below a folder, each folder before what is in it, by name. Links to folders are not followed.
 
     Args:
         folder: where to begin; folders in it may be nested to any depth.
         failed: is called with each file or folder that cannot be looked at.
+        passed: whether a folder is not looked into; it is given all the same.
     """
     levels = [_listed(folder, failed)]
     while levels:
@@ -92,7 +95,7 @@ def files_below(folder: Path, failed: Callable[[Path, OSError], None]) -> Iterat
             failed(path, error)
             continue
         yield path
-        if is_folder:
+        if is_folder and not passed(path):
             levels.append(_listed(path, failed))
 
 

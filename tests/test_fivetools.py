@@ -334,9 +334,9 @@ def test_files_are_recognised_by_their_content(head: str, is_brew: bool) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"_meta": {"sources": []}, "spell": [{"name": "x"', "the file is truncated"),
-        ('{"_meta": {"sources": []}, // mine\n "spell": []}', "JSON has no comments"),
-        ('{"_meta": {"sources": []}, "spell": [{"name": "x",}]}', "no comma before a closing bracket"),
+        ('{"_meta": {"sources": []}, "spell": [{"name": "x"', "it ends in the middle"),
+        ('{"_meta": {"sources": []}, // mine\n "spell": []}', "a comment, which JSON does not have"),
+        ('{"_meta": {"sources": []}, "spell": [{"name": "x",}]}', "a comma too many before the closing bracket }"),
         ('{"_meta": {"sources": []}, "spell": ' + "[" * 5000 + "]" * 5000 + "}", "nested too deeply"),
         ('{"_meta": {"sources": []}}', "it has no content"),
     ],

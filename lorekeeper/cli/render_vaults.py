@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from lorekeeper.cli.render import console, plain, print_problems
+from lorekeeper.cli.render import console, errors, plain, print_problems
+from lorekeeper.intake.reports import beside
 from lorekeeper.printable import quantity
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def print_vault_report(report: VaultReport) -> None:
     if report.passed:
         passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
         console.print(f"[dim]Skipped: {plain(passed)}[/]")
+        for line in beside(report.passed):
+            errors.print(f"[dim]skipped {plain(line)}[/]")
     print_problems(report)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.audiences import Audiences
+from lorekeeper.intake.fences import unfenced
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, markdown, supported
 from lorekeeper.intake.formats.foundry import UNPACKED, how_to_unpack, is_database
 from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, ImportedFiles, TextFile, UnknownFormatError
@@ -21,8 +22,10 @@ from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.reports import ImportReport, by_suffix
 from lorekeeper.intake.streams import Source, StoppedError
+from lorekeeper.normalize import unsupported_formats
 from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.own import SOURCE as OWN
+from lorekeeper.printable import shown
 from lorekeeper.regular_files import files_below, require_regular
 from lorekeeper.text.sections import full_text
 
@@ -141,18 +144,19 @@ class Reader:
         try:
             with Source(path, self._stopped) as source:
                 self._source, self._window = source, Window(source.text())
-                file_format = format_of(path, self._window.peek(HEAD_CHARS))
-                file = TextFile(
-                    path, self._window, self._document, self._report, self._remembered, self._audiences, self._all_files
-                )
-                for found in file_format.read(file):
-                    if isinstance(found, Entry) and is_hollow(found.entity):
-                        file.skip(f"{found.entity.kind} with nothing but a name")
-                    else:
-                        yield found
+                head, is_markdown = self._window.peek(HEAD_CHARS), path.suffix.lower() in MARKDOWN
+                blocks, around = unfenced(self._window, head, is_markdown=is_markdown)
+                if around:
+                    reason = f"the text around its code block was left out: {shown(around, 60)}"
+                    self._report.warnings.append(ImportFileError(str(path), reason))
+                for self._window in blocks:
+                    yield from self._text(path, self._window)
         except UnknownFormatError as error:
+            if known := unsupported_formats.of_suffix(path.suffix):
+                self._fail(path, f"this is {known.reason}")
+                return
             is_text = path.name.lower().endswith(markdown.SUFFIXES)
-            reason = str(error) if is_text else "its format is not supported"
+            reason = str(error) if is_text else "it is neither JSON nor of another format that is read"
             self._fail(path, f"{reason}; {supported(markdown=path.suffix.lower() in MARKDOWN)}")
         except (OSError, EOFError, zlib.error) as error:
             imported = "; everything before it was imported" if self._window and self._window.offset() else ""
@@ -164,19 +168,22 @@ class Reader:
         except Exception as error:  # a file's error is its own: the others are read
             self._fail(path, reason_of(error))
 
+    def _text(self, path: Path, window: Window) -> Iterator[Found]:
+        file_format = format_of(path, window.peek(HEAD_CHARS))
+        file = TextFile(path, window, self._document, self._report, self._remembered, self._audiences, self._all_files)
+        for found in file_format.read(file):
+            if isinstance(found, Entry) and is_hollow(found.entity):
+                file.skip(f"{found.entity.kind} with nothing but a name")
+            else:
+                yield found
+
     def _in_folder(self, folder: Path) -> list[Path]:
         """The files of a folder that are to be read; the others are counted in the report."""
         files: list[Path] = []
         texts: list[Path] = []
         others: Counter[str] = Counter()
         packs = [folder] if is_database(folder) else []
-        for path in files_below(folder, self._unreadable):
-            parts = path.relative_to(folder).parts
-            hidden = any(part.startswith((".", "_")) and part.lower() not in UNPACKED for part in parts)
-            if not hidden and path.is_dir() and is_database(path):
-                packs.append(path)
-            if hidden or path.is_dir() or path.parent in packs:
-                continue
+        for path in self._walk(folder, packs, others):
             try:
                 require_regular(path.stat().st_mode)
             except OSError as error:
@@ -200,11 +207,34 @@ class Reader:
             self._fail(folder, f"{content}; {supported(markdown=not others.keys().isdisjoint(MARKDOWN))}")
         return files
 
+    def _walk(self, folder: Path, packs: list[Path], others: Counter[str]) -> Iterator[Path]:
+        """The files of a folder and those in it; databases are added to ``packs``, and what is a program's own to ``others``."""
+        for path in files_below(folder, self._unreadable, _is_passed):
+            is_folder = path.is_dir()
+            if unsupported_formats.of_programs(path.name, is_folder=is_folder):
+                others[f"{path.name}/" if is_folder else path.name] += 1
+            elif reason := unsupported_formats.of_placeholder(path.name):
+                self._fail(path, reason)
+            elif not _is_hidden(path) and path.parent not in packs:
+                if is_folder and is_database(path):
+                    packs.append(path)
+                elif not is_folder:
+                    yield path
+
     def _unreadable(self, path: Path, error: OSError) -> None:
         self._fail(path, f"cannot be read: {error.strerror or error}")
 
     def _fail(self, path: Path, reason: str) -> None:
         self._report.failed.append(ImportFileError(str(path), reason))
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.name.startswith((".", "_")) and path.name.lower() not in UNPACKED
+
+
+def _is_passed(folder: Path) -> bool:
+    """Whether a folder is hidden, or a program keeps it for itself."""
+    return _is_hidden(folder) or unsupported_formats.of_programs(folder.name, is_folder=True)
 
 
 def is_hollow(entity: Entity) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
 from lorekeeper.entities import refuse_constant
+from lorekeeper.intake.streams import not_utf8
+from lorekeeper.normalize.json_errors import wrong
 
 MAX_ENTRY_CHARS = 4 << 20
 """Longest entry or line that is parsed, with indentation: about four times the largest that can be stored."""
@@ -43,8 +45,8 @@ class TooLongError(ValueError):
 class UndecodedError(ValueError):
     """An entry is not UTF-8."""
 
-    def __init__(self) -> None:
-        super().__init__("it is not UTF-8; save the file as UTF-8")
+    def __init__(self, byte: str) -> None:
+        super().__init__(not_utf8(ord(byte) - 0xDC00))
 
 
 class NotJsonError(ValueError):
@@ -61,7 +63,7 @@ class Window:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._ended = False
-        self._dropped = 0
+        self._dropped = self._before = 0
         self._lines = 0
         self._counted = 0
         self.text = ""
@@ -86,6 +88,7 @@ class Window:
             self._ended = True
             return False
         self.line()
+        self._before = self._column(self.at) - 1
         self._dropped += self.at
         self.text, self.at, self._counted = self.text[self.at :] + part, 0, 0
         if self._dropped + len(self.text) > MAX_CHARS:
@@ -114,7 +117,7 @@ class Window:
         """Consume the next character that is not white space; ValueError if it is not one of the expected ones."""
         character = self.next()
         if not character or character not in expected:
-            raise ValueError(f"invalid JSON: expected {' or '.join(map(repr, expected))} in line {self.line()}")
+            raise ValueError(self.invalid(self.at, "Expecting ':'" if expected == ":" else ""))
         self.at += 1
         return character
 
@@ -133,7 +136,7 @@ class Window:
             except json.JSONDecodeError as error:
                 if _may_be_cut(error, TOKEN_TAIL) and self._grow_for_one():
                     continue
-                raise ValueError(f"invalid JSON: {error.msg} in line {self.line_of(error.pos)}") from error
+                raise ValueError(self.invalid(error.pos, error.msg)) from error
             except (ValueError, RecursionError) as error:
                 raise ValueError(_reason(error)) from error
             if len(self.text) - end < NUMBER_TAIL and self._grow_for_one():
@@ -141,8 +144,8 @@ class Window:
             if end - self.at > MAX_ENTRY_CHARS:
                 raise TooLongError
             start, self.at = self.at, end
-            if UNDECODED.search(self.text, start, end):
-                raise UndecodedError
+            if undecoded := UNDECODED.search(self.text, start, end):
+                raise UndecodedError(undecoded[0])
             return value
 
     def lines(self) -> Iterator[tuple[int, str | None]]:
@@ -166,9 +169,15 @@ class Window:
             size += len(part)
         return "".join(parts)
 
-    def line_of(self, place: int) -> int:
-        """Number of the line of a position in ``text`` after the reader."""
-        return self.line() + self.text.count("\n", self.at, place)
+    def invalid(self, place: int, said: str = "") -> str:
+        """Why the text is no valid JSON, at a position in ``text`` after the reader; ``said`` is what Python says of it."""
+        line = self.line() + self.text.count("\n", self.at, place)
+        return f"invalid JSON in line {line}, column {self._column(place)}: {wrong(self.text, place, said)}"
+
+    def _column(self, place: int) -> int:
+        """Number of a position in ``text`` within its line, from 1."""
+        start = self.text.rfind("\n", 0, place)
+        return place - start if start >= 0 else self._before + place + 1
 
     def _grow_for_one(self) -> bool:
         if len(self.text) - self.at > MAX_ENTRY_CHARS:
@@ -236,7 +245,7 @@ def _of_document(where: str, window: Window, parts: Mapping[str, Part]) -> Itera
             yield place, value
             number += 1
         if window.next():
-            raise ValueError(f"invalid JSON: unexpected text after its end, in line {window.line()}")
+            raise ValueError(window.invalid(window.at, "Extra data"))
     except TooLongError as error:
         if window.line() > 1 or "\n" in window.text:
             yield where, _stopped(error, number)
@@ -255,12 +264,15 @@ def _stopped(error: ValueError, number: int) -> ValueError:
 
 def _single(where: str, window: Window) -> Iterator[tuple[str, Any]]:
     """The one value of a document that is neither an object nor a list."""
+    if window.peek(2).startswith(("//", "/*")):
+        raise ValueError(window.invalid(window.at))
     try:
         value = window.value()
     except UndecodedError:
         raise
     except ValueError as error:
-        raise (UndecodedError() if UNDECODED.search(window.text) else NotJsonError(str(error))) from error
+        undecoded = UNDECODED.search(window.text)
+        raise (UndecodedError(undecoded[0]) if undecoded else NotJsonError(str(error))) from error
     if window.next():
         raise NotJsonError("it begins with a number")
     yield where, value
@@ -300,7 +312,7 @@ def _object(where: str, window: Window) -> Iterator[tuple[str, Any]]:
         start = window.offset()
         key = window.value()
         if not isinstance(key, str):
-            raise ValueError(f"invalid JSON: a key is not a string in line {window.line()}")
+            raise ValueError(f"invalid JSON in line {window.line()}: a key is not a text in quotation marks")
         window.take(":")
         if key == "results" and window.next() == "[":
             page = True
@@ -332,12 +344,12 @@ def _may_be_cut(error: json.JSONDecodeError, tail: int) -> bool:
 
 def _parsed(line: str) -> Any:
     """The value of a line, or a ValueError that says why it is invalid."""
-    if UNDECODED.search(line):
-        return UndecodedError()
+    if undecoded := UNDECODED.search(line):
+        return UndecodedError(undecoded[0])
     try:
         return _DECODER.decode(line)
     except json.JSONDecodeError as error:
-        return ValueError(f"invalid JSON: {error.msg} at column {error.colno}")
+        return ValueError(f"invalid JSON in column {error.colno}: {wrong(line, error.pos, error.msg)}")
     except (ValueError, RecursionError) as error:
         return ValueError(_reason(error))
 

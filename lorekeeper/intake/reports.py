@@ -172,11 +172,19 @@ def by_weight(report: ImportReport, *, failed: bool = True, by_file: bool = Fals
         only = next(name for name in report.skipped if name.partition(": ")[2] == kind)
         lines.append(f"skipped {sum(numbers):,} without lore{files}: {(kind or 'entries') if files else only}")
     lines += [f"warning {summary(group)}" for group in warned[2]]
-    from lorekeeper.normalize import unsupported_formats
-
-    named = ((unsupported_formats.of_suffix(suffix), number) for suffix, number in report.other_files.most_common())
-    lines += [f"skipped in folders: {number:,} times {advice}" for advice, number in named if advice]
+    lines += [f"skipped in folders: {line}" for line in beside(report.other_files)]
     return [*lines, *([f"skipped in folders: {by_suffix(report.other_files)}"] if report.other_files else [])]
+
+
+def beside(files: Counter[str]) -> list[str]:
+    """What files among others may hold that are not read, a line each kind, by the numbers of their suffixes."""
+    from lorekeeper.normalize.unsupported_formats import of_suffix
+
+    numbers: Counter[str] = Counter()
+    for suffix, number in files.most_common():
+        if (known := of_suffix(suffix)) is not None and known.beside:
+            numbers[known.reason] += number
+    return [f"{number:,} times {reason}" for reason, number in numbers.most_common()]
 
 
 _REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; the last one is stored")

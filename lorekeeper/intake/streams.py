@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -20,6 +21,32 @@ PAUSE_SECONDS = 0.01
 """Pause between two attempts to read an empty pipe."""
 
 _GZIP = b"\x1f\x8b"
+
+
+UTF_8 = "utf-8-sig"
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings other than UTF-8 by the mark that texts in them begin with; a longer mark before one that it begins with."""
+
+
+def encoding_of(beginning: bytes) -> str:
+    """The encoding of a text: by its byte order mark UTF-32 or UTF-16, as Windows writes it, else UTF-8, with a mark or without."""
+    return next((name for mark, name in _MARKS.items() if beginning.startswith(mark)), UTF_8)
+
+
+def not_utf8(byte: int) -> str:
+    """What to do with a text that has a byte which UTF-8 does not allow in its place."""
+    character = bytes([byte]).decode("cp1252", "replace")
+    as_windows = "" if character == "\ufffd" else f", which is {character!r} in Windows-1252"
+    return (
+        f"not UTF-8: byte 0x{byte:02x}{as_windows}; open it in an editor and save it with the encoding UTF-8 "
+        "(Notepad: Save as, Encoding)"
+    )
 
 
 class StoppedError(Exception):
@@ -50,8 +77,10 @@ class Source:
     def text(self) -> io.TextIOWrapper:
         """Its text, unpacked if it is gzip; bytes that are not UTF-8 are decoded with "surrogateescape"."""
         packed = self._buffered.peek(len(_GZIP)).startswith(_GZIP)
-        content = cast(BinaryIO, gzip.GzipFile(fileobj=self._buffered)) if packed else self._buffered
-        return io.TextIOWrapper(content, "utf-8-sig", "surrogateescape", newline="\n")
+        content = gzip.GzipFile(fileobj=self._buffered) if packed else self._buffered
+        encoding = encoding_of(content.peek(4))
+        errors = "surrogateescape" if encoding == UTF_8 else "replace"
+        return io.TextIOWrapper(cast(BinaryIO, content), encoding, errors, newline="\n")
 
     def tell(self) -> int:
         """Bytes read so far of a regular file, packed; 0 for a pipe."""

@@ -60,11 +60,9 @@ def normalize_open5e(obj: Mapping[str, Any], *, hint: str | None = None, documen
     with _reasons():
         endpoint = open5e.endpoint_of(obj, hint)
         if endpoint is None:
-            if known := unsupported_formats.format_of(obj):
-                raise ForeignFormatError(f"this is {known.name}, which is not read; {known.advice}")
-            raise UnknownShapeError(
-                "its keys are neither those of an Open5e object nor those of our own JSON ('collection', 'name')"
-            )
+            if known := unsupported_formats.format_of(obj, hint or ""):
+                raise ForeignFormatError(f"this is {known.reason}")
+            raise UnknownShapeError(unsupported_formats.of_keys(obj))
         return open5e.entities(obj, endpoint, document)
 
 

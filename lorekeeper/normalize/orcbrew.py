@@ -29,7 +29,7 @@ MAX_SHOWN = 60
 _INVISIBLE = re.compile("[\u00a0\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 
 _LOOKS_SO = re.compile(
-    r'(?:[\s,\ufeff]|;[^\n]*\n)*\{[\s,]*(?::[a-z]|#|\}|"(?:[^"\\]|\\.){0,200}"[\s,]+(?:\{|#:|nil))', re.DOTALL
+    r'(?:[\s,\ufeff]|;[^\n]*\n)*\{[\s,]*(?::[a-z]|#|"(?:[^"\\]|\\.){0,200}"[\s,]+(?:\{|#:|nil))', re.DOTALL
 )
 
 Object = Mapping[str, Any]

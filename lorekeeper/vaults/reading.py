@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.entities import MAX_RECORD_BYTES
+from lorekeeper.intake.streams import UTF_8, encoding_of, not_utf8
 from lorekeeper.regular_files import open_within
 from lorekeeper.vaults.scan import File
 
@@ -72,9 +73,11 @@ def _read(root: Path, file: File) -> Content | None:
     if len(data) != after.st_size or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         return None
     try:
-        text = data.decode("utf-8-sig")
+        encoding = encoding_of(data[:4])
+        text = data.decode(encoding, "strict" if encoding == UTF_8 else "replace")
     except UnicodeDecodeError as error:
-        raise UnreadableError(f"is not UTF-8 (byte {error.start:,}); save it as UTF-8") from error
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"is {not_utf8(data[error.start])}, in line {line:,}") from error
     seen = File(file.path, file.name, after.st_size, after.st_mtime_ns, after.st_ctime_ns)
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return Content(lines, hashlib.blake2b(data, digest_size=16).hexdigest(), seen, began)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lorekeeper.entities import MAX_RECORD_BYTES
 from lorekeeper.errors import ImportFileError
+from lorekeeper.normalize.unsupported_formats import of_placeholder, of_programs
 from lorekeeper.printable import one_line, shown
 from lorekeeper.regular_files import open_within, read_at_most
 from lorekeeper.vaults.ignoring import MAX_PATTERNS, Ignored, Pattern, parse
@@ -32,7 +33,7 @@ IGNORE_BYTES = 1 << 16
 
 TEMPLATE_FOLDERS = frozenset({"template", "templates", "_template", "_templates"})
 
-HIDDEN, TEMPLATE, EXCLUDED, LINK = "hidden", "a template", "excluded", "a symbolic link"
+HIDDEN, TEMPLATE, EXCLUDED, LINK, PROGRAMS = "hidden", "a template", "excluded", "a symbolic link", "of a program"
 
 
 CONFLICT = "copies of a sync conflict"
@@ -135,7 +136,9 @@ class _Walk:
 
     def _entry(self, entry: os.DirEntry[str], name: str) -> str:
         """Record an entry; its name if it is a folder to look through, else ""."""
-        if reason := self._passed(entry, name):
+        if reason := of_placeholder(entry.name):
+            self._unreadable(name, reason)
+        elif reason := self._passed(entry, name):
             self._found.passed[reason] += 1
         elif not is_text(name):
             self._unreadable(name, "its name is not valid UTF-8; rename it")
@@ -154,6 +157,8 @@ class _Walk:
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder and entry.name.lower() in TEMPLATE_FOLDERS:
             return TEMPLATE
+        if of_programs(entry.name, is_folder=is_folder):
+            return PROGRAMS
         return EXCLUDED if self._ignored.has(name, is_folder=is_folder) else ""
 
     def _file(self, entry: os.DirEntry[str], name: str) -> None:

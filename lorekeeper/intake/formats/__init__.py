@@ -14,10 +14,6 @@ HEAD_CHARS = 10_000
 """Characters of a text from which its format is recognised."""
 
 
-LFS_POINTER = "version https://git-lfs.github.com/spec/"
-"""How the files begin that Git LFS puts in the place of large ones."""
-
-
 @dataclass(frozen=True)
 class Format:
     """A file format.
@@ -56,12 +52,10 @@ def format_of(path: Path, head: str) -> Format:
 
     Raises:
         UnknownFormatError: no format matches.
-        ValueError: it stands for a file that is kept elsewhere, or is no text; the message says what to do.
+        ValueError: it is a file of another program; the message says which, and what to do.
     """
-    if head.startswith(LFS_POINTER):
-        raise ValueError("it is a Git LFS pointer instead of the file; run 'git lfs pull' in its repository")
-    if reason := unsupported_formats.binary(head):
-        raise ValueError(reason)
+    if reason := unsupported_formats.of_beginning(head):
+        raise ValueError(f"this is {reason}")
     name = path.name.lower().removesuffix(".gz")
     for file_format in FORMATS:
         if file_format.recognises(name, head):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError
 from lorekeeper.intake.formats.yaml_document import MAX_CHARS, parse
-from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, Window, entries
+from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, UndecodedError, Window, entries
 from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.foundry.documents import (
@@ -160,8 +160,8 @@ def _of_yaml(path: Path, window: Window) -> Iterator[tuple[str, object]]:
     text = window.rest(MAX_CHARS + 1)
     if len(text) > MAX_CHARS:
         raise ValueError(f"it is longer than {MAX_CHARS >> 20} MB; split it")
-    if UNDECODED.search(text):
-        raise ValueError("it is not UTF-8; save the file as UTF-8")
+    if undecoded := UNDECODED.search(text):
+        raise UndecodedError(undecoded[0])
     yield str(path), parse(text)
 
 

@@ -16,6 +16,16 @@ from lorekeeper.normalize import ForeignFormatError, UnknownShapeError, normaliz
 
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
 
+_WORDS = {
+    type(None): "the word null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+}
+"""What values of JSON are that are no objects."""
+
 MAX_FAILURES = 10_000
 """After how many failed entries the rest of a file is not read."""
 
@@ -31,9 +41,10 @@ def read(file: TextFile) -> Iterator[Found]:
     Raises:
         UnknownFormatError: it is not JSON at all.
     """
-    failures = 0
+    failures, is_empty = 0, True
     foreign: Counter[str] = Counter()
     for where, value in entries(str(file.path), file.window):
+        is_empty = False
         try:
             found = _found(value, where, file)
         except NotJsonError as error:
@@ -51,6 +62,8 @@ def read(file: TextFile) -> Iterator[Found]:
         if not found:
             file.skip()
         yield from found
+    if is_empty:
+        file.skip("list with no entry")
     for reason, number in foreign.items():
         file.fail(f"{reason} ({number:,} objects)" if number > 1 else reason)
 
@@ -78,5 +91,5 @@ def _entities(value: Any, file: TextFile) -> list[Entity]:
     if isinstance(value, ValueError):
         raise value
     if not isinstance(value, Mapping):
-        raise UnknownShapeError(f"it must be a JSON object, not {type(value).__name__}")
+        raise UnknownShapeError(f"it is {_WORDS[type(value)]}, where an entry is an object: {{...}}")
     return list(map(file.audiences.decided, normalize(value, hint=file.path.name, document=file.document)))

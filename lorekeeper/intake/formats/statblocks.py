@@ -13,6 +13,7 @@ from dataclasses import replace
 from lorekeeper.errors import FilterError
 from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.normalize.build import Origin, own_error
+from lorekeeper.normalize.json_errors import invalid
 from lorekeeper.normalize.lined import spell
 from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
@@ -66,6 +67,9 @@ def read(file: TextFile) -> Iterator[Entry]:
 def _of_store(whole: str, origin: Origin, file: TextFile) -> Iterator[Entry]:
     try:
         value = json.loads(whole)
+    except json.JSONDecodeError as error:
+        file.fail(invalid(error))
+        return
     except (ValueError, RecursionError) as error:
         file.fail(f"invalid JSON: {error}")
         return

@@ -15,6 +15,7 @@ from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.import_cache import Digest, Remembered
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.streams import not_utf8
 from lorekeeper.normalize.build import Imported, slugify
 
 MARKDOWN = (".md", ".markdown")
@@ -195,7 +196,7 @@ class TextFile:
         if undecoded := UNDECODED.search(text):
             at, byte = undecoded.start(), ord(undecoded[0]) - 0xDC00
             line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-            self.fail(f"not UTF-8: byte 0x{byte:02x}; save the file as UTF-8", f"{self.path}:{line}:{column}")
+            self.fail(not_utf8(byte), f"{self.path}:{line}:{column}")
             return None
         return text
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable
 
+from lorekeeper.normalize.json_errors import invalid
 from lorekeeper.printable import shown
 
 MAX_LEVELS = 300
@@ -114,7 +115,7 @@ def parsed(text: str, tell: Tell) -> dict[str, object]:
     try:
         value = json.loads(text, object_pairs_hook=joined, strict=False)
     except json.JSONDecodeError as error:
-        raise ValueError(_invalid(text, error)) from error
+        raise ValueError(invalid(error)) from error
     except RecursionError as error:
         raise ValueError("invalid JSON: it is nested too deeply") from error
     if not isinstance(value, dict):
@@ -136,16 +137,6 @@ def _join(result: dict[str, object], key: str, value: object) -> str:
         return f"the key {shown(key, 40)} appears twice{where}; the entries of both lists are read"
     result[key] = value
     return f"the key {shown(key, 40)} appears twice{where}; the last value, {shown(value, 40)}, was stored"
-
-
-def _invalid(text: str, error: json.JSONDecodeError) -> str:
-    around = text[max(error.pos - 200, 0) : error.pos + 2]
-    advice = ""
-    if error.pos >= len(text.rstrip()) - 1:
-        advice = "; the file is truncated, so download it again"
-    elif "//" in around or "/*" in around or re.search(r",\s*[\]}]", around):
-        advice = "; JSON has no comments, and no comma before a closing bracket: remove them"
-    return f"invalid JSON: {error.msg} in line {error.lineno}{advice}"
 
 
 class Cleaner:

@@ -1,0 +1,282 @@
+"""Files that are none of ours, or that a program has spoilt: each is read all the same, or named with what to do."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.entities import Entity
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport, by_weight
+from lorekeeper.vaults.scan import scan
+from tests.support.commands import run_lorekeeper
+
+SPELL = {"collection": "spells", "name": "Peat Fence", "level": 1, "school": "evocation", "description": "It glows."}
+TEXT = json.dumps(SPELL, indent=2)
+
+
+def read(*paths: Path) -> tuple[list[Entity], ImportReport]:
+    report = ImportReport()
+    return [entry.entity for entry in Reader(paths, None, report).read()], report
+
+
+def why(path: Path, content: bytes | str) -> str:
+    """The one reason why a file of this content is not read."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    found, report = read(path)
+    assert (found, len(report.failed)) == ([], 1), (found, report.failed)
+    return report.failed[0].reason
+
+
+def archive(*names: str, mimetype: str = "") -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        if mimetype:
+            file.writestr("mimetype", mimetype)
+        for name in names:
+            file.writestr(name, f"<{name}/>" * 5, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+
+FILES: dict[str, tuple[bytes, str, str]] = {
+    "session.docx": (archive("[Content_Types].xml", "_rels/.rels", "word/document.xml"), "a Word document", "Markdown"),
+    "no-suffix": (archive("_rels/.rels", "docProps/app.xml", "word/document.xml"), "a Word document", "Markdown"),
+    "loot.xlsx": (archive("docProps/app.xml", "xl/workbook.xml"), "a spreadsheet", "lorekeeper schema"),
+    "talk.pptx": (archive("[Content_Types].xml", "ppt/presentation.xml"), "a presentation", "Markdown"),
+    "book.epub": (archive("META-INF/container.xml", mimetype="application/epub+zip"), "an e-book", "Markdown"),
+    "notes.odt": (archive("content.xml", mimetype=f"{OPEN_DOCUMENT}text"), "LibreOffice", "Markdown"),
+    "loot.ods": (archive("content.xml", mimetype=f"{OPEN_DOCUMENT}spreadsheet"), "a spreadsheet", "lorekeeper schema"),
+    "brew.zip": (archive("spells.json"), "a zip archive", "unpack it"),
+    "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 500, "an office program", "Markdown"),
+    "brew.7z": (b"7z\xbc\xaf\x27\x1c\0\4", "a packed archive", "unpack it"),
+    "brew.tar": (b"spells.json".ljust(257, b"\0") + b"ustar\0" + b"00", "a tar archive", "unpack it"),
+    "map.json": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a picture", "copy the text"),
+    "map.webp": (b"RIFF\x10\0\0\0WEBPVP8 ", "a picture", "copy the text"),
+    "map.txt": (b"\xff\xd8\xff\xe0\0\x10JFIF", "a picture", "copy the text"),
+    "photo.json": (b"\0\0\0\x18ftypheic\0\0\0\0", "a picture", "copy the text"),
+    "song.mp3": (b"ID3\x03\0\0\0\0\0\x0f", "sound", "nothing of the game"),
+    "clip.mp4": (b"\0\0\0\x18ftypmp42\0\0\0\0", "a film", "nothing of the game"),
+    "page.json": (b"  <!DOCTYPE html><html><body>Sign in</body></html>", "a web page (HTML)", "'raw' or 'download'"),
+    "page.xml": (b'<?xml version="1.0"?><!DOCTYPE html><html xmlns="x"/>', "a web page (HTML)", "'raw' or 'download'"),
+    "notes.rtf": (rb"{\rtf1\ansi Peat}", "RTF", "Markdown"),
+    "brew.json": (b"[InternetShortcut]\r\nURL=https://example.org\r\n", "a link to a page", "download the file itself"),
+    "table.csv": (b"name,level\nPeat Fence,1\n", "a table (CSV)", "lorekeeper schema"),
+    "data.js": (b"export const spells = [];\n", "a script", "save the data that it holds as JSON"),
+    "script.json": (b"const spells = [{name: 'x'}]\n", "a script", "save the data that it holds as JSON"),
+    "plan.canvas": (b'{"nodes": [], "edges": []}', "a canvas of Obsidian", "into notes"),
+    "large.json": (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer", "git lfs pull"),
+    "story.text": (b"Once upon a time.\n", "neither JSON", "LoreKeeper reads"),
+    "thumbs.bin": (bytes(range(1, 120)) + b"\0" * 60, "a file of a program, and no text", "such as JSON"),
+    "unmarked.json": (TEXT.encode("utf-16-le"), "UTF-16 without the mark", "UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_program_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    content, what, advice = FILES[name]
+    reason = why(tmp_path / name, content)
+    assert what in reason
+    assert advice in reason
+
+
+OBJECTS: dict[str, tuple[Any, str, str]] = {
+    "D&D Beyond": ({"id": 0, "success": False, "message": "Unauthorized", "data": None}, "Beyond's refusal", "public"),
+    "a server": ({"error": {"code": 401, "message": "log in"}}, "a server's refusal", "log in first"),
+    "a chat": ([{"uuid": "1", "name": "x", "chat_messages": []}], "an export of chats", "into notes"),
+    "another": ([{"title": "x", "mapping": {}, "current_node": "1"}], "an export of chats", "into notes"),
+    "Kanka": (
+        {"id": 1, "name": "Peat", "entry": "", "is_private": True, "entity_id": 7},
+        "an entity of Kanka",
+        "into notes",
+    ),
+    "Pathbuilder": (
+        {"success": True, "build": {"name": "x", "ancestry": "Elf", "abilities": {}}},
+        "Pathbuilder",
+        "fifth edition",
+    ),
+    "donjon": ({"cells": [], "rooms": [], "settings": {}}, "a dungeon of donjon", "into notes"),
+    "a program": ({"name": "x", "version": "1.0.0", "scripts": {}}, "a file of a program", "nothing of the game"),
+    "a world": ({"id": "peat", "title": "Peat", "system": "dnd5e", "compatibility": {}}, "Foundry VTT", "its packs"),
+    "unknown": ({"what": 1, "ever": 2}, "its keys ('what', 'ever') are those of no format", "'collection' and 'name'"),
+    "nothing": ({}, "an empty object", "{}"),
+    "null": (None, "the word null", "{...}"),
+    "a number": (42, "a number", "{...}"),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_json_of_another_program_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    value, what, advice = OBJECTS[name]
+    reason = why(tmp_path / "some.json", json.dumps(value))
+    assert what in reason
+    assert advice in reason
+
+
+def test_an_empty_list_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text("[]", "utf-8")
+    found, report = read(tmp_path / "empty.json")
+    assert (found, by_weight(report)) == ([], ["skipped 1 without lore: empty.json: list with no entry"])
+
+
+JSON = {
+    '[{"name": "x",},]': (1, 15, "a comma too many before the closing bracket }"),
+    '{"name": "x",\n "tags": [1, 2,]\n}': (2, 16, "a comma too many before the closing bracket ]"),
+    "{“name”: 1}": (1, 2, "the typographic quotation mark “"),
+    "{'name': 1}": (1, 2, "the quotation mark '"),
+    '{"name": True}': (1, 10, "True of Python"),
+    '{\n  name: "x"\n}': (2, 3, "the word name without quotation marks"),
+    '{"a": 1 "b": 2}': (1, 9, 'a comma is missing before "'),
+    '{"a": "he said "no""}': (
+        1,
+        17,
+        "a comma is missing before n, or a text before it has a quotation mark without a backslash",
+    ),
+    '{"a" 1}': (1, 6, "a colon is missing"),
+    '{"a": "one\ntwo"}': (1, 11, "a line break"),
+    '{"a": "C:\\maps"}': (1, 10, "a backslash"),
+    "// mine\n[]": (1, 1, "a comment"),
+    '{"a": [1, 2': (1, 12, "it ends in the middle"),
+}
+
+
+@pytest.mark.parametrize("text", JSON)
+def test_what_is_wrong_in_json_is_said_in_words_with_line_and_column(tmp_path: Path, text: str) -> None:
+    line, column, what = JSON[text]
+    reason = why(tmp_path / "mine.json", text)
+    assert reason.startswith(f"invalid JSON in line {line}, column {column}: ")
+    assert what in reason
+
+
+def test_the_column_of_an_error_counts_what_was_read_before_it(tmp_path: Path) -> None:
+    start = f'[{json.dumps(SPELL)}, {{"filler": "{"x" * 600_000}"}}, '
+    (tmp_path / "long.json").write_text(f"{start}{{'a': 1}}]", "utf-8")
+    found, report = read(tmp_path / "long.json")
+    assert [entry.name for entry in found] == ["Peat Fence"]
+    assert f"in line 1, column {len(start) + 2}: the quotation mark '" in report.failed[-1].reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"```json\n{TEXT}\n```\n",
+        f"```\n[{TEXT}]\n```",
+        f"Here it is:\n\n```json\n{TEXT}\n```\n\nHave fun!\n",
+        f"\ufeff~~~json\r\n{TEXT}\r\n~~~\r\n",
+        TEXT.encode("utf-16"),
+        b"\xff\xfe" + TEXT.encode("utf-16-le"),
+        b"\xfe\xff" + TEXT.encode("utf-16-be"),
+        TEXT.encode("utf-32"),
+    ],
+)
+@pytest.mark.parametrize("name", ["mine.json", "mine.txt"])
+def test_what_a_chat_or_windows_puts_around_json_is_taken_off(tmp_path: Path, content: str | bytes, name: str) -> None:
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    found, report = read(tmp_path / name)
+    assert ([entry.name for entry in found], report.failed) == (["Peat Fence"], [])
+    around = isinstance(content, str) and "Have fun" in content
+    assert [each.reason for each in report.warnings] == (
+        ["the text around its code block was left out: 'Here it is: Have fun!'"] if around else []
+    )
+
+
+def test_several_blocks_of_a_chat_are_read_on_their_lines(tmp_path: Path) -> None:
+    second = json.dumps(SPELL | {"name": "Bog Light"})
+    (tmp_path / "chat.json").write_text(
+        f"```json\n{TEXT}\n```\nand\n```json\n{second}\n```\n```json\n{{\"a\": 'x'}}\n```", "utf-8"
+    )
+    found, report = read(tmp_path / "chat.json")
+    assert [entry.name for entry in found] == ["Peat Fence", "Bog Light"]
+    assert "in line 15, column 7" in report.failed[0].reason
+
+
+def test_a_note_with_a_block_of_json_stays_a_note(tmp_path: Path) -> None:
+    assert "note" in why(tmp_path / "note.md", f"# Peat\n\n```json\n{TEXT}\n```\n")
+
+
+def test_an_encoding_of_windows_is_named_with_what_to_do(tmp_path: Path) -> None:
+    for name, content in (("a.json", TEXT.replace("Peat", "Möör")), ("b.txt", "Möör\nMedium undead, neutral\n")):
+        reason = why(tmp_path / name, content.encode("cp1252"))
+        assert "not UTF-8: byte 0xf6, which is 'ö' in Windows-1252" in reason
+        assert "save it with the encoding UTF-8" in reason
+
+
+def project(folder: Path) -> Path:
+    for number in range(40):
+        (package := folder / "node_modules" / f"p{number}").mkdir(parents=True)
+        (package / "package.json").write_text(json.dumps({"name": f"p{number}", "version": "1"}), "utf-8")
+        (package / "README.md").write_text("# A package\n\nIt pads.\n", "utf-8")
+    (folder / "package.json").write_text(json.dumps({"name": "mine", "version": "1", "scripts": {}}), "utf-8")
+    (folder / "spells.json").write_text(TEXT, "utf-8")
+    (folder / "loot.xlsx").write_bytes(b"")
+    return folder
+
+
+def test_what_programs_keep_in_a_folder_is_one_line(tmp_path: Path) -> None:
+    found, report = read(project(tmp_path))
+    assert ([entry.name for entry in found], report.failed, report.warnings) == (["Peat Fence"], [], [])
+    table, counts = by_weight(report)
+    assert table.startswith("skipped in folders: 1 times a spreadsheet, which is not read")
+    assert counts == "skipped in folders: 1 .xlsx, 1 node_modules/, 1 package.json"
+
+
+def test_a_vault_passes_over_the_same_folders_and_names_the_same_files(tmp_path: Path) -> None:
+    folder = project(tmp_path / "vault")
+    (folder / "Peat.md").write_text("# Peat\n\nIt is wet.\n", "utf-8")
+    (folder / "Old.md").write_bytes("# Old\n\nSaved by Notepad as Unicode.\n".encode("utf-16"))
+    seen = scan(folder)
+    assert sorted(seen.files) == ["Old.md", "Peat.md", "spells.json"]
+    assert seen.passed == {"of a program": 2, ".xlsx": 1}
+    done = run_lorekeeper(tmp_path, "vault", "add", str(folder))
+    assert "2 notes" in done.stdout
+    assert "skipped 1 times a spreadsheet, which is not read" in done.stderr
+
+
+def test_a_file_that_is_in_a_cloud_only_is_missing_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "Peat.md").write_text("# Peat\n\nIt is wet.\n", "utf-8")
+    (tmp_path / "spells.json").write_text(TEXT, "utf-8")
+    (tmp_path / ".Session 12.md.icloud").write_bytes(b"bplist00")
+    (failure,) = read(tmp_path)[1].failed
+    (problem,) = scan(tmp_path).problems
+    assert "Session 12.md" in failure.where
+    assert "Session 12.md" in problem.where
+    assert (
+        problem.reason
+        == failure.reason
+        == (
+            "this is a placeholder of iCloud instead of the file; choose 'Download Now' for its folder in Finder, and read it again"
+        )
+    )
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("name", "stored", "said"),
+    [
+        ("saved login page.json", [], "a web page (HTML) instead of the file; download the file itself"),
+        ("notes.docx", [], "a Word document"),
+        ("picture.json", [], "a picture"),
+        ("from-a-chat.json", ["Peat Fence"], ""),
+        ("ddb-private.json", [], "the character is private there: make it public"),
+        ("powershell-utf16.json", ["Peat Glow"], ""),
+        ("trailing-comma.json", [], "in line 1, column 94: a comma too many before the closing bracket }"),
+        ("conversations.json", [], "an export of chats"),
+        ("project", ["Peat Step"], ""),
+    ],
+)
+def test_mistakes_of_the_corpus(corpus: Path, name: str, stored: list[str], said: str) -> None:
+    path = corpus / "cases" / "new" / "mistakes" / name
+    if not path.exists():
+        pytest.skip(f"the corpus has no {path}")
+    found, report = read(path)
+    assert [entry.name for entry in found] == stored
+    assert len(report.failed) == bool(said)
+    assert said in "".join(failure.reason for failure in report.failed)
+    if name == "project":
+        assert by_weight(report) == ["skipped in folders: 1 node_modules/, 1 package.json"]
