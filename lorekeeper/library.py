@@ -323,9 +323,10 @@ class Library(View, AsyncClosing):
             return default_space().fingerprint
 
     def pop_notice(self) -> str:
-        """A notice on how the library was filled, for the next answer alone."""
+        """A notice on how the library was filled, for the next answer alone, and on what is still done with it."""
         notice, self._notice = self._notice, ""
-        return notice
+        store = self.cache.store
+        return " ".join(filter(None, [notice, store.pending() if store else ""]))
 
     async def fill(self) -> None:
         """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""

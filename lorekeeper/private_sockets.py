@@ -1,7 +1,8 @@
 """Sockets that only this user can reach, and the private records that say where they are and hold a token.
 
 A `MeetingPoint` stands for one purpose of one library. The process that listens there publishes a record; the others read the
-record and connect to its address. Both lie in a folder that no other user can enter.
+record and connect to its address. Both lie in a folder that no other user can enter, and so does a file whose lock says that
+there is such a process: it ends with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -83,6 +84,11 @@ class MeetingPoint:
         with contextlib.suppress(OSError):
             if self.published() == record:
                 self._record.unlink()
+
+    @property
+    def lock(self) -> Path:
+        """The file that the process which serves the library holds a lock on; OSError if no folder is usable."""
+        return _runtime_folder() / f"{self._name}.lock"
 
     @property
     def _record(self) -> Path:

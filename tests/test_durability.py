@@ -47,6 +47,26 @@ async def test_three_processes_of_eight_threads_that_write_and_read_lose_nothing
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_all_that_six_processes_store_that_open_a_new_library_at_once_is_there(
+    tmp_path: Path, backend: str
+) -> None:
+    environ = variables(tmp_path, backend)
+    programs = [Program(environ) for _ in range(6)]
+    for number, program in enumerate(programs):
+        program.tell("store", f"p{number}-", 0, 20)
+    for program in programs:
+        assert await asyncio.to_thread(program.hear) == 20
+    for program in programs:
+        assert await asyncio.to_thread(program.end) == ("", "")
+    outcome = Outcome()
+    async with hashing(environ) as cache:
+        held = await look(cache, outcome)
+    assert held.keys() == {f"p{number}-{n}" for number in range(6) for n in range(20)}
+    assert (outcome.doubled, outcome.apart) == (0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str) -> None:
     shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=160M tmpfs "{tmp_path}"'
     if not shutil.which("unshare") or subprocess.run([*shell, mount]).returncode:

@@ -8,20 +8,27 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import faiss
 import numpy as np
 import pytest
+from mcp import Client
 
+from lorekeeper.cache import formats
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.protocol import Ranked, SearchCache
-from lorekeeper.embedding import HashingProvider
-from lorekeeper.errors import CacheError
+from lorekeeper.composition import open_cache
+from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.errors import CacheError, UpgradingError
+from lorekeeper.library import Library
+from lorekeeper.search.query import Query
+from lorekeeper.server.mcp import build_server
 from tests.support.backends import Caches
 from tests.support.entities import batch, make
 from tests.support.libraries import settings
@@ -341,7 +348,7 @@ async def test_a_library_that_is_only_read_does_not_open_milvus_lite(caches: Cac
 async def test_a_library_that_was_compared_when_it_was_opened_is_then_read_without_milvus_lite(
     caches: Caches, path: Path
 ) -> None:
-    _touched(path)
+    _written_by_others(path)
     cache = caches.open()
     store = store_of(cache)
     await asyncio.to_thread(store.open, ["spells", "creatures"])
@@ -366,24 +373,20 @@ async def test_after_a_while_without_writes_milvus_lite_is_closed(caches: Caches
     assert has_index(path)
 
 
-def _touched(path: Path) -> None:
-    os.utime(next(path.rglob("*.parquet")))
-
-
 def _left_open(path: Path) -> None:
     program = Program({"LOREKEEPER_MILVUS_DB_PATH": str(path)})
     program.ask("store", "s", 0, 1)
     program.kill()
 
 
-def _copied(path: Path) -> None:
-    copy = path.with_name("copy")
-    shutil.copytree(path, copy, copy_function=shutil.copyfile)
-    shutil.rmtree(path)
-    copy.rename(path)
+def _written_by_others(path: Path) -> None:
+    engine = Engine(path)
+    (row,) = engine.get("spells", ["own/s1#0"], engine.columns("spells"))
+    engine.upsert("spells", [{**row, "vector": np.array(row["vector"], np.float32)}])
+    engine.close()
 
 
-@pytest.mark.parametrize("change", [_touched, _left_open, _copied])
+@pytest.mark.parametrize("change", [_left_open, _written_by_others])
 async def test_a_library_whose_files_have_changed_is_compared_first(
     path: Path, caches: Caches, change: Callable[[Path], None]
 ) -> None:
@@ -398,6 +401,83 @@ async def test_a_library_whose_files_have_changed_is_compared_first(
     again = caches.open()
     await read_all(again)
     assert role_of(store_of(again)) == "closed"
+
+
+# --- copies of a library -----------------------------------------------------------------------------------------------
+
+
+def _by_cp(path: Path, copy: Path) -> None:
+    shutil.copytree(path, copy, copy_function=shutil.copyfile)
+
+
+def _by_zip(path: Path, copy: Path) -> None:
+    packed = shutil.make_archive(str(copy.with_name("packed")), "zip", path)
+    shutil.unpack_archive(packed, copy)
+
+
+def _long_ago(path: Path, copy: Path) -> None:
+    _by_cp(path, copy)
+    for file in copy.rglob("*"):
+        os.utime(file, (0, 0))
+
+
+@pytest.mark.parametrize("copied", [_by_cp, _by_zip, _long_ago])
+async def test_a_copied_library_is_read_as_the_library_is(
+    filled: Path, tmp_path: Path, copied: Callable[[Path, Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied(filled, tmp_path / "copy")
+    caches = Caches(settings(milvus_db_path=tmp_path / "copy" / "milvus.db"))
+    cache = caches.open()
+    await read_all(cache)
+    assert role_of(store_of(cache)) == "closed"
+    await caches.close()
+
+
+@pytest.fixture
+def comparing(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """A library that another program left open, whose types are not compared until the event is set."""
+    _left_open(path)
+    go_on, load = threading.Event(), Engine.load_collection
+
+    def held(engine: Engine, name: str) -> None:
+        go_on.wait()
+        load(engine, name)
+
+    monkeypatch.setattr(Engine, "load_collection", held)
+    monkeypatch.setattr("lorekeeper.cache.milvus.embedded.GRACE_SECONDS", 0.0, raising=False)
+    monkeypatch.setattr(formats, "ANSWER_SECONDS", 0.2)
+    yield go_on
+    go_on.set()
+
+
+async def test_while_a_library_is_compared_it_answers_as_it_was_left_and_says_so(
+    path: Path, comparing: threading.Event
+) -> None:
+    service = EmbeddingService(lambda: HashingProvider(512))
+    library = Library(open_cache(settings(milvus_db_path=path), service), service)
+    async with library, Client(build_server(library)) as client:
+        found = await client.call_tool("lookup_spell", {"semantic_query": QUESTION})
+        assert not found.is_error
+        said = "being checked, since its files are not as they were when it was closed last: spells, 1 of 1"
+        assert said in str(found.content)
+        named = await client.call_tool("lookup_spell", {"name": "s7"})
+        assert "lore://spells/own/s7" in str(named.content)
+        comparing.set()
+        await library.cache.count_entities("spells")
+        again = await client.call_tool("lookup_spell", {"semantic_query": QUESTION})
+        assert "checked" not in str(again.content)
+
+
+async def test_what_a_library_cannot_answer_while_it_is_compared_is_said_to_be_that(
+    path: Path, comparing: threading.Event
+) -> None:
+    path.with_name("milvus.db.keywords").unlink()
+    service = EmbeddingService(lambda: HashingProvider(512))
+    async with Library(open_cache(settings(milvus_db_path=path), service), service) as library:
+        with pytest.raises(UpgradingError, match=r"the library is being opened\. Ask again"), library.questions.one():
+            await library.search(Query(["spells"], QUESTION))
+        comparing.set()
+        assert (await library.search(Query(["spells"], QUESTION))).total
 
 
 # --- the page on storage -----------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import STARTER
 from lorekeeper.views.view import STARTED
 from scripts.build_ready_library import build
+from tests.support.commands import run_lorekeeper
 from tests.support.entities import batch
 from tests.support.libraries import settings
 from tests.support.programs import ask_new_library, command_of
@@ -74,6 +75,13 @@ async def test_a_new_library_begins_as_a_copy_and_says_so_once(tmp_path: Path, a
         assert (library.store.embedding_of("spells") or "").startswith(SPACE)
 
 
+async def test_a_library_of_which_only_statistics_were_asked_begins_as_a_copy(tmp_path: Path, archive: Path) -> None:
+    run = run_lorekeeper(tmp_path, "stats")
+    assert "0 entries" in run.stdout
+    async with new_library(tmp_path, archive) as library:
+        assert STARTED in ((await library.search(CLIFF)).note or "")
+
+
 async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archive: Path) -> None:
     async with new_library(tmp_path, archive) as library:
         await library.open()
@@ -85,7 +93,7 @@ async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archiv
 def test_the_first_answer_takes_no_rules_of_sources_and_no_client(tmp_path: Path, archive: Path) -> None:
     program = command_of(ask_new_library, tmp_path, archive)
     loaded = set(subprocess.run(program, capture_output=True, text=True, check=True, timeout=200).stdout.split())
-    assert "milvus_lite" in loaded
+    assert "milvus_lite" not in loaded, "a copy is read as what it is a copy of"
     assert loaded & {"lorekeeper.normalize", "lorekeeper.intake.files", "httpx", "rich", "yaml"} == set()
 
 

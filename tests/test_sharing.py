@@ -8,11 +8,15 @@ import itertools
 import json
 import os
 import socket
+import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +36,7 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.private_sockets import MeetingPoint
+from tests.support.programs import command_of, hold_library
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
@@ -204,7 +209,7 @@ def test_the_socket_of_another_program_is_not_taken_for_the_servers(server: Embe
 def test_a_server_that_cannot_share_with_this_version_is_named(
     server: EmbeddedBackend, library: Path, changes: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(failover, "SILENT_SECONDS", 0.2)
     claim(library, **changes)
     with pytest.raises(MilvusConnectionError, match=reason):
         EmbeddedBackend(library).open()
@@ -247,10 +252,62 @@ def test_a_full_disk_is_not_taken_for_damage() -> None:
 def test_a_server_that_says_nothing_is_named(
     server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(failover, "SILENT_SECONDS", 0.2)
     announced(library)[0].unlink()
     with pytest.raises(MilvusConnectionError, match="another program has the library"):
         EmbeddedBackend(library).open()
+
+
+def test_a_library_that_another_opens_is_waited_for_however_long_that_takes(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, waited, hours = threading.Event(), threading.Semaphore(0), itertools.count(0, 3600)
+
+    class Held(sharing_server.Server):
+        def __init__(self, *arguments: Any) -> None:
+            go_on.wait()
+            super().__init__(*arguments)
+
+    def sleep(seconds: float) -> None:
+        waited.release()
+        time.sleep(seconds)
+
+    monkeypatch.setattr(failover, "Server", Held)
+    monkeypatch.setattr(failover, "time", SimpleNamespace(monotonic=lambda: float(next(hours)), sleep=sleep))
+    backends = [EmbeddedBackend(library) for _ in range(3)]
+    refused: list[Exception] = []
+
+    def open_it(backend: EmbeddedBackend) -> None:
+        try:
+            backend.open()
+        except MilvusConnectionError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=open_it, args=[backend]) for backend in backends]
+    for thread in threads:
+        thread.start()
+    for _ in range(6):
+        waited.acquire(timeout=20)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert refused == []
+    assert sorted(backend.role for backend in backends) == ["client", "client", "server"]
+    for backend in backends:
+        backend.close()
+
+
+@pytest.mark.parametrize("when", ["opening", "serving"])
+def test_the_claim_of_a_killed_process_ends_with_it(library: Path, when: str) -> None:
+    killed = subprocess.Popen(command_of(hold_library, library, when), stdout=subprocess.PIPE)
+    assert killed.stdout
+    assert killed.stdout.readline() == b"open\n"
+    killed.kill()
+    killed.communicate()
+    again = EmbeddedBackend(library)
+    again.open()
+    assert again.role == "server"
+    again.close()
 
 
 def test_a_client_takes_over_when_the_server_closes(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
@@ -402,7 +459,7 @@ def test_b18_no_message_of_a_stranger_ends_with_a_traceback(
 def test_b18_a_client_is_not_hurt_by_what_a_server_says(
     server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(failover, "OPEN_SECONDS", 0.1)
+    monkeypatch.setattr(failover, "SILENT_SECONDS", 0.1)
     with socket.socket(socket.AF_UNIX) as foreign:
         foreign.bind(str(library.parent / "foreign"))
         foreign.listen()

@@ -191,10 +191,10 @@ shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
 
 
 ANSWER_SECONDS = 15.0
-"""How long a question waits for an upgrade: clients give up after a minute, and an answer takes several steps."""
+"""How long a question waits for the library to open: clients give up after a minute, and an answer takes several steps."""
 
 _patience: ContextVar[float | None] = ContextVar("patience", default=None)
-"""How long reading waits for an upgrade; None for as long as it takes."""
+"""How long reading waits for the library to open; None for as long as it takes."""
 
 _steps: ContextVar[ProgressCounter | None] = ContextVar("steps", default=None)
 """How far the upgrade has got that runs here."""
@@ -202,9 +202,9 @@ _steps: ContextVar[ProgressCounter | None] = ContextVar("steps", default=None)
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """A question is answered in the body: if that needs an upgrade that takes longer, reading raises `UpgradingError`.
+    """A question is answered in the body: if the library takes longer to open, or to upgrade, reading raises `UpgradingError`.
 
-    The upgrade goes on, in a thread of its own.
+    That goes on, in a thread of its own.
     """
     with _waiting(ANSWER_SECONDS):
         yield
@@ -212,8 +212,16 @@ def answering() -> Iterator[None]:
 
 @contextmanager
 def at_once() -> Iterator[None]:
-    """Something is read in the body that a question can do without: within one, it waits for no upgrade at all."""
-    with _waiting(None if _patience.get() is None else 0.0):
+    """Something is read in the body that a question can do without: within one, it waits for no opening at all."""
+    with at_most(0.0):
+        yield
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Within a question, what is read in the body waits so long for the library to open."""
+    patience = _patience.get()
+    with _waiting(None if patience is None else min(patience, seconds)):
         yield
 
 
@@ -227,24 +235,34 @@ def _waiting(seconds: float | None) -> Iterator[None]:
 
 
 @contextmanager
-def reported(what: str, total: int) -> Iterator[Progress]:
-    """Show the progress of an upgrade if `shown` is set; else warn of it, since answers wait for it."""
+def reported(doing: str, what: str, total: int, purpose: str = "") -> Iterator[Progress]:
+    """Show the progress of something that answers wait for, such as an upgrade, if `shown` is set; else warn of it.
+
+    Args:
+        doing: what is done, as "upgrading".
+        what: to what.
+        total: number of its entries.
+        purpose: what for.
+    """
     show, steps = shown.get(), _steps.get() or ProgressCounter()
     level = logging.WARNING if show is None else logging.INFO
-    logger.log(level, "upgrading %s to the format of LoreKeeper %s, once: %d entries", what, VERSION, total)
+    logger.log(level, "%s %s%s: %d entries", doing, what, purpose, total)
     steps.start(total)
-    with nullcontext(lambda _: None) if show is None else show(f"Upgrading {what}", total) as progress:
+    with nullcontext(lambda _: None) if show is None else show(f"{doing.capitalize()} {what}", total) as progress:
 
         def advance(number: int) -> None:
             progress(number)
             steps.advance(number)
 
         yield advance
-    logger.info("upgraded %s", what)
+    logger.info("%s: done", what)
+
+
+UPGRADING, TO_FORMAT = "upgrading", f" to the format of LoreKeeper {VERSION}, once"
 
 
 class Upgrade:
-    """Upgrades a library, or a part of it, before its first use; safe in several threads.
+    """Opens a library, or a part of it, and upgrades it before its first use; safe in several threads.
 
     If that fails, which is logged once, the library is read as it is, and every write tries again.
 
@@ -254,6 +272,7 @@ class Upgrade:
         outdated: whether the library has an earlier format; raises UnknownFormatError.
         lock: keeps all other writers out.
         run: upgrades it; called by one process at a time. If it raises CacheError, the library is unchanged.
+        opening: what is done while ``outdated`` is not answered yet, as in "the library is being opened".
 
     Attributes:
         failure: why it could not be upgraded; None if it is current, or was not examined yet.
@@ -266,14 +285,25 @@ class Upgrade:
         outdated: Callable[[], bool],
         lock: Callable[[], AbstractContextManager[None]],
         run: Callable[[], None],
+        opening: Callable[[], str] = lambda: "opened",
     ) -> None:
-        self._what, self._part = what, part
+        self._what, self._part, self._opening = what, part, opening
         self._outdated, self._lock, self._run = outdated, lock, run
         self._threads, self._starting = threading.RLock(), threading.Lock()
         self._thread: threading.Thread | None = None
         self._steps = ProgressCounter()
-        self._tried = False
+        self._tried = self._upgrading = False
         self.failure: CacheError | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the library is not ready yet to be read."""
+        return not self._tried
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a question has found it so, and it is being opened since."""
+        return self.pending and self._thread is not None and self._thread.is_alive()
 
     def before_reading(self) -> None:
         """Upgrade the library, unless that was tried before; UpgradingError if it takes longer than an `answering` one waits."""
@@ -310,7 +340,7 @@ class Upgrade:
         self._tried, self.failure = False, None
 
     def _wait(self, seconds: float) -> None:
-        """Wait for the upgrade, which goes on in a thread of its own: the process may end without waiting for it."""
+        """Wait for it; it goes on in a thread of its own: the process may end without waiting for it."""
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
                 context = copy_context()
@@ -320,11 +350,11 @@ class Upgrade:
             thread = self._thread
         thread.join(seconds)
         if thread.is_alive():
-            steps = self._steps
-            so_far = f": {self._part}, {steps.done:,} of {steps.total:,} entries so far" if steps.total else ""
-            raise UpgradingError(
-                f"the library is being upgraded to the format of LoreKeeper {VERSION}, once{so_far}. Ask again in a moment"
-            )
+            steps, doing = self._steps, self._opening()
+            if self._upgrading:
+                so_far = f": {self._part}, {steps.done:,} of {steps.total:,} entries so far" if steps.total else ""
+                doing = f"upgraded{TO_FORMAT}{so_far}"
+            raise UpgradingError(f"the library is being {doing}. Ask again in a moment")
 
     def _in_background(self) -> None:
         """Upgrade the library; who waits for it tries again what fails, and gets the error."""
@@ -345,7 +375,7 @@ class Upgrade:
         self._tried = True
 
     def _attempt(self) -> CacheError | None:
-        token = _steps.set(self._steps)
+        token, self._upgrading = _steps.set(self._steps), True
         try:
             with self._lock():
                 if self._outdated():
@@ -356,5 +386,5 @@ class Upgrade:
             return error
         finally:
             _steps.reset(token)
-            self._steps = ProgressCounter()
+            self._steps, self._upgrading = ProgressCounter(), False
         return None

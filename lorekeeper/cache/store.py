@@ -169,6 +169,10 @@ class Store(Protocol):
         """Further facts for people, by label."""
         ...
 
+    def pending(self) -> str:
+        """What is still done with the library, and answers meanwhile, as a sentence for people; "" if nothing is."""
+        return ""
+
     def statistics(self) -> Statistics:
         """Counts, sizes, model."""
         kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}

@@ -10,12 +10,14 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -197,6 +199,21 @@ def keep_library_fresh(folder: str, address: str) -> None:
             await library.keep_fresh()
 
     asyncio.run(main())
+
+
+def hold_library(folder: str, when: str) -> None:
+    """Open a library for ever, and say so: when it is served, or while it is being opened."""
+    from lorekeeper.cache.milvus import failover
+
+    def hold(*_: Any) -> None:
+        print("open", flush=True)
+        signal.pause()
+
+    if when == "opening":
+        vars(failover)["Server"] = hold
+    failover.EmbeddedBackend(Path(folder)).open()
+    print("open", flush=True)
+    signal.pause()
 
 
 # --- drivers and models ----------------------------------------------------------------------------------------------

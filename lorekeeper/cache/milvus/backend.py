@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Generic, TypeVar
@@ -46,19 +46,6 @@ class Capabilities:
     infix: bool = True
     flushed_by_client: bool = False
     remarks: str = ""
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the store of an embedded library knows of its collections before they are opened.
-
-    Attributes:
-        unchanged: whether a type's collection is as a process left it that closed it.
-        opened: called when this process opens the library.
-    """
-
-    unchanged: Callable[[str], bool] = lambda _: False
-    opened: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

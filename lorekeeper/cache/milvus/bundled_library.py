@@ -18,6 +18,12 @@ from lorekeeper.system import keep_private
 NAME = "library"
 """Name of the folder in an archive; the names of the files beside it begin with it."""
 
+COLLECTIONS = "collections"
+"""Folder of Milvus Lite that has one of each collection."""
+
+LOGS = "wal"
+"""Folder of a collection that has the rows which are not in its other files yet."""
+
 INDEXES = "indexes"
 """Folders of what Milvus Lite builds of the other files when a program loads a collection: LoreKeeper never reads them."""
 

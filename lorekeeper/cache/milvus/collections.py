@@ -138,6 +138,10 @@ class Collections:
             seal = Seal(self._described(entity_type) if self._exists(entity_type) else None)
         return seal.info is None or seal.info.is_current(entity_type, self._backend.capabilities)
 
+    def is_verified(self, entity_type: str) -> bool:
+        """Whether a type's collection was verified since it was opened, and was used since descriptions were forgotten."""
+        return entity_type in self._infos
+
     def forget(self) -> None:
         """Read descriptions again before their next use."""
         self._infos.clear()

@@ -5,8 +5,8 @@ from its copy of the vectors, which take a twentieth of Milvus Lite's time. If i
 the same results.
 
 Each of the two can rebuild the other, so what the companion knows of a collection is compared with it before the collection is
-used. That needs the collection in memory, so it is not repeated while the files of the collection are those that were left
-when it was compared last: such a type is sealed, and Milvus Lite opens it only to write.
+used. That needs the collection in memory, so it is not repeated while the files of the collection hold what they held when it
+was compared last: such a type is sealed, and Milvus Lite opens it only to write. A copy of a library is sealed as the library is.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
-from lorekeeper.cache.formats import Normalized, OlderLibraryError, reported
+from lorekeeper.cache.formats import Normalized, OlderLibraryError, at_most, reported
 from lorekeeper.cache.milvus import bundled_library
-from lorekeeper.cache.milvus.backend import Known, damaged
+from lorekeeper.cache.milvus.backend import damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
@@ -40,7 +40,7 @@ from lorekeeper.cache.protocol import Identity, Progress, Ranked
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
-from lorekeeper.errors import CacheError
+from lorekeeper.errors import CacheError, UpgradingError
 from lorekeeper.filters import Selection
 
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
@@ -50,12 +50,18 @@ upgraded one in its place, it does for a moment."""
 SETTLE_SECONDS = 60.0
 """How long Milvus Lite stays open after the last write: it has all rows of the types that were written in memory."""
 
+GRACE_SECONDS = 2.0
+"""How long questions wait, all in all, until types that are compared are read as they were left."""
+
 COPY_AGAIN_SECONDS = 60.0
 """How long nobody tries again to copy the vectors of a type after that failed."""
 
 LOW_SPACE_BYTES = 64 * 2**20
 """Free space below which nothing more is written: Milvus Lite loses rows when the disk fills up during a flush."""
 
+
+CHECKED = "checked, since its files are not as they were when it was closed last"
+"""What is done with the library while types are compared, as in "the library is being opened"."""
 
 _OPEN = {
     "server": "open in this process, which shares it",
@@ -64,8 +70,8 @@ _OPEN = {
 }
 """What Milvus Lite does, by the role of this process."""
 
-COLLECTIONS = "collections"
-"""Folder that has one of each collection. Where another version of Milvus Lite has another one, no state is known."""
+END_BYTES = 2**14
+"""So much of the end of a file says whether it is another one: it has all of a manifest, and what Parquet says of its columns."""
 
 logger = logging.getLogger(__name__)
 
@@ -92,11 +98,11 @@ class EmbeddedStore(MilvusStore):
     ) -> None:
         self.path = path
         companion = Companion(companion_path, types)
-        known = Known(lambda name: self._sealed(name) is not None, self._settle_later)
-        self.embedded = EmbeddedBackend(path, known)
+        self.embedded = EmbeddedBackend(path, self._settle_later)
         collections = Collections(self.embedded, self.verify, self._sealed)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         self._copy_after: dict[str, float] = {}
+        self._grace_until: float | None = None
         self._settling: threading.Timer | None = None
         super().__init__(self.embedded, collections, companion, normalized)
 
@@ -152,6 +158,7 @@ class EmbeddedStore(MilvusStore):
         info = self._info(entity_type)
         copies = self.companion.copies(entity_type, info.store, identities) if info else []
         if copies is None or len(copies) < len(identities):
+            self._require_opened(entity_type)
             return self.collections.load(entity_type, identities)
         return copies
 
@@ -165,10 +172,13 @@ class EmbeddedStore(MilvusStore):
             ranking = self.companion.rank_semantic(selection, vector, limit, info)
             if ranking is not None:
                 return ranking
+        self._require_opened(entity_type)
         return self.collections.nearest(selection, vector, limit)
 
     def open(self, types: Iterable[str]) -> None:
         """Open these types, and read their vectors. Milvus Lite is opened if one of them is not sealed, and closed again."""
+        if self.is_new():
+            self.backend.open()
         for entity_type in types:
             info = self._info(entity_type) if self._companion_ready(entity_type) else None
             if info is not None and self._vectors_ready(entity_type, info):
@@ -182,6 +192,10 @@ class EmbeddedStore(MilvusStore):
             self._settling.cancel()
         self.companion.store_matrices()
         super().close()
+        self._grace_until = None
+
+    def undeclared(self) -> dict[str, int]:
+        return {} if self.is_new() else super().undeclared()
 
     def details(self) -> dict[str, str]:
         infos = {entity_type: self._info(entity_type) for entity_type in self.types}
@@ -193,7 +207,7 @@ class EmbeddedStore(MilvusStore):
             "vectors": f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current",
         }
         server = read_server(self.path)
-        if server:
+        if server and self.embedded.role != "closed":
             details["served by"] = f"process {server.pid}, LoreKeeper {server.version}"
         return details
 
@@ -211,11 +225,13 @@ class EmbeddedStore(MilvusStore):
             return True
         if info.format != FORMAT or time.monotonic() < self._copy_after.get(entity_type, 0.0):
             return False
+        if self._upgrades[entity_type].pending:
+            return False
         try:
             with self.write_lock(wait=0):
                 if not self.companion.has_vectors(entity_type, info):
                     number = self.companion.count(Selection(entity_type))
-                    with reported(f"the vectors of {entity_type}", number) as progress:
+                    with reported("copying", f"the vectors of {entity_type}", number) as progress:
                         self._copy_vectors(entity_type, info, progress)
         except CacheError as error:
             logger.info("Milvus Lite searches the vectors of %s: %s", entity_type, error)
@@ -247,9 +263,70 @@ class EmbeddedStore(MilvusStore):
         for entity in self._each(entity_type, identities):
             yield Copy(entity, *found[entity.identity])
 
+    # --- types that are being compared -----------------------------------------------------------------------------
+
+    def _info(self, entity_type: str) -> CollectionInfo | None:
+        """The description of a type's collection; while that is compared, a question gets the one that was sealed last."""
+        upgrade = self._upgrades[entity_type]
+        if upgrade.pending and (left := self._left(entity_type)):
+            now = time.monotonic()
+            if self._grace_until is None:
+                self._grace_until = now + GRACE_SECONDS
+            try:
+                with at_most(max(0.0, self._grace_until - now)):
+                    upgrade.before_reading()
+            except UpgradingError:
+                return left
+        return super()._info(entity_type)
+
+    def _left(self, entity_type: str) -> CollectionInfo | None:
+        """The description of a collection that is not sealed any more, as it was sealed, if the companion has all of it."""
+        if not self.path.is_dir() or not self.companion.path.exists():
+            return None
+        self._companion_upgrade.before_reading()
+        state = self.companion.state(entity_type)
+        if not (state.sealed and state.sealed[0] and state.finished) or self._sealed(entity_type):
+            return None
+        info = CollectionInfo.parse(entity_type, state.sealed[0], f"the collection {entity_type} at {self.path}")
+        is_usable = info.store == state.store and info.is_current(entity_type, self.embedded.capabilities)
+        return info if is_usable and self.companion.has_vectors(entity_type, info) else None
+
+    def _require_opened(self, entity_type: str) -> None:
+        """UpgradingError if a question would have to wait until a collection has been compared."""
+        if self._upgrades[entity_type].pending:
+            self._upgrades[entity_type].before_reading()
+
+    def _is_current(self, entity_type: str) -> bool:
+        current = super()._is_current(entity_type)
+        if current:
+            with contextlib.suppress(CacheError):  # whoever uses the collection gets the error
+                self.collections.info(entity_type)
+        return current
+
+    def _opening(self, entity_type: str) -> str:
+        return self._comparing(entity_type) or super()._opening(entity_type)
+
+    def _comparing(self, entity_type: str = "") -> str:
+        """How far comparing the types that are not sealed has got, that one or the next one included; "" if none is left."""
+        with contextlib.suppress(CacheError):
+            stored = [name for name in self.types if self.companion.state(name).store is not None]
+            unsealed = [name for name in stored if self._sealed(name) is None]
+            left = [name for name in unsealed if not self.collections.is_verified(name)]
+            if left:
+                part = entity_type if entity_type in left else left[0]
+                return f"{CHECKED}: {part}, {len(unsealed) - len(left) + 1} of {len(unsealed)}"
+        return ""
+
+    def pending(self) -> str:
+        comparing = self._comparing() if any(upgrade.under_way for upgrade in self._upgrades.values()) else ""
+        return f"The library is being {comparing}. Until that is done, its keyword index answers." if comparing else ""
+
     # --- the state of Milvus Lite's files --------------------------------------------------------------------------
 
     def _sealed(self, entity_type: str) -> Seal | None:
+        if self.is_new():  # nothing is stored, and reading makes nothing
+            self.embedded.require_place()
+            return Seal(None)
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
         try:
@@ -264,13 +341,16 @@ class EmbeddedStore(MilvusStore):
     def _settle(self) -> None:
         """Compare the types that were opened here, close Milvus Lite, and seal the types that agree.
 
-        Nothing happens while another process writes: it is tried again later, or the next process compares them.
+        Nothing happens while another process writes, or another thread uses it: it is tried again later, or the next process
+        compares them.
         """
         if self._settling:
             self._settling.cancel()
         if self.embedded.role != "server":
             return
         self._settle_later()
+        if self.embedded.in_use:
+            return
         with contextlib.suppress(CacheError, OSError), self._lock.hold(wait=0):
             sealed = {t: info.as_text() for t, info in self.collections.opened().items() if self._agrees(t, info)}
             for entity_type in self.types:  # of which nothing was ever stored, as both copies say
@@ -333,29 +413,35 @@ class EmbeddedStore(MilvusStore):
 
 
 def files_state(library: Path, name: str) -> str | None:
-    """A text that changes with the name, size or time of any file of a collection, or of one that is to replace it.
+    """A text that changes with any file of a collection, or of one that is to replace it, and is the same for a copy of them.
 
+    It is made of the names, the sizes and the ends of the files. Milvus Lite never changes the files with rows: new rows are in
+    new ones, with the numbers of their changes in the names, and how many changes there were is at the end of its manifest.
     Built indexes do not count. None if it cannot be determined.
     """
     digest = hashlib.blake2b(digest_size=16)
     try:
-        with os.scandir(library / COLLECTIONS) as collections:
+        with os.scandir(library / bundled_library.COLLECTIONS) as collections:
             own = [each for each in collections if each.name.partition("__")[0] == name and each.is_dir()]
-        for path, state in sorted(item for collection in own for item in _files(collection, (COLLECTIONS,))):
-            line = f"{'/'.join(path)}|{state[0]}|{state[1]}\n"
-            digest.update(line.encode(errors="surrogateescape"))
+        for path, file in sorted(
+            item for collection in own for item in _files(collection, (bundled_library.COLLECTIONS,))
+        ):
+            with Path(file).open("rb") as content:
+                size = content.seek(0, os.SEEK_END)
+                content.seek(max(0, size - END_BYTES))
+                end = hashlib.blake2b(content.read(), digest_size=16).hexdigest()
+            digest.update(f"{'/'.join(path)}|{size}|{end}\n".encode(errors="surrogateescape"))
     except OSError:  # there is no such folder, or a file was removed meanwhile
         return None
     return digest.hexdigest()
 
 
-def _files(folder: os.DirEntry[str], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[int, int]]]:
-    """The files within a folder, each by its names below the library, with size and time in ns; without built indexes."""
+def _files(folder: os.DirEntry[str], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The files within a folder, each by its names below the library, with its path; without built indexes."""
     path = (*above, folder.name)
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _files(entry, path)
             elif folder.name != bundled_library.INDEXES and entry.is_file():
-                state = entry.stat()
-                yield (*path, entry.name), (state.st_size, state.st_mtime_ns)
+                yield (*path, entry.name), entry.path

@@ -1,7 +1,8 @@
 """The backend of an embedded library, opened by this process or served by another one.
 
-Milvus Lite lets one process into a library. The first process here that opens it serves the others on a private socket. When
-that process ends, the next operation of any other process takes over: it opens the library itself, and is repeated.
+Milvus Lite lets one process into a library. The first process here that claims it opens it, and serves the others on a private
+socket; they wait while it opens, for as long as it has the claim. When that process ends, the next operation of any other process
+takes over: it opens the library itself, and is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from lorekeeper.cache.milvus.backend import (
     Backend,
     Capabilities,
     DamagedError,
-    Known,
     LazyBackend,
     Operation,
     ServerLostError,
@@ -28,7 +28,8 @@ from lorekeeper.cache.milvus.backend import (
     refusal,
 )
 from lorekeeper.cache.milvus.layout_v3 import type_of
-from lorekeeper.cache.milvus.sharing.client import Client
+from lorekeeper.cache.milvus.sharing.client import Client, OtherVersionError
+from lorekeeper.cache.milvus.sharing.discovery import Claim, serving_process
 from lorekeeper.cache.milvus.sharing.server import Server
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
@@ -39,7 +40,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OPEN_SECONDS = 10.0
-"""How long to wait for a process that has the library open and does not answer yet."""
+"""How long to wait for another program to close the library: a process that was killed may let go of one lock after the other."""
+
+SILENT_SECONDS = 60.0
+"""How long to wait for a process that has opened the library and cannot be reached: it may have much to do."""
 
 RETRY_SECONDS = 0.05
 """Pause between two such attempts."""
@@ -55,15 +59,16 @@ class EmbeddedBackend(LazyBackend):
 
     Args:
         path: the folder; it is created at first use.
-        known: what is known of its collections before they are opened here.
+        opened: called when this process opens it.
     """
 
-    def __init__(self, path: Path, known: Known | None = None) -> None:
-        self.path, self._known = path, known or Known()
+    def __init__(self, path: Path, opened: Callable[[], None] = lambda: None) -> None:
+        self.path, self._notify = path, opened
         self._lock = threading.RLock()
         self._backend: Backend | None = None
         self._server: Server | None = None
-        self._openings = 0
+        self._claim = Claim(path)
+        self._openings = self._running = 0
 
     @property
     def location(self) -> str:
@@ -80,8 +85,17 @@ class EmbeddedBackend(LazyBackend):
             return "closed"
         return "client" if isinstance(self._backend, Client) else "server"
 
+    @property
+    def in_use(self) -> bool:
+        """Whether an operation is being performed here, for this process or for others."""
+        return self._running > 0 or (self._server is not None and self._server.is_answering)
+
     def open(self) -> int:
         return self._opened()[1]
+
+    def require_place(self) -> None:
+        """MilvusConnectionError if there is no place for a library at this path; makes the folder that it would be in."""
+        _make_folder(self.path.parent, self.path)
 
     def create(self, make: Callable[[], None]) -> bool:
         """Make the folder by a function, unless there is one; whether it did. Nothing here opens it meanwhile."""
@@ -93,6 +107,8 @@ class EmbeddedBackend(LazyBackend):
 
     def call(self, operation: Operation[T], *arguments: object) -> T:
         """Perform an operation; a failure of one that examines a collection means that its files cannot be read."""
+        with self._lock:
+            self._running += 1
         try:
             return self._attempt(operation, arguments)
         except (MilvusConnectionError, MilvusSchemaError):
@@ -101,6 +117,9 @@ class EmbeddedBackend(LazyBackend):
             if not operation.examines:
                 raise
             raise damaged(self.location, type_of(str(arguments[0])), error) from error
+        finally:
+            with self._lock:
+                self._running -= 1
 
     def close(self) -> None:
         """Disconnect; a process that serves the library also stops serving, and releases it."""
@@ -112,6 +131,7 @@ class EmbeddedBackend(LazyBackend):
                 with contextlib.suppress(Exception):
                     self._backend.close()
                 self._backend = None
+            self._claim.give_up()
 
     def _attempt(self, operation: Operation[T], arguments: Sequence[object]) -> T:
         """Run an operation; if the process that serves it ends meanwhile, run it again on the next backend."""
@@ -149,9 +169,9 @@ class EmbeddedBackend(LazyBackend):
     def _serve(self, backend: Backend) -> None:
         if isinstance(backend, Client):
             return
-        self._known.opened()
+        self._notify()
         try:
-            self._server = Server(self.path, backend)
+            self._server = Server(self.path, backend, self._claim)
         except BaseException:
             self.close()
             raise
@@ -165,20 +185,41 @@ class EmbeddedBackend(LazyBackend):
     def _connected(self) -> Backend:
         """A client of the process that serves the library; if there is none, the library itself."""
         _require_folder(self.path)
-        deadline = time.monotonic() + OPEN_SECONDS
+        deadline: float | None = None
         while True:
             try:
                 return Client(self.path)
             except MilvusConnectionError as error:
                 refused = error
-            from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine, StoreTakenError
-
+            if isinstance(refused, OtherVersionError) and serving_process(self.path) is not None:
+                raise refused
             try:
-                return RecoveredEngine(Engine(self.path), self._known)
-            except StoreTakenError:
-                if time.monotonic() > deadline:
-                    raise refused from None
+                if self._claim.take():
+                    return self._own(refused)
+            except OSError as error:
+                raise MilvusConnectionError(str(error)) from error
+            now = time.monotonic()
+            deadline = None if self._claim.is_opening() else deadline or now + SILENT_SECONDS
+            if deadline and now > deadline:
+                raise refused
             time.sleep(RETRY_SECONDS)
+
+    def _own(self, refused: MilvusConnectionError) -> Backend:
+        """The library itself, which this process has claimed; what is ``refused`` stands if a process has it without a claim."""
+        from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine, StoreTakenError
+
+        deadline = time.monotonic() + OPEN_SECONDS
+        try:
+            while True:
+                try:
+                    return RecoveredEngine(Engine(self.path))
+                except StoreTakenError:
+                    if time.monotonic() > deadline:
+                        raise refused from None
+                time.sleep(RETRY_SECONDS)
+        except BaseException:
+            self._claim.give_up()
+            raise
 
 
 def _require_folder(path: Path) -> None:
@@ -188,8 +229,17 @@ def _require_folder(path: Path) -> None:
             f"{path} is {_file_kind(path)}, not a folder of Milvus Lite; it was not changed. Set LOREKEEPER_MILVUS_DB_PATH to "
             "a new folder"
         )
+    keep_private(_make_folder(path, path))  # others can reach nothing in it, whatever Milvus Lite creates there
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise MilvusConnectionError(
+            f"no permission to write the library {path}; check the owner and permissions of the folder"
+        )
+
+
+def _make_folder(folder: Path, path: Path) -> Path:
+    """Make a folder for a library that is to be at a path; MilvusConnectionError if that is not possible."""
     try:
-        keep_private(private_folder(path))  # others can reach nothing in it, whatever Milvus Lite creates there
+        return private_folder(folder)
     except FileExistsError as error:
         raise MilvusConnectionError(
             f"the path {path} has a file where a directory is needed; choose another LOREKEEPER_MILVUS_DB_PATH"
@@ -198,10 +248,6 @@ def _require_folder(path: Path) -> None:
         raise MilvusConnectionError(
             f"the library folder {path} cannot be created: {error.strerror}; choose another LOREKEEPER_MILVUS_DB_PATH"
         ) from error
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise MilvusConnectionError(
-            f"no permission to write the library {path}; check the owner and permissions of the folder"
-        )
 
 
 def _file_kind(path: Path) -> str:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.milvus.backend import Backend, Known, Operation, perform
+from lorekeeper.cache.milvus.backend import Backend, Operation, perform
+from lorekeeper.cache.milvus.bundled_library import COLLECTIONS, LOGS
 from lorekeeper.cache.milvus.layout_v3 import (
     HELD,
     INDEX,
@@ -79,6 +80,7 @@ class Engine(Backend):
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._opening = threading.RLock()
         """Held while collections are opened, created, dropped or renamed: two threads that do so at once would get two
         objects for one folder, and neither would see what is written through the other."""
@@ -86,6 +88,7 @@ class Engine(Backend):
         """Of each collection, held while it is used: Milvus Lite begins to flush by emptying its memory, and until the rows
         are in a file, its readers miss them."""
         self._without_index = set[str]()
+        self.is_closed = False
         with ExitStack() as opened:
             opened.enter_context(_store_open())
             self._database = _open(path)
@@ -112,6 +115,13 @@ class Engine(Backend):
         with self._opening:
             self._database.create_collection(name, schema, properties={PROPERTY: description})
             self._without_index.add(name)
+
+    def has_log(self, name: str) -> bool:
+        """Whether a collection has a log of rows that are in no other file: it was not closed after these were written."""
+        try:
+            return any((self._path / COLLECTIONS / name / LOGS).iterdir())
+        except OSError:  # another version of Milvus Lite has it elsewhere
+            return True
 
     def columns(self, name: str) -> list[str]:
         """Names of a collection's columns."""
@@ -185,6 +195,7 @@ class Engine(Backend):
     def close(self) -> None:
         """Declare the indexes of the collections that were opened, and close the store."""
         with self._opening:
+            self.is_closed = True
             for name in sorted(self._without_index):
                 try:
                     _declare_index(self._database.get_collection(name))
@@ -229,12 +240,10 @@ class RecoveredEngine(Backend):
 
     Args:
         engine: the store that this process owns; no other process can write to it meanwhile.
-        known: what is known of the collections before they are opened.
     """
 
-    def __init__(self, engine: Engine, known: Known) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._known = known
         self._recovering = defaultdict[str, threading.Lock](threading.Lock)
         self._recovered: set[str] = set()
 
@@ -257,6 +266,8 @@ class RecoveredEngine(Backend):
                     if self._engine.has_collection(entity_type):
                         self._open(entity_type)
                 except Exception as error:  # the engine's errors have no common base
+                    if self._engine.is_closed:
+                        return
                     logger.info("%s cannot be opened: %s", entity_type, error)
                 self._recovered.add(entity_type)
 
@@ -271,12 +282,15 @@ class RecoveredEngine(Backend):
                     self._engine.drop_collection(replacement)
 
     def _open(self, entity_type: str) -> None:
-        """Load a collection; if the last process did not close it, flush what that has left."""
-        unchanged = self._known.unchanged(entity_type)
+        """Load a collection; if the last process did not close it, flush what that has left.
+
+        Rows that are stored twice are looked for before that: if this process is killed, the log is still there.
+        """
+        has_log = self._engine.has_log(entity_type)
         self._engine.load_collection(entity_type)
-        if not unchanged:
-            self._engine.flush(entity_type)
+        if has_log:
             self._remove_duplicates(entity_type)
+            self._engine.flush(entity_type)
 
     def _remove_duplicates(self, entity_type: str) -> None:
         """Rewrite rows that are stored twice, which replaces both.
@@ -293,7 +307,6 @@ class RecoveredEngine(Backend):
             self._engine.upsert(entity_type, list(latest.values()))
         if duplicates:
             logger.info("%d rows of %s were stored twice", len(duplicates), entity_type)
-            self._engine.flush(entity_type)
 
 
 def _declare_index(collection: Collection) -> None:

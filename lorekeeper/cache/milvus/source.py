@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lorekeeper.cache.milvus.bundled_library import COLLECTIONS
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.description import described
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
@@ -19,13 +20,10 @@ from lorekeeper.entities import declared_type
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.text.passages import CHUNKER
 
-_TYPES = "collections"
-"""The folder of a Milvus Lite database that has a folder for each of its collections."""
-
 
 def is_database(path: Path) -> bool:
     """Whether there is a Milvus Lite database in a folder."""
-    return (path / _TYPES).is_dir()
+    return (path / COLLECTIONS).is_dir()
 
 
 def library_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:

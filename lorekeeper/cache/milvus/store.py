@@ -297,10 +297,19 @@ class MilvusStore(Store):
         return Upgrade(
             f"{entity_type} of the library {self.backend.location}",
             f"its {entity_type}",
-            lambda: not self.collections.is_current(entity_type),
+            lambda: not self._is_current(entity_type),
             self._lock.hold,
             lambda: self._upgrade_collection(entity_type),
+            lambda: self._opening(entity_type),
         )
+
+    def _is_current(self, entity_type: str) -> bool:
+        """Whether a type's collection has the current format, or there is none yet."""
+        return self.collections.is_current(entity_type)
+
+    def _opening(self, _entity_type: str) -> str:
+        """What is done with a type until it is known whether it has the current format, as in "the library is being opened"."""
+        return "opened"
 
     def _upgrade_companion(self) -> None:
         self.companion.upgrade(self._normalized)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lorekeeper.cache.formats import Normalized, reported, upgraded
+from lorekeeper.cache.formats import TO_FORMAT, UPGRADING, Normalized, reported, upgraded
 from lorekeeper.cache.milvus import layout_v3 as ms
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import Collections
@@ -71,7 +71,7 @@ class CollectionUpgrade:
         self._before_writing()
         target = self._collections.create_upgraded(self._type, source)
         total = self._backend.count(self._type, RECORDS)
-        with reported(f"{self._type} of the library {self._backend.location}", total) as progress:
+        with reported(UPGRADING, f"{self._type} of the library {self._backend.location}", total, TO_FORMAT) as progress:
             for number in range(COMPARISONS):
                 if not self._copy_differences(source, target, None if number else progress) or self._alone:
                     self._collections.swap(self._type, ms.UPGRADED)

@@ -20,7 +20,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import UPGRADED, Format, Normalized, declarations, is_later, newer, reported, upgraded
+from lorekeeper.cache.formats import (
+    TO_FORMAT,
+    UPGRADED,
+    UPGRADING,
+    Format,
+    Normalized,
+    declarations,
+    is_later,
+    newer,
+    reported,
+    upgraded,
+)
 from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.sqlite.catalogue import insert_new
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, connect, database_files, read_format, remove_database
@@ -123,7 +134,7 @@ class FileUpgrade:
             self._require_known_types(c, earlier)
             types = [entity_type for entity_type in self._file.types if columns(c, entity_type, "earlier")]
             total = sum(_count(c, entity_type) for entity_type in types)
-            with reported(f"{self._file.kind} {self._path}", total) as progress:
+            with reported(UPGRADING, f"{self._file.kind} {self._path}", total, TO_FORMAT) as progress:
                 for entity_type in types:
                     self._copy_type(c, entity_type, earlier.fields.get(entity_type, ""), progress)
             self._finish(c)

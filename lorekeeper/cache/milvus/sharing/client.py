@@ -24,6 +24,10 @@ IDLE_CONNECTIONS = 8
 """Most connections that a client keeps between its calls."""
 
 
+class OtherVersionError(MilvusConnectionError):
+    """Another version of LoreKeeper serves the library, or did."""
+
+
 class Client(Backend):
     """A library that another process serves. Each call takes an idle connection to that process, or opens another.
 
@@ -104,7 +108,7 @@ def _server_of(path: Path) -> ServerRecord:
             "LOREKEEPER_MILVUS_DB_PATH to another library"
         )
     if (server.protocol, server.format) != (PROTOCOL, library_format()):
-        raise MilvusConnectionError(
+        raise OtherVersionError(
             f"process {server.pid} has the library {path} open with LoreKeeper {server.version} (sharing protocol "
             f"{server.protocol}, format {server.format or 1}) and cannot share it with this LoreKeeper "
             f"{VERSION} (protocol {PROTOCOL}, format {library_format()}); "

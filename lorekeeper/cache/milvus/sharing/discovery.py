@@ -6,10 +6,13 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from lorekeeper.cache.formats import fingerprint
 from lorekeeper.cache.milvus.layout_v3 import FORMAT
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL
 from lorekeeper.private_sockets import MeetingPoint, connect
+from lorekeeper.system import PRIVATE_FILE
 from lorekeeper.version import VERSION
 
 
@@ -64,7 +67,49 @@ def serving_process(path: Path) -> int | None:
     return server.pid
 
 
-def announce(path: Path, address: str, token: str) -> None:
-    """Record that this process serves the library."""
-    record = ServerRecord(os.getpid(), VERSION, PROTOCOL, str(path), address, token, library_format())
-    MeetingPoint(path).publish(asdict(record))
+class Claim:
+    """The right to open a library, which one process has until it has closed it; the system ends it with the process.
+
+    Who has it says so, opens the library, and then says where it can be reached.
+
+    Args:
+        path: the library.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._point = path, MeetingPoint(path, "claim")
+        self._lock: FileLock | None = None
+
+    def take(self) -> bool:
+        """Claim the library; False if another process has done so. OSError if no folder is usable."""
+        lock = FileLock(self._point.lock, mode=PRIVATE_FILE, thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return False
+        self._lock = lock
+        try:
+            self._say(serves=False)
+        except BaseException:
+            self.give_up()
+            raise
+        return True
+
+    def announce(self, address: str, token: str) -> None:
+        """Record that this process serves the library."""
+        record = ServerRecord(os.getpid(), VERSION, PROTOCOL, str(self._path), address, token, library_format())
+        MeetingPoint(self._path).publish(asdict(record))
+        self._say(serves=True)
+
+    def is_opening(self) -> bool:
+        """Whether the process that has the claim, if one has, does not serve the library yet."""
+        return (self._point.published() or {}).get("serves") is False
+
+    def give_up(self) -> None:
+        """End the claim, if this has it."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    def _say(self, *, serves: bool) -> None:
+        self._point.publish({"pid": os.getpid(), "address": "", "serves": serves})

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lorekeeper.cache.milvus.backend import OPERATIONS, Backend, DamagedError, RefusedError, perform, refusal
-from lorekeeper.cache.milvus.sharing.discovery import announce
+from lorekeeper.cache.milvus.sharing.discovery import Claim
 from lorekeeper.cache.milvus.sharing.messages import PROTOCOL, Connection, Message
 from lorekeeper.errors import MilvusConnectionError
 from lorekeeper.private_sockets import MeetingPoint, forget
@@ -41,12 +41,13 @@ class Server:
     Args:
         path: the library.
         backend: answers the calls.
+        claim: under which this process has opened it.
 
     Raises:
         MilvusConnectionError: there is no folder for its socket.
     """
 
-    def __init__(self, path: Path, backend: Backend) -> None:
+    def __init__(self, path: Path, backend: Backend, claim: Claim) -> None:
         self._backend = backend
         self._token = secrets.token_hex(16)
         self._connections: dict[Connection, threading.Lock] = {}
@@ -54,11 +55,16 @@ class Server:
         self._closing = False
         try:
             self._listener, address = MeetingPoint(path).listen()
-            announce(path, address, self._token)
+            claim.announce(address, self._token)
         except OSError as error:
             raise MilvusConnectionError(str(error)) from error
         self._address = address
         threading.Thread(target=self._accept, name="lorekeeper-listener", daemon=True).start()
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a client waits for an answer."""
+        return any(answering.locked() for answering in list(self._connections.values()))
 
     def close(self) -> None:
         """Accept no more clients, wait briefly for calls in progress, and disconnect."""
