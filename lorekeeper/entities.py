@@ -386,8 +386,11 @@ _HELD: ContextVar[Mapping[str, Collection]] = ContextVar("held", default=Mapping
 
 _NAMES = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
-_TAKEN_TYPES = frozenset({"meta", "models", "changes", "unfinished", "built", "temp", "main", "earlier"})
-"""What stores have under a name of their own."""
+_BETWEEN = "__"
+"""Stands before what stores add to the name of a type."""
+
+_DATABASES = frozenset({"temp", "main", "earlier"})
+"""Names of the databases of a connection. Which tables a store has is known there."""
 
 _SQL = frozenset(
     "add all alter and as autoincrement between case cast check collate commit constraint create default deferrable delete "
@@ -442,15 +445,10 @@ def held(types: Mapping[str, Collection]) -> Iterator[None]:
 def _require_names(collection: Collection) -> None:
     """ConfigError unless its name and those of its fields can be those of tables and columns."""
     names = [field.name for field in collection.fields]
-    ending = collection.name.rpartition("_")[2]
-    if (
-        not _NAMES.fullmatch(collection.name)
-        or collection.name in _TAKEN_TYPES | _SQL
-        or ending in ("fts", "passages", "rebuilt")
-    ):
+    if not _NAMES.fullmatch(collection.name) or collection.name in _DATABASES | _SQL or _BETWEEN in collection.name:
         raise ConfigError(
-            f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and _, and no word of "
-            "SQL, for example ships"
+            f"{shown(collection.name)} cannot be the name of a type; use lower-case letters, digits and single _, and no "
+            "word of SQL, for example ships"
         )
     taken = _TAKEN_FIELDS | {field.name for field in BASE_FIELDS}
     if wrong := [name for name in names if not _NAMES.fullmatch(name) or name in taken]:

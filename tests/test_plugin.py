@@ -339,6 +339,21 @@ def test_a_type_that_cannot_be_declared_is_refused(tmp_path: Path, collection: C
         SqliteCache(tmp_path / "cache.db", embedding=HashingProvider, collections=[collection])
 
 
+@pytest.mark.parametrize(
+    "name", ["matrices", "meta", "changes", "sqlite_sequence", "json_each", "spells_fts_data", "spells_rebuilt", "a__b"]
+)
+def test_the_name_of_a_table_that_is_not_for_a_type_is_refused(tmp_path: Path, name: str):
+    for cls in (MilvusCache, SqliteCache):
+        if (cls, name) == (MilvusCache, "spells_rebuilt"):
+            continue
+        with pytest.raises(ConfigError, match=f"{name} cannot be the name of a type|single _"):
+            cls(
+                tmp_path / "library",
+                embedding=HashingProvider,
+                collections=[*lorekeeper.COLLECTIONS.values(), Collection(name)],
+            )
+
+
 @pytest.mark.parametrize("name", ["key", "rows", "query", "first"])
 async def test_what_is_no_reserved_word_may_be_the_name_of_a_type(name: str):
     collection = Collection(name, fields=[Field("group", FieldType.TEXT), Field("desc_from", FieldType.TEXTS)])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import struct
+import zlib
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from lorekeeper.embedding import HashingProvider
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import CHUNKER, passages
-from tests.support.entities import versioned
+from tests.support.entities import make, versioned
 from tests.support.libraries import settings
 
 
@@ -167,12 +170,19 @@ def test_a_packed_matrix_is_read_as_it_was_or_not_at_all(seed: int, number: int,
     owners = np.sort(chance.integers(0, 2**40, number))
     matrix = Matrix.of([Owned(units(chance, number, dimension, "even"), owners, np.arange(number))])
     assert matrix is not None
-    data = matrix.packed()
-    assert same(Matrix.unpacked(data), matrix)
+    data = matrix.packed("spells 1")
+    assert same(Matrix.unpacked(data, "spells 1"), matrix)
     place = int(chance.integers(0, len(data)))
     changed = bytes([data[place] ^ int(chance.integers(1, 256))])
     for damaged in (data[:place] + changed + data[place + 1 :], data[:place], data + b"\0", b""):
-        assert Matrix.unpacked(damaged) is None
+        assert Matrix.unpacked(damaged, "spells 1") is None
+    absurd = struct.pack(
+        "<4I", zlib.crc32(b"", zlib.crc32(repr(("spells 1", 2**31, 2**31, 1)).encode())), 2**31, 2**31, 1
+    )
+    for other in (absurd, "text", 7, None, memoryview(data)):
+        assert Matrix.unpacked(other, "spells 1") is None
+    for label in ("spells 2", "creatures 1"):
+        assert Matrix.unpacked(data, label) is None
 
 
 class Filled:
@@ -186,10 +196,11 @@ class Filled:
         assert isinstance(store, SqliteStore)
         return store
 
-    def write(self, store: SqliteStore, version: int) -> None:
-        cut = [(entity, passages(entity)) for entity in (versioned(f"s{n}", version) for n in range(version, 30))]
+    def write(self, store: SqliteStore, version: int, entity_type: str = "spells") -> None:
+        made = [make(f"s{n}", f"{entity_type} {version} {n}", type=entity_type) for n in range(version, 30)]
+        cut = [(entity, passages(entity)) for entity in made]
         vectors = self.provider.embed([passage.embedded for _, own in cut for passage in own])
-        store.write("spells", cut, vectors, f"{self.provider.fingerprint} {CHUNKER}")
+        store.write(entity_type, cut, vectors, f"{self.provider.fingerprint} {CHUNKER}")
 
     def is_stored(self) -> bool:
         """Whether the next opening takes the stored matrix, which then is that of the file; it is closed without storing."""
@@ -218,12 +229,26 @@ def test_the_next_opening_takes_the_stored_matrix_while_it_is_of_these_passages(
     assert library.is_stored()
 
 
-def test_a_damaged_stored_matrix_is_made_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE matrices SET matrix = zeroblob(length(matrix))",
+        "UPDATE matrices SET matrix = 'a text'",
+        "UPDATE matrices SET matrix = 12",
+        "UPDATE matrices SET state = (SELECT state FROM matrices WHERE type = 'creatures'), matrix = "
+        "(SELECT matrix FROM matrices WHERE type = 'creatures') WHERE type = 'spells'",
+        "DROP TABLE matrices; CREATE TABLE matrices (kind TEXT); INSERT INTO matrices VALUES ('theirs')",
+        "ALTER TABLE matrices RENAME COLUMN matrix TO bytes",
+    ],
+)
+def test_a_damaged_stored_matrix_is_made_again(tmp_path: Path, damage: str) -> None:
     library = Filled(tmp_path)
     store = library.open()
     library.write(store, 0)
-    store.open(["spells"])
-    store.file.write(lambda c: c.execute("UPDATE matrices SET matrix = zeroblob(length(matrix))"))
+    library.write(store, 0, "creatures")
+    store.open(["spells", "creatures"])
+    for statement in damage.split(";"):
+        store.file.write(methodcaller("execute", statement))
     store.file.close()
     assert not library.is_stored()
     store = library.open()

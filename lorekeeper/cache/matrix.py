@@ -136,20 +136,21 @@ class Matrix:
         """Numbers of each vector."""
         return int(self.coarse.shape[1])
 
-    def packed(self) -> bytes:
-        """All of it as bytes, little-endian, as `unpacked` reads it."""
+    def packed(self, label: str) -> bytes:
+        """All of it as bytes, little-endian, as `unpacked` reads it under the same label, which says what it is of."""
         numbers = b"".join(getattr(self, name).astype(kind).tobytes() for name, kind, _ in _layout(0, 0, 0))
         sizes = (*self.coarse.shape, len(self.entities))
-        return _HEAD.pack(_checksum(numbers, sizes), *sizes) + numbers
+        return _HEAD.pack(_checksum(label, numbers, sizes), *sizes) + numbers
 
     @classmethod
-    def unpacked(cls, data: bytes) -> Self | None:
-        """The matrix of `packed`; None if the bytes are other ones."""
-        if len(data) < _HEAD.size:
+    def unpacked(cls, data: object, label: str) -> Self | None:
+        """The matrix of `packed`; None if it is anything else, or of something else."""
+        if not isinstance(data, bytes) or len(data) < _HEAD.size:
             return None
         checksum, *sizes = _HEAD.unpack_from(data)
         numbers, start = memoryview(data)[_HEAD.size :], 0
-        if _checksum(numbers, sizes) != checksum:
+        whole = sum(math.prod(shape) * np.dtype(kind).itemsize for _, kind, shape in _layout(*sizes))
+        if len(numbers) != whole or _checksum(label, numbers, sizes) != checksum:
             return None
         parts = {}
         for name, kind, shape in _layout(*sizes):
@@ -231,8 +232,8 @@ def _layout(passages: int, dimension: int, entities: int) -> Iterator[tuple[str,
     yield from (("parts", "<i8", each), ("entities", "<i8", (entities,)), ("owners", "<i8", each))
 
 
-def _checksum(numbers: bytes | memoryview, sizes: Iterable[int]) -> int:
-    return zlib.crc32(numbers, zlib.crc32(repr(tuple(sizes)).encode()))
+def _checksum(label: str, numbers: bytes | memoryview, sizes: Iterable[int]) -> int:
+    return zlib.crc32(numbers, zlib.crc32(repr((label, *sizes)).encode()))
 
 
 def _rounded(vectors: Vectors) -> tuple[Any, ...]:

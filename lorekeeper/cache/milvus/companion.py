@@ -95,7 +95,15 @@ class Companion(PassageCatalogue):
     def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
         tables = [*_MARKS, *statements(types), *passages.statements(types)]
         file = SqliteFile(
-            path, "the keyword index", APPLICATION, LAYOUTS, tables, durable=True, types=types, extended=7
+            path,
+            "the keyword index",
+            APPLICATION,
+            LAYOUTS,
+            tables,
+            durable=True,
+            types=types,
+            extended=7,
+            later=passages.later_statements(types),
         )
         super().__init__(file)
         self.path = path

@@ -15,7 +15,15 @@ import numpy as np
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.sqlite.columns import Columns, Rows, column_definitions, column_value, index_statements
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
-from lorekeeper.cache.sqlite.keywords import SPELT, Keywords, Spelling, Texts, fts_statement, insert_words
+from lorekeeper.cache.sqlite.keywords import (
+    SPELT,
+    VOCABULARY,
+    Keywords,
+    Spelling,
+    Texts,
+    fts_statement,
+    insert_words,
+)
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.recent import Recent
 from lorekeeper.cache.sqlite.records import pack, unpack
@@ -61,6 +69,11 @@ def statements(types: Iterable[str] | None = None) -> list[str]:
         ]
         tables += index_statements(collection)
     return tables
+
+
+def later_statements(types: Iterable[str] | None = None) -> list[str]:
+    """The statements for tables that a connection makes for itself, to read the words of a type."""
+    return [f"CREATE TABLE {name}{VOCABULARY} (term TEXT)" for name in (COLLECTIONS if types is None else types)]
 
 
 def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:

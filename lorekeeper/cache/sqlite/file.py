@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from lorekeeper.cache.formats import Format, declarations, older, parse_declarations
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError
+from lorekeeper.errors import CacheError, ConfigError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
 from lorekeeper.version import VERSION
@@ -29,6 +29,8 @@ SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are not UTF-8."""
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+_WORD = re.compile(r"\w+")
 
 _CREATED = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
 
@@ -68,6 +70,10 @@ class SqliteFile:
         types: the types of entity that it has tables for.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
         extended: the first layout from which on later ones only have more tables; None if only the last one.
+        later: what makes the tables that a file gets only when they are needed.
+
+    Raises:
+        ConfigError: a type that a program has declared has the name of another table.
     """
 
     advice = "check the permissions of the file and its folder"
@@ -84,12 +90,14 @@ class SqliteFile:
         durable: bool,
         types: Sequence[str] | None = None,
         extended: int | None = None,
+        later: Sequence[str] = (),
     ) -> None:
         self.path, self.kind = path, kind
         self.types = tuple(COLLECTIONS) if types is None else types
         self.extended = layouts[-1] if extended is None else extended
         self._application, self._layouts = application, layouts
         self._statements = [*statements, _META]
+        _require_free_names(self.types, [*self._statements, *later])
         self._synchronous = "FULL" if durable else "NORMAL"
         self._reading, self._writing = _Side(read_only=True), _Side(read_only=False)
 
@@ -297,6 +305,34 @@ class SqliteFile:
                 f"{self.kind} {self.path} cannot be used: {error}; {advice or self.advice}, and try again"
             )
         return DamagedFileError(f"{self.kind} {self.path} is damaged ({error})")
+
+
+def _require_free_names(types: Sequence[str], statements: Sequence[str]) -> None:
+    """ConfigError if a type that a program has declared is called as SQLite or a file calls something else."""
+    further = [name for name in types if name not in COLLECTIONS]
+    with contextlib.closing(sqlite3.connect(":memory:")) as c:
+        for name in further:
+            with contextlib.suppress(sqlite3.OperationalError):  # there is no such table, as it should be
+                c.execute(f"SELECT 1 FROM {name}")
+                raise _taken(name)
+        for statement in statements if further else ():
+            try:
+                c.execute(statement)
+            except sqlite3.Error as error:
+                raise _taken(next((t for t in further if _concerns(str(error), t)), further[0])) from error
+
+
+def _concerns(message: str, name: str) -> bool:
+    """Whether a message of SQLite is about a table, or one of those whose names begin with its name, or the other way round."""
+    return any(
+        f"{word}_".startswith(f"{name}_") or f"{name}_".startswith(f"{word}_") for word in _WORD.findall(message)
+    )
+
+
+def _taken(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name} cannot be the name of a type: libraries have a table of that name; use another, as in my_{name}"
+    )
 
 
 class _Side:

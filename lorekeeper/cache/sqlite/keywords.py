@@ -40,6 +40,9 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 COLUMN_WEIGHTS = {"name": 4.0, "body": 1.0, "phrases": 1.0, "description": 0.5}
 """The columns of a full-text table, in the order of `words_of`, and how much a word counts in each."""
 
+VOCABULARY = "_vocabulary"
+"""Suffix of the table with the words of a type, which each connection makes for itself."""
+
 LEAST_RARITY = 1e-6
 """What FTS5 takes for the rarity of a word that more than half of the rows have."""
 
@@ -123,7 +126,7 @@ class Spelling:
 
         That is made for this connection only; a connection that may only read may not even do that.
         """
-        table = f"{entity_type}_vocabulary"
+        table = f"{entity_type}{VOCABULARY}"
         if not c.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (table,)).fetchone():
             (read_only,) = c.execute("PRAGMA query_only").fetchone()
             c.execute("PRAGMA query_only = 0")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +27,9 @@ from lorekeeper.cache.protocol import (
     Ranked,
     nearest_sections,
 )
+from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
-from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile, columns
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, DamagedFileError, SqliteFile, columns
 from lorekeeper.cache.sqlite.keywords import described
 from lorekeeper.cache.vectors import pack_vector, unpack_vectors
 from lorekeeper.embedding.protocol import Vectors
@@ -37,6 +39,8 @@ from lorekeeper.filters import Selection
 from lorekeeper.folding import fold
 from lorekeeper.system import return_memory
 from lorekeeper.text.passages import Passage
+
+logger = logging.getLogger(__name__)
 
 READ = 1000
 """Vectors read from the file in one go."""
@@ -50,10 +54,13 @@ COLUMNS = (
 )
 
 
-_STORED = "CREATE TABLE IF NOT EXISTS matrices (type TEXT PRIMARY KEY, state TEXT NOT NULL, matrix BLOB NOT NULL)"
+_STORED = "CREATE TABLE matrices (type TEXT PRIMARY KEY, state TEXT NOT NULL, matrix BLOB NOT NULL)"
 """Matrices as they were last in memory, so that an opening need not read all vectors.
 
-A file may lack the table, and nothing is lost with it: upgrades leave it out."""
+A file may lack the table, and nothing is lost with it: upgrades leave it out. One of another shape is replaced."""
+
+_MATRICES = ["type", "state", "matrix"]
+"""Its columns."""
 
 
 FREE_BYTES = 512 * 2**20
@@ -94,6 +101,11 @@ class _Scored(NamedTuple):
 def statements(types: Iterable[str] | None = None) -> list[str]:
     """The statements that create the tables of an empty file, for these types."""
     return [f"CREATE TABLE {name}{PASSAGES} {COLUMNS}" for name in (COLLECTIONS if types is None else types)]
+
+
+def later_statements(types: Iterable[str] | None = None) -> list[str]:
+    """The statements for the tables that a file gets only when they are needed."""
+    return [*catalogue.later_statements(types), _STORED]
 
 
 def insert(
@@ -174,11 +186,15 @@ class PassageCatalogue(Catalogue):
 
     def _read_stored(self, c: sqlite3.Connection, entity_type: str, state: _State) -> Matrix | None:
         """The stored matrix of a type; None if there is none, or it is of other passages, or damaged."""
-        if not columns(c, "matrices"):
+        if columns(c, "matrices") != _MATRICES:
             return None
-        sql = "SELECT matrix FROM matrices WHERE type = ? AND state = ?"
-        row = c.execute(sql, (entity_type, state.stored())).fetchone()
-        matrix = Matrix.unpacked(row[0]) if row else None
+        try:
+            sql = "SELECT matrix FROM matrices WHERE type = ? AND state = ?"
+            row = c.execute(sql, (entity_type, state.stored())).fetchone()
+        except SQLITE_ERRORS as error:
+            logger.info("the stored vectors of %s cannot be read: %s", entity_type, error)
+            return None
+        matrix = Matrix.unpacked(row[0], _label(entity_type, state)) if row else None
         if matrix:
             self._stored[entity_type] = state
         return matrix
@@ -188,10 +204,12 @@ class PassageCatalogue(Catalogue):
         known = {t: k for t, k in self._known_matrices.items() if k.matrix and self._stored.get(t) != k.state}
 
         def store(c: sqlite3.Connection) -> None:
-            c.execute(_STORED)
+            if columns(c, "matrices") != _MATRICES:
+                c.execute("DROP TABLE IF EXISTS matrices")
+                c.execute(_STORED)
             for entity_type, (state, _, matrix) in known.items():
                 if matrix and self._state_of(c, entity_type) == state:  # else another process has written meanwhile
-                    row = entity_type, state.stored(), matrix.packed()
+                    row = entity_type, state.stored(), matrix.packed(_label(entity_type, state))
                     c.execute("INSERT OR REPLACE INTO matrices VALUES (?, ?, ?)", row)
                     self._stored[entity_type] = state
 
@@ -202,6 +220,11 @@ class PassageCatalogue(Catalogue):
     def count_passages(self, entity_type: str) -> int:
         """Number of passages of a type."""
         return int(self._rows(f"SELECT count(*) FROM {entity_type}{PASSAGES}")[0][0])
+
+
+def _label(entity_type: str, state: _State) -> str:
+    """What the stored matrix of a type is of."""
+    return f"{entity_type} {state.stored()}"
 
 
 def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None = None) -> Matrix | None:

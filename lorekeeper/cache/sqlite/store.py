@@ -36,6 +36,9 @@ APPLICATION = 0x4C4F5245
 LAYOUTS = range(2, 3)
 """Layouts that can be read; the last one is written. See `cache.formats`."""
 
+REBUILT = "_rebuilt"
+"""Suffix of the table that is to replace the passages of a type."""
+
 VECTORS = 500
 """Vectors read in one go."""
 
@@ -50,13 +53,28 @@ def statements(types: Iterable[str] | None = None) -> list[str]:
     ]
 
 
+def later_statements(types: Iterable[str] | None = None) -> list[str]:
+    """What makes the tables that it gets only when they are needed."""
+    types = list(COLLECTIONS if types is None else types)
+    return [*passages.later_statements(types), *(f"CREATE TABLE {name}{REBUILT} {passages.COLUMNS}" for name in types)]
+
+
 class LibraryFile(SqliteFile):
     """The file of a library; if there is another database in its place, the error names it."""
 
     advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
 
     def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
-        super().__init__(path, "the library", APPLICATION, LAYOUTS, statements(types), durable=True, types=types)
+        super().__init__(
+            path,
+            "the library",
+            APPLICATION,
+            LAYOUTS,
+            statements(types),
+            durable=True,
+            types=types,
+            later=later_statements(types),
+        )
 
     def refuse(self, connection: sqlite3.Connection) -> None:
         """Name what the database is instead."""
@@ -142,8 +160,8 @@ class SqliteStore(PassageCatalogue, Store):
         def begin(c: sqlite3.Connection) -> bool:
             if _embedding(c, entity_type) is None:
                 return False
-            c.execute(f"DROP TABLE IF EXISTS {entity_type}_rebuilt")
-            c.execute(f"CREATE TABLE {entity_type}_rebuilt {passages.COLUMNS}")
+            c.execute(f"DROP TABLE IF EXISTS {entity_type}{REBUILT}")
+            c.execute(f"CREATE TABLE {entity_type}{REBUILT} {passages.COLUMNS}")
             c.execute("UPDATE models SET following = ? WHERE type = ?", (embedding, entity_type))
             return True
 
@@ -154,14 +172,14 @@ class SqliteStore(PassageCatalogue, Store):
             (embedding,) = c.execute("SELECT following FROM models WHERE type = ?", (entity_type,)).fetchone()
             sql = f"SELECT id FROM {entity_type} WHERE document = ? AND slug = ?"
             ids = [c.execute(sql, entity.identity).fetchone()[0] for entity, _ in chunked]
-            _insert_passages(c, f"{entity_type}_rebuilt", ids, chunked, vectors, embedding)
+            _insert_passages(c, f"{entity_type}{REBUILT}", ids, chunked, vectors, embedding)
 
         self._write(fill)
 
     def end_rebuild(self, entity_type: str) -> None:
         def end(c: sqlite3.Connection) -> None:
             c.execute(f"DROP TABLE {entity_type}{PASSAGES}")
-            c.execute(f"ALTER TABLE {entity_type}_rebuilt RENAME TO {entity_type}{PASSAGES}")
+            c.execute(f"ALTER TABLE {entity_type}{REBUILT} RENAME TO {entity_type}{PASSAGES}")
             c.execute("UPDATE models SET embedding = following, following = NULL WHERE type = ?", (entity_type,))
             passages.replaced(c, entity_type)
 
