@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.browser import Watched
+from tests.support.browser import Watched, watched
 from tests.support.libraries import table_folder
 from tests.support.serving import http_server
 
@@ -221,6 +224,17 @@ def test_without_words_there_is_what_a_facet_promises(page):
     settled(page)
     assert 0 < total(page) == promised
     assert all("huge" in facts for facts in page.locator(".hits .facts").all_inner_texts())
+
+
+@pytest.mark.parametrize(
+    "words", ["fire", "healing", "dragon book:lorekeeper-starter", "fire level:3", "old school:evocation"]
+)
+def test_a_chosen_filter_has_the_number_of_its_list(page, words):
+    page.goto(f"/?q={words} type:spell".replace(" ", "+"))
+    assert number(facet(page, "spells").locator("small").inner_text()) == total(page) > 0
+    for chosen in page.locator("#facets a[aria-current]").all():
+        assert number(chosen.locator("small").inner_text()) == total(page)
+    assert not facet(page, "creatures").locator("small").count(), "none in this list are creatures"
 
 
 def facet(page: Page, label: str) -> Locator:
@@ -458,3 +472,106 @@ def test_a_click_rolls_and_lights_the_row(page):
     rolled.wait_for()
     assert re.fullmatch(r"-?\d+", rolled.inner_text())
     assert page.url.endswith("/ogre")
+
+
+def test_a_printed_search_has_the_entry_that_it_shows(page):
+    pypdf = pytest.importorskip("pypdf")
+    page.goto("/?q=lich")
+    opened(page, "Lich")
+    sheets = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4"))).pages
+    text = " ".join(sheet.extract_text() for sheet in sheets)
+    assert "Lich" in text
+    assert "Paralyzing Touch" in text
+    assert "Shelf" not in text
+
+
+def test_escape_gives_the_start_page_back_and_typing_goes_on_from_there(page):
+    page.goto("/?q=fireball")
+    opened(page, "Fireball")
+    page.get_by_role("searchbox").press("Escape")
+    page.locator(".home").wait_for()
+    settled(page)
+    assert (query(page), names(page), page.locator("#reading article").count()) == ("", [], 0)
+    assert not facet(page, "spells").get_attribute("aria-current")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("lich")
+    opened(page, "Lich")
+    settled(page)
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Backspace")
+    page.locator(".home").wait_for()
+    assert query(page) == ""
+
+
+def test_a_server_that_has_ended_is_told_at_once_and_asked_again(chromium, tmp_path_factory):
+    folder = table_folder(tmp_path_factory)
+    with ExitStack() as stack:
+        with http_server(folder) as address:
+            port = urlsplit(address).port
+            seen = stack.enter_context(watched(chromium, address.removesuffix("/mcp")))
+            seen.expect("ERR_CONNECTION_REFUSED")
+            seen.expect("console: htmx:")
+            page = seen.page
+            page.goto("/?q=ogre")
+            opened(page, "Ogre")
+        page.get_by_role("searchbox").fill("ogre mage")
+        lost = page.get_by_role("alert").filter(has_text="LoreKeeper does not answer")
+        lost.wait_for()
+        assert page.evaluate("getComputedStyle(document.querySelector('#results')).opacity") == "0.45"
+        assert page.locator("#results").get_attribute("aria-busy") == "false"
+        assert port
+        stack.enter_context(http_server(folder, port=port))
+        lost.get_by_role("button", name="Retry").click()
+        lost.wait_for(state="hidden")
+        settled(page)
+        assert query(page) == "ogre mage"
+
+
+def combatants(page: Page) -> dict[str, str]:
+    """Who is in the fight, and with how many hit points."""
+    rows = page.locator("#combatants > li")
+    rows.first.wait_for()
+    return {row.locator(".who :is(a, strong)").inner_text(): row.locator(".now").input_value() for row in rows.all()}
+
+
+def test_whoever_joins_a_fight_changes_nothing_of_it(page):
+    page.goto("/fight?monsters=2+ogres")
+    page.get_by_label("Character").fill("Tilda")
+    page.locator("#add-hero").get_by_role("button").click()
+    page.get_by_label("Damage or healing of Ogre 1").fill("-5")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Next turn").click()
+    before = combatants(page)
+    assert before["Ogre 1"] != before["Ogre 2"]
+    for monsters, added in (("1 ogre", "Ogre 3"), ("1 lich", "Lich")):
+        page.get_by_label("Monsters").fill(monsters)
+        page.locator("#add-monsters").get_by_role("button").click()
+        page.locator("#combatants").get_by_text(added, exact=True).wait_for()
+    now = combatants(page)
+    assert (now.keys() - before.keys(), {name: now[name] for name in before}) == ({"Ogre 3", "Lich"}, before)
+    page.get_by_label("Monsters").fill("3 xqzzv")
+    page.locator("#add-monsters").get_by_role("button").click()
+    page.get_by_role("alert").get_by_text("xqzzv").wait_for()
+    for path in ("/fight", "/fight?monsters=2+ogres"):
+        page.goto(path)
+        assert combatants(page) == now
+
+
+def test_an_address_with_monsters_asks_before_it_changes_a_fight_that_runs(page):
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto("/fight?monsters=2+ogres")
+    combatants(page)
+    page.goto("/fight?monsters=1+lich")
+    asks = page.get_by_role("alert").filter(has_text="A fight is running already")
+    asks.get_by_text("Lich").wait_for()
+    asks.get_by_role("button", name="Add them to it").click()
+    page.reload()
+    assert combatants(page).keys() == {"Ogre 1", "Ogre 2", "Lich"}
+    assert not asks.is_visible()
+    page.goto("/fight?monsters=1+lich")
+    asks.get_by_role("button", name="Begin a new fight").click()
+    assert combatants(page).keys() == {"Lich"}
+    page.get_by_role("button", name="End", exact=True).click()
+    page.get_by_text("No one is fighting yet").wait_for()
+    page.goto("/fight?monsters=1+lich")
+    assert combatants(page).keys() == {"Lich"}

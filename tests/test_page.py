@@ -473,3 +473,31 @@ async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
     assert [(block.shape, block.rows) for block in blocks(plan.sentences)] == [("list", [["-", "One."], ["-", "Two."]])]
     several = linked("2 more have the same name: Hart <b> (lore://notes/v/hart.md), Briar (lore://notes/v/b.md).")
     assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in several
+
+
+async def test_a_list_of_several_numbers_names_each_and_sorts_by_none(client):
+    mixed = (await client.get("/?q=dragon type:spell,creature")).text
+    assert '<span class="number">Lv / CR</span>' in mixed
+    for text, label in (("type:spell", "Level"), ("type:creature", "CR")):
+        assert re.search(rf'<a class="number" href="[^"]+"[^>]*>{label}', (await client.get(f"/?q={text}")).text), text
+
+
+async def test_a_mistyped_address_names_the_entries_that_may_be_meant(client, library):
+    (known, *_) = await library.cache.get_entities("spells", limit=1)
+    for path in (
+        f"spells/{known.document}/{known.slug[:-1]}",
+        f"spell/none/{known.slug}",
+        f"spells/none/{known.slug}x",
+    ):
+        page = await client.get(f"/entries/{path}")
+        assert page.status_code == 404
+        assert f'{known.slug}">{known.name}</a>' in page.text, path
+    assert "Nearest names" not in (await client.get("/entries/spells/none/qqqqqqqq")).text
+
+
+async def test_an_empty_box_brings_the_start_page(client):
+    headers = {"hx-request": "true", "hx-target": "results", "hx-trigger": "q"}
+    page = await client.get("/?q=", headers=headers)
+    assert (page.headers["hx-retarget"], page.headers["hx-reselect"]) == ("#main", "#main")
+    assert page.headers["hx-replace-url"] == "/"
+    assert 'class="home' in page.text

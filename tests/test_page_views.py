@@ -226,3 +226,24 @@ async def test_pages_count_who_sees_a_note_from_its_sections(tmp_path: Path) -> 
         page = (await master.get("/entries/notes/saga/Aldric.md")).text
         assert "players see 1 of 3 sections: Public Knowledge" in page
         assert "no mark shares it" not in page
+
+
+async def test_who_looks_as_a_player_is_told_that_a_note_is_hidden(tmp_path: Path) -> None:
+    notes = {"Aldric.md": "# Aldric\n\nA spy.\n", "Open.md": "---\nvisibility: players\n---\n# Open\n\nA keep.\n"}
+    async with AsyncExitStack() as stack:
+        library = await stack.enter_async_context(campaign(tmp_path / "library", write(tmp_path / "saga", notes)))
+        master = await stack.enter_async_context(gateway(library, GAME_MASTER, lambda: [ANA]))
+        player = await stack.enter_async_context(gateway(library, ANA.viewer))
+        hidden, none = "/entries/notes/saga/Aldric.md", "/entries/notes/saga/None.md"
+        master.cookies.set(COOKIE, "Ana")
+        page = await master.get(hidden)
+        assert (page.status_code, "Ana does not see this note: nothing in it is shared with Ana." in page.text) == (
+            404,
+            True,
+        )
+        assert 'value="/share?uri=lore' in page.text
+        assert "does not see" not in (await master.get(none)).text
+        master.cookies.set(COOKIE, "player")
+        assert "Players do not see this note" in (await master.get(hidden)).text
+        shown = await player.get(hidden)
+        assert (shown.status_code, "does not see" in shown.text, "Aldric" in shown.text) == (404, False, False)

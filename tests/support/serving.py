@@ -42,11 +42,12 @@ def raw_server(folder: Path) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def http_server(folder: Path, program: Sequence[str] = SERVE, **settings: str) -> Iterator[str]:
-    """URL of a server process on a free loopback port; another program than ``lorekeeper serve`` gets its arguments."""
+def http_server(folder: Path, program: Sequence[str] = SERVE, port: int = 0, **settings: str) -> Iterator[str]:
+    """URL of a server process on a loopback port, a free one if it is 0; another program than ``lorekeeper serve`` gets its
+    arguments."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        port = port or free.getsockname()[1]
     with (folder / "http.log").open("w") as log:
         process = subprocess.Popen(
             [*program, "--transport", "http", "--port", str(port)],

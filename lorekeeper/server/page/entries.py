@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.attribution import Attribution, attribution
-from lorekeeper.entities import Entity, parse_uri
+from lorekeeper.audience import GAME_MASTER
+from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.render import markdown
@@ -24,17 +28,35 @@ from lorekeeper.server.answers import subclasses
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.page.autolink import condition_words, entries_named
 from lorekeeper.server.page.comparison import beside
+from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.notes import note_values
 from lorekeeper.server.page.scaling import AtSlot, by_slot
-from lorekeeper.server.page.site import Asked, Page, Site, entry_address, entry_uri, gateway, target, trusted
+from lorekeeper.server.page.site import (
+    SEEN,
+    Asked,
+    Page,
+    Site,
+    entry_address,
+    entry_uri,
+    gateway,
+    is_partial,
+    target,
+    trusted,
+)
 from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
 from lorekeeper.server.rest.operations import ENTITY
 from lorekeeper.server.sheets import rules_of
+from lorekeeper.text.names import closest
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
 
 MAX_ALIKE = 6
 """Most entries that are like it."""
+
+MAX_NEAREST = 3
+"""Most names that are proposed where there is no entry."""
+
+_WORDS = re.compile(r"[\W_]+")
 
 MAX_TABLES = 40
 """Most tables to roll on that are listed, and rolled on at once."""
@@ -138,6 +160,44 @@ def path_of(uri: str) -> str | None:
 
 
 async def _entry(site: Site, request: Request) -> Response:
+    try:
+        return await _shown(site, request)
+    except NotFoundError as error:
+        if is_partial(request):
+            raise
+        return await _missing(site, request, str(error))
+
+
+async def _missing(site: Site, request: Request, detail: str) -> Response:
+    """That there is no such entry, with the nearest names that the viewer sees; who looks as a player is told if it is hidden."""
+    uri, seen = entry_uri(request), request.scope.get(SEEN)
+    hidden = ""
+    if isinstance(seen, Seen) and seen.chosen:
+        with suppress(NotFoundError):
+            hidden = (await found(site.library.view(GAME_MASTER), uri)).uri
+    near = await _nearest(site.view(request), request)
+    return site.refusal(request, HTTPStatus.NOT_FOUND, detail, near=near, hidden=hidden)
+
+
+async def _nearest(view: View, request: Request) -> list[Entity]:
+    """The entries whose names are nearest to what an address ends with: of its type if there are any, one of each name."""
+    asked = request.path_params
+    name = fold(_WORDS.sub(" ", asked["slug"].rpartition("/")[2].removesuffix(".md")))
+    others = [each for each in COLLECTIONS if each not in (asked["type"], "documents")]
+    for types in ([asked["type"]] if asked["type"] in COLLECTIONS else [], others):
+        near = [
+            (similarity, entity_type, folded)
+            for entity_type in types
+            for folded, similarity in closest(name, await view.cache.names(entity_type), MAX_NEAREST)
+        ]
+        best = sorted(near, key=lambda each: -each[0])[:MAX_NEAREST]
+        called = [await view.cache.get_entities(entity_type, name_folded=folded) for _, entity_type, folded in best]
+        if any(called):
+            return [min(each, key=lambda one: one.document != asked["document"]) for each in called if each]
+    return []
+
+
+async def _shown(site: Site, request: Request) -> Response:
     view, uri = site.view(request), entry_uri(request)
     other = request.query_params.get("beside")
     if other:

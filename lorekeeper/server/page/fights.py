@@ -38,6 +38,7 @@ class Combatant:
 
     Attributes:
         name: with a number, if there are several.
+        kind: without it.
         path: of the page of the stat block.
         hit_points: of the stat block, None if it says none.
         armor_class: the same.
@@ -45,6 +46,7 @@ class Combatant:
     """
 
     name: str
+    kind: str
     path: str
     hit_points: int | None
     armor_class: int | None
@@ -80,6 +82,7 @@ def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[Combatant]:
     return [
         Combatant(
             f"{entity.name} {names[: place + 1].count(entity.name)}" if names.count(entity.name) > 1 else entity.name,
+            entity.name,
             entry_address(entity.uri),
             _number(entity, "hit_points"),
             _number(entity, "armor_class"),

@@ -23,8 +23,12 @@ from lorekeeper.views.view import View
 SHORTEST = 3
 """Letters from which on a word is highlighted in snippets, with whatever ending."""
 
-NUMBERS = {"creatures": ("challenge_rating", "CR", "cr"), "spells": ("level", "Level", "level")}
-"""Of each type the number that has a column: its field, the heading, and the order by it."""
+NUMBERS = {
+    "spells": ("level", "Level", "Lv", "level"),
+    "creatures": ("challenge_rating", "CR", "CR", "cr"),
+    "notes": ("session", "Session", "Session", "session"),
+}
+"""Of each type the number that has a column: its field, the heading, also next to another one, and the order by it."""
 
 _WORD = re.compile(r"\w+")
 
@@ -64,7 +68,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Column:
-    """A heading that sorts the list; ``way`` is "ascending" or "descending" if it does so already."""
+    """A heading that sorts the list; ``way`` is "ascending" or "descending" if it does so already.
+
+    One without an address does not: of numbers that mean several things.
+    """
 
     name: str
     label: str
@@ -132,8 +139,7 @@ def _kind(entity: Entity, *, alike: bool) -> str:
 
 def number_of(entity: Entity) -> str:
     """The challenge rating of a creature, the level of a spell, the number of a session; "" for others."""
-    field = NUMBERS.get(entity.type, ("session",))[0]
-    value = entity.fields.get(field)
+    value = entity.fields.get(NUMBERS[entity.type][0]) if entity.type in NUMBERS else None
     return format_rating(float(value)) if isinstance(value, int | float) else ""
 
 
@@ -156,13 +162,13 @@ def highlighted(text: str, words: Iterable[str]) -> Markup:
 
 def columns(entities: Sequence[Entity], text: str, order: str | None) -> list[Column]:
     """The columns that the list can be sorted by; a second click turns the order round, a third one takes it away."""
-    types = [entity.type for entity in entities if entity.type in NUMBERS]
-    commonest = max(types, key=types.count, default="")
-    number = NUMBERS.get(commonest)
+    numbered = {entity.type for entity in entities if number_of(entity)}
+    numbers = [number for entity_type, number in NUMBERS.items() if entity_type in numbered]
     plain = without_test(text, "order")
     headings = [
         ("name", "Name", "name"),
-        *([("number", number[1], number[2])] if number else []),
+        *([("number", numbers[0][1], numbers[0][3])] if len(numbers) == 1 else []),
+        *([("number", " / ".join(short for _, _, short, _ in numbers), "")] if len(numbers) > 1 else []),
         ("kind", "Type", TYPE),
         ("book", "Book", BOOK),
         ("edition", "Edition", EDITION),
@@ -171,6 +177,8 @@ def columns(entities: Sequence[Entity], text: str, order: str | None) -> list[Co
 
 
 def _column(name: str, label: str, by: str, text: str, order: str | None) -> Column:
+    if not by:
+        return Column(name, label, "")
     first, second = ("descending", "ascending") if by == "cr" else ("ascending", "descending")
     turned = f'"{by} {second[: -len("ending")]}"'
     now = (order or "").casefold()

@@ -102,6 +102,8 @@ async def _search(site: Site, request: Request) -> Response:
     }
     if part == "reading":
         return site.page(request, "_reading.html", **values | await _opened(view, sought.opened))
+    if part == "results" and not sought.text.strip():
+        return _replacing(await _emptied(site, request, values), sought)
     if is_key(request) and asked.words and not asked.phrases:
         return await _at_a_key(site, request, sought, asked, values)
     page = None
@@ -125,6 +127,15 @@ async def _search(site: Site, request: Request) -> Response:
     if asked.empty and not sought.opened:
         values["desk"] = await desk(view)
     return site.page(request, "search.html", **values | await _opened(view, sought.opened))
+
+
+async def _emptied(site: Site, request: Request, values: dict[str, object]) -> Response:
+    """The start page, in the place of all that a search has left: its entry and its filters too."""
+    view = site.view(request)
+    facets_ = await _facets(view, Sought("", 0, ""), await _typed(view, Sought("", 0, "")), None)
+    response = site.page(request, "search.html", **values | {"facets": facets_, "desk": await desk(view)})
+    response.headers.update({"hx-retarget": "#main", "hx-reselect": "#main", "hx-reswap": "outerHTML show:none"})
+    return response
 
 
 async def _at_a_key(
@@ -206,11 +217,13 @@ class Choice:
 
     Attributes:
         value: of the facet.
+        count: how many entries of the list have it; None for a value that the list cannot have, and that others could.
         address: of the search with it, or without it if it is chosen.
         without: of the search for everything else; "" if it is chosen.
     """
 
     value: FacetValue
+    count: int | None
     address: str
     without: str
 
@@ -259,15 +272,22 @@ async def _facets(
 ) -> list[tuple[Facet, list[Choice]]]:
     """The facets of a search, each value with the search that it leads to.
 
-    A facet with a chosen value is that of the search without the choice, so that there are others to choose besides.
+    A facet with a chosen value has those of the search without the choice too, so that there are others to choose besides. With
+    words more is found among fewer entries, so these have no numbers: the numbers are those of the list alone.
     """
     titles = await view.searcher.documents.titled()
     found = await facets(view.searcher, asked, page)
     shown = []
     for facet in found:
+        counts = {value.value: value.count for value in facet.values}
         if any(value.chosen for value in facet.values):
             facet = await _with_others(view, asked, facet, titles)
-        shown.append((facet, [_choice(sought.text, facet, value, titles) for value in facet.values]))
+            if not asked.words and not asked.phrases:
+                counts = {value.value: value.count for value in facet.values} | {
+                    value.value: counts[value.value] for value in facet.values if value.chosen and value.value in counts
+                }
+        choices = [_choice(sought.text, facet, value, counts.get(value.value), titles) for value in facet.values]
+        shown.append((facet, choices))
     return shown
 
 
@@ -280,12 +300,12 @@ async def _with_others(view: View, asked: ParsedQuery, facet: Facet, titles: Map
     return replace(others, entity_type=facet.entity_type, values=[*missing, *values])
 
 
-def _choice(text: str, facet: Facet, value: FacetValue, titles: Mapping[str, str]) -> Choice:
+def _choice(text: str, facet: Facet, value: FacetValue, count: int | None, titles: Mapping[str, str]) -> Choice:
     change = without_test if value.chosen else with_test
     without = (
         "" if value.chosen else address("/", q=f"{text} {written(facet.name, [value.value], negated=True)}".strip())
     )
-    return Choice(value, address("/", q=change(text, facet.name, value.value, titles)), without)
+    return Choice(value, count, address("/", q=change(text, facet.name, value.value, titles)), without)
 
 
 async def _narrow(_: Site, request: Request) -> Response:

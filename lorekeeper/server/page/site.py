@@ -20,7 +20,7 @@ from lorekeeper.addresses import is_local
 from lorekeeper.audience import Viewer
 from lorekeeper.dates import written
 from lorekeeper.editions import LABELS
-from lorekeeper.entities import uri_of
+from lorekeeper.entities import Entity, uri_of
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
@@ -123,9 +123,20 @@ class Site:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body, status, headers, "text/html; charset=utf-8")
 
-    def refusal(self, request: Request, status: int, detail: str) -> Response:
-        """A page that says what is wrong; without the rest of the page for a part of one."""
-        return self.page(request, "refusal.html", status, status=status, title=HTTPStatus(status).phrase, detail=detail)
+    def refusal(
+        self, request: Request, status: int, detail: str, near: Sequence[Entity] = (), hidden: str = ""
+    ) -> Response:
+        """A page that says what is wrong; without the rest of the page for a part of one.
+
+        Args:
+            request: that is refused.
+            status: of the response.
+            detail: what is wrong.
+            near: entries that may be meant.
+            hidden: uri of the entry that the player does not see as whom the game master looks.
+        """
+        title = HTTPStatus(status).phrase
+        return self.page(request, "refusal.html", status, title=title, detail=detail, near=near, hidden=hidden)
 
 
 @cache

@@ -1,20 +1,58 @@
 "use strict";
-// A fight: who is in it, in which order, with how many hit points. All of it stays in this browser, by the address of the fight.
+// The fight: who is in it, in which order, with how many hit points. It stays in this browser, one for each viewer, whatever
+// address its page has: what an address asks for comes into it.
 
 (() => {
-  const key = `fight ${location.search}`;
+  const KEY = "fight", EMPTY = { round: 1, turn: 0, fighting: [] };
   const list = $("#combatants");
-  const start = {
-    round: 1,
-    turn: 0,
-    fighting: [...list.querySelectorAll("li[data-name]")].map(({ dataset }) => ({
-      name: dataset.name, path: dataset.path, bonus: Number(dataset.initiative), initiative: null,
-      now: dataset.hitPoints ?? "", most: dataset.hitPoints ?? "", armor: dataset.armorClass ?? "", states: [],
-    })),
-  };
-  let state = stored(key, structuredClone(start));
 
-  function save() { store(key, state); render(); }
+  const combatants = (page) => [...page.querySelectorAll("#combatants li[data-name]")].map(({ dataset }) => ({
+    name: dataset.name, kind: dataset.kind, path: dataset.path, bonus: Number(dataset.initiative), initiative: null,
+    now: dataset.hitPoints ?? "", most: dataset.hitPoints ?? "", armor: dataset.armorClass ?? "", states: [],
+  }));
+
+  function kept() {
+    const found = stored(KEY, EMPTY);
+    return Array.isArray(found.fighting) ? found : structuredClone(EMPTY);
+  }
+
+  const asked = combatants(document);
+  let state = kept();
+
+  function save() { store(KEY, state); render(); }
+
+  // Those of a kind that is there already are numbered on.
+  function join(fighters) {
+    for (const each of fighters) {
+      const numbers = state.fighting.filter(({ path }) => path === each.path).map(({ name }) => Number(/ (\d+)$/.exec(name)?.[1] ?? 1));
+      state.fighting.push({ ...each, name: numbers.length ? `${each.kind} ${Math.max(...numbers) + 1}` : each.name });
+    }
+    sort();
+  }
+
+  function begin(fighters) {
+    state = { ...structuredClone(EMPTY), fighting: fighters };
+  }
+
+  // What the address asks for is in the fight: coming back to it, or loading it again, asks for nothing more.
+  function settle(change) {
+    change();
+    state.from = location.search;
+    $("#running").hidden = true;
+    save();
+  }
+
+  async function add(named) {
+    const path = `/fight?monsters=${encodeURIComponent(named)}`;
+    let answer;
+    try { answer = await fetch(path); } catch { lose({}); return; }
+    const content = await answer.text();
+    if (!answer.ok) { lose({}, reasonOf({ responseText: content, status: answer.status })); return; }
+    const page = new DOMParser().parseFromString(content, "text/html");
+    $("#problems").replaceChildren(...page.querySelectorAll("#problems > *, main > .refusal"));
+    join(combatants(page));
+    save();
+  }
 
   // The highest initiative first; whose turn it is stays so.
   function sort() {
@@ -86,10 +124,11 @@
 
   let shown = "";
   function render() {
+    $("#nobody").hidden = state.fighting.length > 0;
     list.replaceChildren(...state.fighting.map(row));
     $("#round").textContent = `Round ${state.round}`;
     const { path } = state.fighting[state.turn] ?? {};
-    if (path && path !== shown && window.htmx) htmx.ajax("GET", path, { target: "#turn", swap: "innerHTML" });
+    if (path && path !== shown && window.htmx) ask(path, "#turn", "innerHTML");
     if (!path) $("#turn").replaceChildren();
     shown = window.htmx ? path ?? "" : "";
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
@@ -98,12 +137,26 @@
   $("#next-turn").addEventListener("click", () => turn(1));
   $("#back-turn").addEventListener("click", () => turn(-1));
   $("#roll-order").addEventListener("click", rollOrder);
-  $("#end-fight").addEventListener("click", () => {
-    const heroes = state.fighting.filter((each) => !each.path);
-    state = structuredClone(start);
-    state.fighting.push(...heroes.map((each) => ({ ...each, initiative: null, states: [] })));
+  $("#restart").addEventListener("click", () => {
+    const again = ({ path, now, most }) => (path ? most : now);
+    state = { ...state, round: 1, turn: 0, fighting: state.fighting.map((each) => ({ ...each, now: again(each), initiative: null, states: [] })) };
     save();
   });
+  $("#end-fight").addEventListener("click", () => {
+    if (!confirm("End the fight? Everyone in it is removed.")) return;
+    history.replaceState(null, "", "/fight");
+    settle(() => begin([]));
+  });
+  $("#join").addEventListener("click", () => settle(() => join(asked)));
+  $("#begin").addEventListener("click", () => settle(() => begin(asked)));
+  $("#leave").addEventListener("click", () => settle(() => {}));
+  $("#add-monsters").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if ($("#monsters").value.trim()) add($("#monsters").value);
+    event.target.reset();
+  });
+  // Another window of this browser has changed it.
+  addEventListener("storage", (event) => { if (event.key === own(KEY)) { state = kept(); render(); } });
   $("#add-hero").addEventListener("submit", (event) => {
     event.preventDefault();
     const initiative = $("#hero-initiative").value;
@@ -116,5 +169,13 @@
     if (event.key === "n" && !typing(event.target) && !event.ctrlKey && !event.metaKey) turn(1);
   });
 
+  const [arrived] = performance.getEntriesByType("navigation");
+  if (asked.length && (arrived?.type === "navigate" || state.from !== location.search)) {
+    if (!state.fighting.length) settle(() => begin(asked));
+    else {
+      $("#running b").textContent = asked.map(({ name }) => name).join(", ");
+      $("#running").hidden = false;
+    }
+  }
   render();
 })();

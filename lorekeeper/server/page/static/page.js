@@ -71,6 +71,7 @@ document.addEventListener("input", (event) => {
   markWrong();
   busy(true);
   clearTimeout(resting);
+  if (!event.target.value.trim()) return;  // that is answered in full at once: with the start page
   resting = setTimeout(() => htmx.trigger("#rest", "rest"), REST);
 });
 
@@ -84,7 +85,7 @@ document.addEventListener("htmx:configRequest", (event) => {
 // somebody is in already stays.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { requestConfig, pathInfo } = event.detail;
-  if (event.target.id === "results") {
+  if (event.target.id === "results" || ["q", "rest"].includes(requestConfig.elt.id)) {
     const path = pathInfo.finalRequestPath, text = textOf(path);
     const late = text !== $("#q").value || (!isFull(path) && text === answered);
     const isIn = document.activeElement.closest(".hits");
@@ -96,6 +97,10 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 });
 
 document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.target.id === "main" && $("#q")) {
+    answered = $("#q").value;
+    showRecent();
+  }
   if (event.target.id !== "results") return;
   markWrong();
   const path = event.detail.pathInfo.finalRequestPath;
@@ -113,6 +118,67 @@ function openFirst() {
   if (!entered) hits()[0]?.click();
   else htmx.trigger("#rest", "rest");
 }
+
+// --- no answer -------------------------------------------------------------------------------------------------------
+
+// A request that has failed leaves the page as it was before: it says so, until the same is asked with success.
+const STOPPED = "LoreKeeper does not answer. If it has ended, start it again with 'lorekeeper open'.";
+let failed;  // the request, to be sent again
+
+function lose({ elt, target, pathInfo, requestConfig }, why = STOPPED) {
+  const path = pathInfo?.finalRequestPath, click = requestConfig?.triggeringEvent?.type === "click";
+  failed = { elt, path, target, click, isStopped: why === STOPPED };
+  document.documentElement.dataset.lost = failed.isStopped || target?.matches("#results, #main") ? "all" : "part";
+  $("#lost span").textContent = why;
+  $("#lost").hidden = false;
+  if ($("#results")) busy(false);
+}
+
+function find() {
+  failed = undefined;
+  delete document.documentElement.dataset.lost;
+  $("#lost").hidden = true;
+}
+
+function retry() {
+  const again = failed;
+  if (!again) return;
+  if ($("#rest") && answered !== $("#q").value) htmx.trigger("#rest", "rest");
+  else if (again.elt?.isConnected && again.click) again.elt.click();
+  else if (again.target?.isConnected && again.path) ask(again.path, again.target, "innerHTML");
+  else location.reload();
+}
+
+// Whether an answer has come, and is shown.
+async function ask(path, target, swap) {
+  let isShown = false;
+  const shown = (event) => { if (event.detail.pathInfo.requestPath === path && event.detail.successful) isShown = true; };
+  document.addEventListener("htmx:afterRequest", shown);
+  try { await htmx.ajax("GET", path, { target, swap }); } catch { /* lose() has said so */ }
+  document.removeEventListener("htmx:afterRequest", shown);
+  return isShown;
+}
+
+function reasonOf(xhr) {
+  const text = new DOMParser().parseFromString(xhr.responseText, "text/html").body.textContent.trim();
+  return text && text.length < 400 && !text.startsWith("{") ? text : `LoreKeeper cannot answer this (${xhr.status}).`;
+}
+
+document.addEventListener("htmx:sendError", (event) => lose(event.detail));
+document.addEventListener("htmx:historyCacheMissLoadError", () => lose({}));
+document.addEventListener("htmx:responseError", (event) => {
+  if (!event.detail.xhr.getResponseHeader("HX-Redirect")) lose(event.detail, reasonOf(event.detail.xhr));
+});
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  if (!failed || !detail.successful) return;
+  const again = failed;
+  find();
+  if (!again.isStopped || again.path === detail.pathInfo.finalRequestPath) return;
+  failed = again;
+  retry();
+});
+addEventListener("focus", () => { if (failed?.isStopped) retry(); });
+addEventListener("pageshow", (event) => { if (event.persisted) find(); });
 
 // --- keys ------------------------------------------------------------------------------------------------------------
 
@@ -140,7 +206,7 @@ function propose(link) {
   if (wide.matches) proposing = setTimeout(() => show(`${link.getAttribute("href")}&proposed=1`), 150);
 }
 
-const show = (path) => htmx.ajax("GET", path, { target: "#reading", swap: "innerHTML scroll:#reading:top" });
+const show = (path) => ask(path, "#reading", "innerHTML scroll:#reading:top");
 
 // While an entry is read: the next or the previous hit.
 function step(by) {
@@ -240,7 +306,7 @@ async function openCard(link, isKept) {
   const path = link.getAttribute("href");
   if (isKept) card().dataset.kept = path; else delete card().dataset.kept;
   if (card().dataset.path !== path || !card().matches(":popover-open")) {
-    await htmx.ajax("GET", path, { target: "#card-body", swap: "innerHTML" });
+    if (!await ask(path, "#card-body", "innerHTML")) return;
     card().dataset.path = path;
     $("#card-open").href = path;
     card().showPopover();
@@ -482,6 +548,7 @@ document.addEventListener("click", (event) => {
   if (at("#keys-button")) $("#keys").showModal();
   if (at("#print")) print();
   if (at("#card-close")) closeCard();
+  if (at("#retry")) retry();
   if (at("#show-hits")) $("#filters").open = false;
   if (at("#card-pin, #pin")) pinRead();
   if (at("[data-unpin]")) pin(at("[data-unpin]").dataset.unpin);
