@@ -245,7 +245,7 @@ async def test_head_and_options_are_answered_without_a_body(client):
     [
         ("search", 400, "query is required"),
         ("search?query=+", 400, "empty"),
-        ("search?query=x&levl=3", 400, "unknown parameter of search: 'levl'; known: query, types"),
+        ("search?query=x&levl=3", 400, "unknown parameter of search: 'levl'; known: query, wordings, types"),
         ("search?query=x&level_max=3", 400, "types=spells"),
         ("search?types=spells&types=rules&level_max=3&query=x", 400, "exactly one"),
         ("search?types=spells&levl=3", 400, "did you mean 'level'"),

@@ -136,7 +136,11 @@ async def test_tools_take_one_text_or_a_list(library):
         for value in (WORDINGS, WORDINGS[0]):
             answer = await tool.run(library, tool.check({parameter: value}))
             assert answer.structured["results"]
-        assert tool.input_schema["properties"][parameter]["maxItems"] == MAX_WORDINGS
+        first, *further = WORDINGS
+        assert tool.check({parameter: first, "wordings": further}) == {parameter: first, "wordings": further}
+        apart = await tool.run(library, tool.check({parameter: first, "wordings": further}))
+        together = await tool.run(library, tool.check({parameter: WORDINGS}))
+        assert apart.structured == together.structured
 
 
 @pytest.mark.parametrize(

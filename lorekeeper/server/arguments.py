@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, ValidationError
 
 from lorekeeper.entities import COLLECTIONS, FieldType
 from lorekeeper.filters import named_field, unknown_name
 from lorekeeper.printable import shown
 from lorekeeper.search.query import MAX_QUERY_CHARS, MAX_WORDINGS
 
+NOT_GIVEN = "null"
+"""What some hosts send for a parameter that is not given."""
+
 
 def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _separated(value: object) -> object:
+    """The values of a text with commas."""
+    parts = [part for each in value.split(",") if (part := each.strip())] if isinstance(value, str) else []
+    return parts if len(parts) > 1 else value
+
+
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 """A list of texts; a single text counts as a list of one."""
 
-_Wording = Annotated[str, Field(max_length=MAX_QUERY_CHARS * 10)]
+Keys = Annotated[list[str], BeforeValidator(_listed), BeforeValidator(_separated)]
+"""A list of keys, or one text with commas."""
 
-Wordings = Annotated[
-    _Wording | Annotated[list[_Wording], Field(min_length=1, max_length=MAX_WORDINGS * 10)],
-    WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}, "maxItems": MAX_WORDINGS}),
-]
+_Wording = Annotated[str, Field(max_length=MAX_QUERY_CHARS * 10)]
+_SomeWordings = Annotated[list[_Wording], Field(min_length=1, max_length=MAX_WORDINGS * 10)]
+
+Wordings = _Wording | _SomeWordings
 """One query in one wording or several; `search.query.check` says what is wrong with them."""
+
+WORDINGS = "wordings"
+"""The parameter for further wordings of a query."""
+
+FurtherWordings = Annotated[_SomeWordings, BeforeValidator(_listed)]
 
 _ONE: dict[FieldType, object] = {
     FieldType.INTEGER: int | None,
@@ -35,8 +51,8 @@ _ONE: dict[FieldType, object] = {
 }
 
 _ONE_OR_MORE: dict[FieldType, object] = {
-    FieldType.INTEGER: int | list[int] | None,
-    FieldType.DECIMAL: float | str | list[float | str] | None,
+    FieldType.INTEGER: int | list[int],
+    FieldType.DECIMAL: str | float | list[float | str],
 }
 
 _EXPECTED = {
@@ -59,15 +75,43 @@ _QUERIES = frozenset({"query", "q", "text", "search", "search_query"})
 """What callers call a query where there is a name or a description to give."""
 
 
-OneText = Annotated[str | list[str], WithJsonSchema({"type": "string"})]
-"""A text; a list of texts does too, but is not what a model has to read of."""
+Names = str | list[str]
+"""A name, which may have commas, or a list of names."""
 
 
 def accepted(kind: FieldType, *, several: bool) -> object:
-    """The type of an optional parameter for a field: one value, or if ``several`` a list of them too, any of which match."""
+    """The type of an optional parameter for a field: one value, or if ``several`` more of them, any of which match.
+
+    Several are a list, or one text with commas. The first type of a union is the one that a tool lists: see `Tool.input_schema`.
+    """
     if several and kind is not FieldType.FLAG:
-        return _ONE_OR_MORE.get(kind, str | list[str] | None)
+        return Annotated[_ONE_OR_MORE.get(kind, str | list[str]), BeforeValidator(_separated)] | None
     return _ONE.get(kind, str | None)
+
+
+def given(value: object) -> object:
+    """What a caller means by a value: None where it says that nothing is given, and without a list around a single value.
+
+    A text that is a list in JSON, as some hosts send lists, is that list.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("[") and text.endswith("]"):
+            try:
+                return given(json.loads(text))
+            except (ValueError, RecursionError):
+                return value
+        return None if text.casefold() in ("", NOT_GIVEN) else value
+    if isinstance(value, list):
+        values = [kept for each in value if (kept := given(each)) is not None]
+        return values if len(values) > 1 or not value else next(iter(values), None)
+    return value
+
+
+def wordings_of(arguments: Mapping[str, Any], name: str) -> list[str]:
+    """The query in a parameter, which may be given in several wordings, and the further ones."""
+    asked = arguments.get(name, [])
+    return list(dict.fromkeys([*([asked] if isinstance(asked, str) else asked), *arguments.get(WORDINGS, [])]))
 
 
 def complaint(error: ValidationError) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from lorekeeper.encounters.arithmetic import day_lines, party_line
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
@@ -15,13 +15,13 @@ from lorekeeper.encounters.candidates import Wanted
 from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row, name_of
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
-from lorekeeper.entities import Entity
+from lorekeeper.entities import Entity, FieldType
 from lorekeeper.errors import FilterError
 from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
 from lorekeeper.render.creature import defences
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
-from lorekeeper.server.arguments import OneText, Texts, Wordings
+from lorekeeper.server.arguments import WORDINGS, FurtherWordings, Keys, Texts, Wordings, accepted, wordings_of
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
 from lorekeeper.text.secrecy import is_secret
@@ -35,9 +35,7 @@ FILTERS = {
 }
 """Parameters that narrow the proposals, and the filters that they set."""
 
-Party = Annotated[
-    int | str | list[int | str], WithJsonSchema({"type": ["array", "string"], "items": {"type": "integer"}})
-]
+Party = str | int | list[int | str]
 """Levels of characters, in any of the ways in which callers write them."""
 
 Rules = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
@@ -50,7 +48,7 @@ SEVERAL = "The party is all {} characters of the library, from {} sources; give 
 DAY = "day"
 """What is asked for as a difficulty by who wants to know the budget of an adventuring day."""
 
-NARROWING = (*FILTERS, "where", "semantic_query", "documents")
+NARROWING = (*FILTERS, "where", "semantic_query", WORDINGS, "documents")
 
 
 async def plan(view: View, arguments: Arguments) -> Answer:
@@ -86,11 +84,10 @@ async def planned(view: View, arguments: Arguments) -> Plan:
         if not monsters:
             raise FilterError("monsters is empty; leave it out to get proposals, or list them, for example '3 goblin'")
         return _of(characters, _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note))
-    asked = arguments.get("semantic_query", [])
     wanted = Wanted(
         {target: arguments[name] for name, target in FILTERS.items() if name in arguments},
         arguments.get("where"),
-        [asked] if isinstance(asked, str) else asked,
+        wordings_of(arguments, "semantic_query"),
         arguments.get("documents"),
     )
     made = await propose(view, levels, difficulty.rules, difficulty.name, wanted, arguments.get("seed"))
@@ -255,7 +252,7 @@ PLAN_ENCOUNTER = Tool(
         {
             "party": (
                 Party | None,
-                Field(None, description='levels: [3,3,4], "4x3"; "the table": PCs; default: remembered'),
+                Field(None, description='levels: "3,3,4", "4x3"; "the table": PCs; default: remembered'),
             ),
             "difficulty": (
                 str | None,
@@ -272,13 +269,14 @@ PLAN_ENCOUNTER = Tool(
                 Texts | None,
                 Field(None, description='to rate: "3 goblin" or a uri each; without it, the rest proposes'),
             ),
-            "environment": (OneText | None, Field(None, description="where they live")),
-            "type": (OneText | None, Field(None, description="as undead")),
+            "environment": (accepted(FieldType.TEXT, several=True), Field(None, description="where they live")),
+            "type": (accepted(FieldType.TEXT, several=True), Field(None, description="as undead")),
             "cr_min": (float | str | None, Field(None, description="of each")),
             "cr_max": (float | str | None, Field(None, description="of each")),
             "where": (str | None, Field(None, description="tests as in lookup_creature")),
             "semantic_query": (Wordings | None, Field(None, description="what they are like")),
-            "documents": (Texts | None, Field(None, description="keys: only these books")),
+            WORDINGS: (FurtherWordings | None, Field(None, description="further ones")),
+            "documents": (Keys | None, Field(None, description="keys: only these books")),
             "seed": (int | None, Field(None, description="repeats")),
         },
     ),

@@ -128,7 +128,7 @@ Last time: {last_time}
 Rules: put edition="{edition}" into every search.
 
 Look before you write:
-1. gather_topic for each person and place of the premise, and search_lore with the premise in two or three wordings: what \
+1. gather_topic for each person and place of the premise, and search_lore with the premise and two or three wordings: what \
 does my library already have on this place, these people, this trouble?
 2. get_entity for the two or three best, and build on them instead of repeating them.
 3. lookup_creature for the opposition: environment, type and cr_max as filters, semantic_query for how they behave. \
@@ -162,7 +162,7 @@ A question about the rules: {question}
 Rules: put edition="{edition}" into every search.
 Only this book: put documents=["{document}"] into every search.
 
-1. lookup_rule with semantic_query: the question in two or three wordings, one of them in the game's own terms \
+1. lookup_rule with semantic_query: the question; wordings: the same in other words, one of them in the game's own terms \
 ("opportunity attack", not "hitting someone who runs").
 2. If a spell, creature, item, class or condition is part of the question, look that up too: a specific text beats a \
 general rule.

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.search.query import MAX_WORDINGS
 from lorekeeper.server.answers import Answer, JsonObject
-from lorekeeper.server.arguments import complaint, unknown_parameter
+from lorekeeper.server.arguments import complaint, given, unknown_parameter
 from lorekeeper.views.view import View
 
 Arguments = Mapping[str, Any]
@@ -49,19 +48,23 @@ class Tool:
 
     @property
     def input_schema(self) -> JsonObject:
-        """JSON Schema of the arguments, without what a model does not need."""
+        """JSON Schema of the arguments, in the words that every host takes, without what a model does not need.
+
+        Gemini's declarations take one type for a parameter and no ``additionalProperties``; OpenAI's strict mode takes no defaults;
+        Cursor refuses a value unless its type is all that is listed. `check` understands more than is listed.
+        """
         schema = self.arguments.model_json_schema()
         required = {"required": schema["required"]} if "required" in schema else {}
         properties = {name: _lean(parameter) for name, parameter in schema["properties"].items()}
-        return {"type": "object", "additionalProperties": False, "properties": properties, **required}
+        return {"type": "object", "properties": properties, **required}
 
     def check(self, arguments: Mapping[str, object], *, strict: bool = False) -> Arguments:
         """The arguments that are given, checked; ToolError that names what is wrong and what is known.
 
-        Null counts as not given, and so does an empty text where none is required: models fill in all parameters that they see.
-        With ``strict`` values have to be of the declared types, and null only where it is declared; else "3" is 3.
+        Null counts as not given, and so do an empty text and the word "null" where none is required: models fill in all parameters
+        that they see. With ``strict`` values have to be of the declared types, and null only where it is declared; else "3" is 3.
         """
-        present = {name: value for name, value in arguments.items() if strict or not self._is_left_out(name, value)}
+        present = dict(arguments) if strict else self._present(arguments)
         parameters = list(self.arguments.model_fields)
         for name in present:
             if name not in parameters:
@@ -72,10 +75,13 @@ class Tool:
             raise ToolError(complaint(error)) from error
         return {name: value for name, value in checked.items() if value is not None}
 
-    def _is_left_out(self, name: str, value: object) -> bool:
-        field = self.arguments.model_fields.get(name)
-        blank = isinstance(value, str) and not value.strip()
-        return value is None or (blank and field is not None and not field.is_required())
+    def _present(self, arguments: Mapping[str, object]) -> Arguments:
+        """The arguments that are given, as they are meant; a required one that says nothing is left for the check to refuse."""
+        meant = {name: given(value) for name, value in arguments.items()}
+        fields = self.arguments.model_fields
+        required = [name for name in meant if name in fields and fields[name].is_required()]
+        meant |= {name: arguments[name] for name in required if meant[name] is None}
+        return {name: value for name, value in meant.items() if value is not None}
 
 
 def optional_text(description: str) -> Parameter:
@@ -90,21 +96,15 @@ def model(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
 
 
 def _lean(schema: JsonObject) -> JsonObject:
-    """A parameter's schema without title, lengths, null, and 0 as default or least: half the size, the same to a model."""
-    lean = {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength", "anyOf")}
-    if lean.get("maxItems", 0) > MAX_WORDINGS:
-        del lean["maxItems"]  # nobody lists as many
-    if "enum" in lean:
-        del lean["type"]  # the values say it
-    if not lean.get("default", True):
-        del lean["default"]  # null or 0
+    """A parameter's schema as the first type that it is understood as, without what a model need not read."""
+    first: JsonObject = schema.get("anyOf", [schema])[0]
+    lean = {key: value for key, value in {**schema, **first}.items() if key in LISTED}
     if lean.get("minimum") == 0:
         del lean["minimum"]
-    if "enum" in lean and lean["enum"][:1] == [lean.get("default")]:
-        del lean["default"]  # the first one
-    alternatives = [_lean(option) for option in schema.get("anyOf", []) if option != {"type": "null"}]
-    for alternative in alternatives:
-        lean |= alternative
-    if len(alternatives) > 1:
-        lean["type"] = [alternative["type"] for alternative in alternatives]  # "items" says something of lists only
+    if "items" in lean:
+        lean["items"] = _lean(lean["items"])
     return lean
+
+
+LISTED = ("type", "description", "enum", "items", "minimum", "maximum")
+"""The words of a parameter's schema that are listed."""

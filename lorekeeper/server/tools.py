@@ -17,7 +17,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
-from lorekeeper.server.arguments import OneText, Texts, Wordings, accepted
+from lorekeeper.server.arguments import WORDINGS, FurtherWordings, Keys, Names, Wordings, accepted, wordings_of
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
@@ -52,7 +52,7 @@ EXAMPLES = {
     "creatures": "cr_max=2, environment='forest'",
     "equipment": "kind='magic-item', rarity='rare'",
     "character_options": "name='fighter', kind='class'",
-    "rules": "name='grappled', or semantic_query=['hold breath', 'drowning']",
+    "rules": "name='grappled', or semantic_query='hold breath', wordings=['drowning']",
     "characters": "class_key='wizard', level_min=3",
     "notes": "semantic_query='who owes the guild money', order='newest'",
 }
@@ -76,24 +76,13 @@ def all_tools() -> list[Tool]:
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-FEW = frozenset(
-    {
-        "casting_time",
-        "alignment",
-        "category",
-        "rarity",
-        "property",
-        "parent",
-        "folder",
-        "links_to",
-        "size",
-        "school",
-        "player",
-    }
-)
-"""Parameters that are described as one text, since hardly anybody lists several."""
+NAMES = frozenset({"parent", "folder", "links_to", "player"})
+"""Parameters of which a value may have commas."""
 
-_WORDINGS = ", in 2-3 short wordings"
+_FURTHER: Parameter = (
+    FurtherWordings | None,
+    Field(None, description="2-3 further short wordings, or the parts of a question"),
+)
 """What makes a model ask in more than one way."""
 
 LIMIT, UNSURE_LIMIT = 10, 20
@@ -104,8 +93,8 @@ def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parame
     return accepted(kind, several=several), Field(None, description=description or None)
 
 
-def _one(description: str) -> Parameter:
-    return OneText | None, Field(None, description=description)
+def _named(description: str) -> Parameter:
+    return Names | None, Field(None, description=description)
 
 
 def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
@@ -135,12 +124,12 @@ def _joined(fields: Sequence[str]) -> list[str]:
 
 _PAGING: dict[str, Parameter] = {
     "similar_to": (str | None, Field(None, description="a uri", max_length=MAX_URI_LENGTH)),
-    "documents": (Texts | None, Field(None, description="keys: only these books")),
+    "documents": (Keys | None, Field(None, description="keys: only these books")),
     "edition": (
         str | None,
         Field(None, description=f"comes first: {', '.join(LABELS)} or keys", max_length=MAX_EDITION),
     ),
-    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description="results")),
+    "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description=f"results, {LIMIT} if not given")),
     "offset": (int, Field(0, ge=0, description="to skip")),
     "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
 }
@@ -164,11 +153,10 @@ class _Filter:
 def _lookup(name: str, collection: Collection) -> Tool:
     """The lookup tool of a collection."""
     filters = _filters(collection)
-    semantic_query = Wordings | None, Field(None, description=f"meaning{_WORDINGS}")
 
     async def run(view: View, arguments: Arguments) -> Answer:
         values = {filters[n].target: value for n, value in arguments.items() if n in filters}
-        return await _search(view, arguments, [collection.name], arguments.get("semantic_query", []), values)
+        return await _search(view, arguments, [collection.name], wordings_of(arguments, "semantic_query"), values)
 
     parameters = {parameter: filters[parameter].parameter for parameter in filters}
     return Tool(
@@ -180,7 +168,8 @@ def _lookup(name: str, collection: Collection) -> Tool:
             name,
             {
                 **parameters,
-                "semantic_query": semantic_query,
+                "semantic_query": (Wordings | None, Field(None, description="meaning, in a short wording")),
+                WORDINGS: _FURTHER,
                 **_sorting(collection),
                 **_PAGING,
                 "edition": _SHORT_EDITION,
@@ -210,7 +199,7 @@ def _filters(collection: Collection) -> dict[str, _Filter]:
     for field in collection.fields:
         for name in field.tool:
             bound = next((ending for ending in _BOUNDS if name.endswith(ending) and ending in bounds_of(field)), "")
-            typed = _one(field.help) if name in FEW else _typed(field.type, _help(field, bound), several=not bound)
+            typed = _named(field.help) if name in NAMES else _typed(field.type, _help(field, bound), several=not bound)
             filters[name] = _Filter(field.name + bound, typed)
     return filters
 
@@ -228,9 +217,9 @@ def _help(field: entities.Field, bound: str) -> str:
 
 
 async def _search(
-    view: View, arguments: Arguments, types: Sequence[str], asked: str | list[str], filters: Mapping[str, object]
+    view: View, arguments: Arguments, types: Sequence[str], wordings: Sequence[str], filters: Mapping[str, object]
 ) -> Answer:
-    edition, wordings = arguments.get("edition"), [asked] if isinstance(asked, str) else asked
+    edition = arguments.get("edition")
     query = Query(
         types=types,
         text=wordings[0] if wordings else None,
@@ -256,7 +245,7 @@ async def _search(
 
 
 async def _search_lore(view: View, arguments: Arguments) -> Answer:
-    return await _search(view, arguments, _types(arguments), arguments["query"], {})
+    return await _search(view, arguments, _types(arguments), wordings_of(arguments, "query"), {})
 
 
 def _types(arguments: Arguments) -> list[str]:
@@ -269,7 +258,7 @@ def _types(arguments: Arguments) -> list[str]:
 
 
 async def _gather_topic(view: View, arguments: Arguments) -> Answer:
-    return await topic_answer(view, arguments["topic"], _types(arguments), arguments.get("limit", 10))
+    return await topic_answer(view, arguments["topic"], _types(arguments), arguments.get("limit", LIMIT))
 
 
 async def _get_entity(view: View, arguments: Arguments) -> Answer:
@@ -322,13 +311,13 @@ SEARCH_LORE = Tool(
         {
             "query": (
                 Wordings,
-                Field(
-                    description=(
-                        f"a name, a uri (finds similar entries), or a meaning{_WORDINGS}, or parts: ['ghost', 'speak with dead']"
-                    )
-                ),
+                Field(description="a name, a uri (finds similar entries), or a meaning in a short wording"),
             ),
-            "types": (Texts | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
+            WORDINGS: (
+                FurtherWordings | None,
+                Field(None, description="2-3 further short ones, or a question's parts: ['ghost', 'speak with dead']"),
+            ),
+            "types": (Keys | None, Field(None, description=f"only these: {', '.join(SEARCHED)}")),
             **_asked([RELEVANCE, "as in lookups; asc, desc"], "level<=2"),
             **_PAGING,
         },
@@ -345,8 +334,8 @@ GATHER_TOPIC = Tool(
         "gather_topic",
         {
             "topic": (str, Field(description="name, words or uri", max_length=MAX_URI_LENGTH)),
-            "types": (Texts | None, Field(None, description="only these")),
-            "limit": (int, Field(10, ge=1, le=MAX_LIMIT, description="lines a kind")),
+            "types": (Keys | None, Field(None, description="only these")),
+            "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description=f"lines a kind, {LIMIT} if not given")),
         },
     ),
     run=_gather_topic,

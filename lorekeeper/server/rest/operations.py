@@ -27,7 +27,6 @@ from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.rest.shapes import ref
 from lorekeeper.server.rolls import with_rolls
 from lorekeeper.server.tools import (
-    FEW,
     GATHER_TOPIC,
     LIST_DOCUMENTS,
     SEARCH_LORE,
@@ -110,11 +109,11 @@ def _fields(tool: Tool) -> dict[str, FieldInfo]:
 
 _WORDING: JsonObject = {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_CHARS, "pattern": r"\S"}
 
-_WORDINGS: JsonObject = {"anyOf": [_WORDING, {"type": "array", "items": _WORDING, "minItems": 1}]}
+_FURTHER: JsonObject = {"type": "array", "items": _WORDING, "minItems": 1}
+
+_WORDINGS: JsonObject = {"anyOf": [_WORDING, _FURTHER]}
 
 _SEARCHED: JsonObject = {"type": "array", "items": {"type": "string", "enum": SEARCHED}}
-
-_ONE_OR_MORE: JsonObject = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 _SINCE: JsonObject = {"type": "string", "pattern": r"^\s*(\d{4}-\d{2}-\d{2}.*|\d{1,5}\s*[hdwHDW]|-?\d{5,12})\s*$"}
 """The form of a date or of a time ago. Not everything of that form is in a calendar."""
@@ -155,7 +154,7 @@ SEARCH = Operation(
         output=ref("Page"),
     ),
     {name: _search_of(tool) for name, tool in LOOKUPS.items()},
-    {"query": _WORDINGS, "types": _SEARCHED, **dict.fromkeys(FEW, _ONE_OR_MORE)},
+    {"query": _WORDINGS, "wordings": _FURTHER, "types": _SEARCHED},
     ("GET", "POST"),
 )
 
