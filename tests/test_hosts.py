@@ -48,7 +48,6 @@ async def listed(library: Library) -> dict[str, dict[str, Any]]:
     """The schemas of tools by name, as a client gets them."""
     async with Client(build_server(library)) as client:
         tools = (await client.list_tools()).tools
-    assert len(tools) > 10
     return {tool.name: dict(tool.input_schema) for tool in tools}
 
 
@@ -68,7 +67,9 @@ def within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 async def test_gemini_takes_every_schema(library):
-    for name, schema in (await listed(library)).items():
+    schemas = await listed(library)
+    assert schemas
+    for name, schema in schemas.items():
         assert re.fullmatch(r"[a-zA-Z_][\w.-]{0,63}", name)
         assert set(schema.get("required", [])) <= set(schema["properties"])
         for part in within(schema):
@@ -79,7 +80,9 @@ async def test_gemini_takes_every_schema(library):
 
 
 async def test_openai_takes_every_schema_in_strict_mode(library):
-    for name, schema in (await listed(library)).items():
+    schemas = await listed(library)
+    assert schemas
+    for name, schema in schemas.items():
         for part in within(schema):
             assert part.keys() <= OPENAI, (name, part)
             assert part.get("additionalProperties", False) is False
