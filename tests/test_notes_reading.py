@@ -236,11 +236,65 @@ def test_yaml_that_does_not_parse_is_a_problem_and_its_marks_and_the_body_are_re
     assert note.problems[0].startswith("front matter: ")
 
 
-@pytest.mark.parametrize("yaml", ["- a\n- b", "only text", "[]"])
-def test_front_matter_that_has_no_keys_is_a_problem(yaml):
+@pytest.mark.parametrize(
+    ("yaml", "facts"),
+    [
+        ("race: tiefling\naffiliation: [[A]], [[B]]", {"race": "tiefling", "affiliation": "A, B"}),
+        ("motto: A: B", {"motto": "A: B"}),
+        (
+            'motto: "To the end" and back\nfriends:\n  - Bo\n  - Cy',
+            {"motto": '"To the end" and back', "friends": "Bo, Cy"},
+        ),
+        ("home: [the keep", {"home": "[the keep"}),
+        ("handle: @otto", {"handle": "@otto"}),
+    ],
+)
+def test_front_matter_that_can_be_read_key_by_key_closes_no_note(yaml, facts):
     note = read(f"---\n{yaml}\n---\nThe body.\n")
-    assert shown(note) == [("", "The body.")]
-    assert note.problems
+    assert (note.facts, note.audience, shown(note)) == (facts, None, [("", "The body.")])
+    assert [problem.startswith("front matter: ") for problem in note.problems] == [True]
+    assert "players" not in note.problems[0]
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        *(
+            "visibility: players\nx: [[A]], [[B]]",
+            "visibility: [players, [Ana",
+            "secret: no: yes",
+            "tags: [dm, npc",
+            "dmNotes: A: B",
+        ),
+        *("race: elf\nno key\nx: [[A]], [[B]]", "race: elf\nx: [a,\n  b"),
+    ],
+)
+def test_front_matter_that_cannot_be_read_closes_the_note_if_it_may_have_a_mark(yaml):
+    note = read(f"---\n{yaml}\n---\nThe body.\n")
+    assert note.audience == "dm"
+    assert [problem.endswith("players do not see the note") for problem in note.problems] == [True]
+
+
+@pytest.mark.parametrize("text", ["- a\n- b", "only text", "[]", "[[Ash]] [[Bo]]", "> said\n\nshe"])
+def test_what_stands_between_two_rules_without_a_key_is_text(text):
+    note = read(f"---\n{text}\n---\nThe body.\n")
+    assert note.sections[0].text.startswith(text.replace("[[", "").replace("]]", ""))
+    assert (note.sections[0].text.endswith("The body."), note.problems, note.audience) == (True, [], None)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "problem"),
+    [
+        ("date: 2025-13-45", "date: 2025-13-45 is not a date"),
+        ("Date played: 2025-02-40", "Date played: 2025-02-40 is not a date"),
+        ("date: 2025-07-08", ""),
+        ("date: 1492-13-05", ""),
+        ("date: 3rd of Mirtul", ""),
+    ],
+)
+def test_a_date_that_is_none_is_a_problem(yaml, problem):
+    problems = read(f"---\n{yaml}\n---\nThe body.\n").problems
+    assert [each.partition(";")[0] for each in problems] == ([problem] if problem else [])
 
 
 @pytest.mark.parametrize("yaml", ["", "# a comment", "   "])

@@ -27,7 +27,7 @@ NOTES = {
     "North/Lake.md": "# Lake\nDeep and cold water.\n",
     "South/Lake.md": "# Lake\nShallow and warm water.\n",
     "Loose.md": "# {{title}}\nA template that nobody marked.\n",
-    "Broken.md": "---\n\t: [\n---\n# Broken\nIts front matter cannot be read.\n",
+    "Broken.md": "---\nname: Broken\nno key\n---\n# Broken\nIts front matter cannot be read.\n",
     "Latin.md": "",
 }
 

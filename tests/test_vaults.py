@@ -158,6 +158,24 @@ async def test_a_missing_folder_keeps_its_notes_and_is_reported(tmp_path, vault)
         assert (await library.vaults.sync()).stored == 0
 
 
+async def test_a_note_that_is_online_only_stays_in_the_library_and_is_named(tmp_path, vault):
+    async with vault_library(tmp_path, backend="sqlite") as library:
+        await library.vaults.add(vault)
+        await library.vaults.sync()
+        (vault / "Skara.md").rename(vault / ".Skara.md.icloud")
+        write(vault, {"Places/.Session 12.md.icloud": "bplist00", ".map.png.icloud": "bplist00"})
+        report = await library.vaults.sync()
+        assert [failure.where for failure in report.failed] == ["my-notes/Skara.md", "my-notes/Places/Session 12.md"]
+        assert all("iCloud" in failure.reason for failure in report.failed)
+        assert (report.removed, report.passed["hidden"]) == (0, 1)
+        assert "Skara.md" in await notes_of(library)
+        assert [each.path for each in await library.vaults.check() if each.kind == "unreadable"] == [
+            "Places/Session 12.md", "Skara.md"
+        ]  # fmt: skip
+        (vault / ".Skara.md.icloud").unlink()
+        assert (await library.vaults.sync()).removed == 1
+
+
 async def test_an_emptied_folder_is_emptied_in_the_library_too(tmp_path):
     vault = write(tmp_path / "v", {"Only.md": "# Only\nThe one note of all.\n"})
     async with vault_library(tmp_path) as library:

@@ -33,6 +33,9 @@ _OPENING, _EVERYDAY = _set(vocabulary.OPENING_KEYS), _set(vocabulary.EVERYDAY_OP
 _CLOSING, _UNDECIDED = vocabulary.CLOSING_KEYS, _set(vocabulary.UNDECIDED)
 _YES, _NO = vocabulary.YES, vocabulary.NO
 
+TAG_KEYS = ("tags", "tag")
+"""Keys of the tags of a note, some of which are marks."""
+
 _PERSON = frozenset({"gm", "dm"})
 
 KEYS = _STRICT | _LOOSE | _OPENING | _CLOSING
@@ -49,8 +52,17 @@ def property_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
     """
     marks = [_key_mark(key, value, own) for key, value in properties.pairs]
     nested = (_key_mark(key, value, own) for key, value in islice(_nested(properties), MOST_STEPS))
-    broken = [UNREADABLE] if properties.is_broken else []
+    broken = [UNREADABLE] if properties.is_broken or has_unsure_mark(properties, own) else []
     return narrowest([*broken, *marks, *(mark for mark in nested if mark.audience == DM)])
+
+
+def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
+    """Whether front matter that was mended says who may see the note: what was meant is not sure then."""
+    if not properties.mended:
+        return False
+    return not properties.mended.isdisjoint(TAG_KEYS) or any(
+        is_key(key, own) or is_secret_key(key, value, own) for key, value in properties.pairs
+    )
 
 
 def field_mark(fields: Iterable[tuple[str, str]], own: OwnMarks = BUILT_IN) -> Mark:

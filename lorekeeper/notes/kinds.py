@@ -166,6 +166,17 @@ def stated_date(properties: Properties, path: str, title: str) -> date | None:
     return next((found for place in (*written, stem, title, *changed) if (found := date_in(place))), None)
 
 
+def misdated(properties: Properties) -> list[str]:
+    """What stands as a date in front matter, and is none: "date: 2025-13-45"."""
+    texts = ((properties.key(key), properties.text(key)) for key in (*_DATE_KEYS, *_CHANGED_KEYS, *_CREATED_KEYS))
+    return [
+        f"{key}: {text} is not a date; write year-month-day, as in 2025-07-08"
+        for key, text in texts
+        if (match := _DATES[0].match(text))
+        and not (int(match["month"]) in range(1, 13) and int(match["day"]) in range(1, 32))
+    ]
+
+
 def date_in(text: str) -> date | None:
     """The first date in a text, from 1970 to 2100: "2025-07-08", "Tuesday, July 8th 2025, 5:13:47 pm", "8.7.2025"."""
     for pattern in _DATES:

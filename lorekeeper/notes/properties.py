@@ -23,6 +23,10 @@ TOML = "+++\n"
 """How front matter begins that is TOML, as `source.front_matter` gives it."""
 
 _LINE = re.compile(r"([^\W_][\w -]{0,60}):[ \t]+(\S.*)")
+_KEY_OF_LINE = re.compile(r"[\"']?([^\W_][\w .-]{0,60})[\"']?:(?:[ \t]|$)")
+READ_ALONE = "; each key was read by itself"
+"""How the problem of front matter ends that was mended."""
+
 _ABSENT = frozenset({"", "~", "null", "none", "undefined"})
 
 
@@ -37,6 +41,7 @@ class Properties:
         values: by key, as they are written; of equal keys the last.
         pairs: all keys with their values, those that stand there twice and those that were merged in too; None for `values`.
         is_broken: whether something of it could not be read.
+        mended: the keys whose lines are no YAML, and were read as texts; nothing else was wrong then.
     """
 
     def __init__(
@@ -45,10 +50,12 @@ class Properties:
         pairs: Sequence[tuple[str, object]] | None = None,
         *,
         is_broken: bool = False,
+        mended: frozenset[str] = frozenset(),
     ) -> None:
         self.values = values
         self.pairs = list(values.items()) if pairs is None else pairs
         self.is_broken = is_broken
+        self.mended = mended
         self._keys = {fold(key): key for key in reversed(list(values))}
 
     def texts(self, *keys: str) -> list[str]:
@@ -77,6 +84,8 @@ def read_properties(text: str) -> tuple[Properties, list[str]]:
     try:
         values, pairs = _toml(text) if text.startswith(TOML) else _yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError) as error:
+        if not text.startswith(TOML) and (mended := _mended(text)):
+            return mended, [f"front matter: {_reason(error)}{READ_ALONE}"]
         return Properties(_lines(text), is_broken=True), [
             f"front matter: {_reason(error)}; players do not see the note"
         ]
@@ -101,7 +110,9 @@ def joined(blocks: Sequence[str]) -> tuple[Properties, list[str]]:
     for properties, _ in read:
         values = {**properties.values, **values}
     pairs = [pair for properties, _ in read for pair in properties.pairs]
-    return Properties(values, pairs, is_broken=any(properties.is_broken for properties, _ in read)), problems
+    is_broken = any(properties.is_broken for properties, _ in read)
+    mended = frozenset[str]().union(*(properties.mended for properties, _ in read))
+    return Properties(values, pairs, is_broken=is_broken, mended=mended), problems
 
 
 def _checked(text: str) -> str:
@@ -140,6 +151,33 @@ def _pairs(
         if key == MERGE:
             merged = value if isinstance(value, list) else [value]
             yield from ((str(k), v) for each in merged if isinstance(each, Mapping) for k, v in each.items())
+
+
+def _mended(text: str) -> Properties | None:
+    """Keys and values each read by itself, a line that is no YAML as a text; None if there is more that cannot be read."""
+    parts: list[tuple[str, list[str]]] = []
+    for line in text[:LARGEST].split("\n") if len(text) <= LARGEST else ():
+        if match := _KEY_OF_LINE.match(line):
+            parts.append((match[1].strip(), [line]))
+        elif line.strip() and not line.startswith("#"):
+            if not parts or line[0] not in " \t-":
+                return None
+            parts[-1][1].append(line)
+    values: dict[str, object] = {}
+    mended = set[str]()
+    for key, lines in parts:
+        try:
+            value, _ = _yaml("\n".join(lines))
+        except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError):
+            if len(lines) > 1 or key in values:
+                return None
+            values[key] = lines[0].partition(":")[2].strip()
+            mended.add(key)
+        else:
+            if not isinstance(value, dict) or key in values:
+                return None
+            values |= {str(each).strip(): inner for each, inner in value.items()}
+    return Properties(values, mended=frozenset(mended)) if mended else None
 
 
 def _lines(text: str) -> dict[str, object]:

@@ -9,21 +9,28 @@ from dataclasses import replace
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
-from lorekeeper.notes.audience_keys import doubts, field_mark, is_key, is_secret_key, property_mark, says_audience
+from lorekeeper.notes.audience_keys import (
+    TAG_KEYS,
+    doubts,
+    field_mark,
+    has_unsure_mark,
+    is_key,
+    is_secret_key,
+    property_mark,
+    says_audience,
+)
 from lorekeeper.notes.body import Body, Fact, Place
-from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, session_of, stated_date
+from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, misdated, session_of, stated_date
 from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
 from lorekeeper.notes.note import Link, Note, Section, StatBlock
 from lorekeeper.notes.printed import CREATURE
-from lorekeeper.notes.properties import Properties, joined, texts
+from lorekeeper.notes.properties import READ_ALONE, Properties, joined, texts
 from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, narrowest, path_mark, tag_mark
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.statblocks import base_of, in_front_matter
 from lorekeeper.printable import one_line
-
-TAG_KEYS = ("tags", "tag")
 
 _HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
 
@@ -132,6 +139,10 @@ def _read(path: str, text: str, own: OwnMarks) -> Note:
     if front.is_unclosed:
         properties.is_broken = True
         problems.append("front matter: it has no end (---); players do not see the note")
+    if has_unsure_mark(properties, own):
+        closed = "; players do not see the note"
+        problems = [problem.replace(READ_ALONE, closed) for problem in problems]
+    problems += misdated(properties)
     code = Code()
     body = Body(code, path, own, _values(path, properties, own))
     body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
@@ -148,7 +159,7 @@ def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
     if not any(fold(key) in KIND_KEYS for key in values):
         values = {**values, "type": CREATURE}
     pairs = [(key, value) for key, value in properties.pairs if key not in block or key in kinds]
-    return Properties(values, pairs, is_broken=properties.is_broken)
+    return Properties(values, pairs, is_broken=properties.is_broken, mended=properties.mended)
 
 
 def _note(path: str, properties: Properties, body: Body) -> Note:

@@ -65,6 +65,9 @@ MOST_BLOCKS = 5
 
 _KEY_LINE = re.compile(r"[\"']?[^\W_][\w .-]{0,60}[\"']?[ \t]*[:=](?:[ \t]|$)")
 
+_MAY_BE_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?(?:[{\"'%]|[^\s\[!*#>|:<-][^:\n]{0,60}:(?:[ \t]|$))")
+"""How a line begins that may be a key with its value, in YAML or JSON."""
+
 _parser = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).enable("table").disable(["inline", "reference"])
 
 
@@ -117,6 +120,10 @@ def front_matter(text: str) -> FrontMatter:
     if not _FENCE_OF_KEYS.fullmatch(fence):
         return FrontMatter([], lines)
     found = [block] if (block := _block(lines, first, fence)) else []
+    if found and fence != TOML_FENCE and not _has_keys(found[0][0]):
+        end = found[0][1] - 1
+        # without keys it is text between two rules, of which the second makes no heading of it
+        return FrontMatter([], [line if i not in (first, end) else "" for i, line in enumerate(lines)])
     if not found:
         keyed = next((line for line in lines[first + 1 :] if line.strip()), "")
         return FrontMatter([], lines, is_unclosed=bool(_KEY_LINE.match(keyed)) and (first == 0 or fence == TOML_FENCE))
@@ -126,6 +133,12 @@ def front_matter(text: str) -> FrontMatter:
     return FrontMatter(
         [prefix + content for content, _ in found[:1]] + [c for c, _ in found[1:]], lines[found[-1][1] :]
     )
+
+
+def _has_keys(block: str) -> bool:
+    """Whether what stands between two rules may be keys and values, or nothing."""
+    written = [line for line in block.split("\n") if line.strip()]
+    return not written or any(map(_MAY_BE_KEY.match, written))
 
 
 def _block(lines: Sequence[str], start: int, fence: str) -> tuple[str, int] | None:

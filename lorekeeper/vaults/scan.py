@@ -74,7 +74,7 @@ class Scan:
         others: paths of other files that notes can link to.
         passed: numbers of files and folders that were passed over, by reason: a suffix, or one of the words above.
         problems: what cannot be read.
-        unreadable: paths of folders that cannot be read, which may hold notes all the same; "" for the vault itself.
+        unreadable: paths of files and folders that cannot be read, and may be or hold notes all the same; "" for the vault itself.
         conflicts: paths of the copies that sync programs made of notes which were changed twice; they are passed over.
         root: device and number of its folder; None if it is missing.
     """
@@ -89,7 +89,7 @@ class Scan:
 
     def may_have(self, path: str) -> bool:
         """Whether a path may exist, although it was not found."""
-        return any(not folder or path.startswith(f"{folder}/") for folder in self.unreadable)
+        return any(not each or path == each or path.startswith(f"{each}/") for each in self.unreadable)
 
 
 def scan(root: Path, exclude: Sequence[str] = ()) -> Scan:
@@ -136,8 +136,10 @@ class _Walk:
 
     def _entry(self, entry: os.DirEntry[str], name: str) -> str:
         """Record an entry; its name if it is a folder to look through, else ""."""
-        if reason := of_placeholder(entry.name):
-            self._unreadable(name, reason)
+        if (reason := of_placeholder(entry.name)) and (note := _replaced(entry.name)):
+            path = unicodedata.normalize("NFC", f"{name[: -len(entry.name)]}{note}")
+            self._unreadable(path, reason)
+            self._found.unreadable.append(path)
         elif reason := self._passed(entry, name):
             self._found.passed[reason] += 1
         elif not is_text(name):
@@ -186,6 +188,12 @@ class _Walk:
 
     def _unreadable(self, name: str, reason: str) -> None:
         self._found.problems.append(ImportFileError(one_line(name), reason))
+
+
+def _replaced(placeholder: str) -> str:
+    """The name of the note that a placeholder stands for: "Mira.md" for ".Mira.md.icloud"; "" if it was no note."""
+    note = os.path.splitext(placeholder)[0].removeprefix(".")  # noqa: PTH122
+    return note if note.lower().endswith(SUFFIXES) else ""
 
 
 def _may_be_sheet(entry: os.DirEntry[str], suffix: str) -> bool:
