@@ -71,6 +71,24 @@ CONDITIONS = (
 )
 """The conditions that harm. Invisible is a benefit."""
 
+CONDITION_NAMES = {
+    **{name: name for name in CONDITIONS},
+    **dict.fromkeys(("blind", "blindness"), "blinded"),
+    "charm": "charmed",
+    **dict.fromkeys(("deaf", "deafness"), "deafened"),
+    **dict.fromkeys(("exhausted", "fatigue", "fatigued"), "exhaustion"),
+    "fear": "frightened",
+    "paralysis": "paralyzed",
+    "petrification": "petrified",
+    "poison": "poisoned",
+    **dict.fromkeys(("stun", "stunning"), "stunned"),
+}
+"""Each condition by the words that lines of conditions have for it; fatigue is Level Up's exhaustion. In other texts some of these
+words mean something else: poison is a damage type."""
+
+ENDLESS = 1e9
+"""The duration in minutes of what does not end by itself: longer than any other."""
+
 SKILLS = (
     "acrobatics",
     "animal handling",

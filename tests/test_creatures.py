@@ -179,6 +179,25 @@ def test_homebrew_may_write_the_lines_of_a_stat_block():
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "immune"),
+    [
+        ("blindness, lightning, poisoned", ("cold", "lightning", "blinded", "poisoned")),
+        ("confusion, exhaustion, paralysis", ("cold", "exhaustion", "paralyzed")),
+        ("blind, poison, fatigued", ("cold", "blinded", "poisoned", "exhaustion")),
+        (
+            "charm, fear, deafness, petrification, stun",
+            ("cold", "charmed", "frightened", "deafened", "petrified", "stunned"),
+        ),
+    ],
+)
+def test_conditions_are_known_by_the_words_that_lines_have_for_them(line, immune):
+    (entity,) = normalize(
+        {"collection": "creatures", "name": "Gloom Hart", "damage_immunities": "cold", "condition_immunities": line}
+    )
+    assert entity.fields["immune"] == immune
+
+
 def test_homebrew_may_also_set_the_fields_themselves():
     own = {
         "collection": "creatures",
@@ -372,10 +391,23 @@ def test_what_harms_the_creature_itself_is_not_what_it_does():
             "At will: fear, fire bolt (2d10)\n3/day each: detect evil and good",
             {"fear", "fire bolt", "detect evil and good"},
         ),
+        (
+            "It casts the following spells:at will: mire clasp3/day each: counterspell, fear1/day each: true seeing",
+            {"mire clasp", "counterspell", "fear", "true seeing"},
+        ),
+        (
+            "1/day each: blink, shatter Bog Stride. The hart walks through mud, and all harts know it.",
+            {"blink", "shatter"},
+        ),
+        ("- **At Will:** Scrying Tongues, Identify\n- **1/Day:** h*allucinatory terrain*", {"scrying", "tongues"}),
     ],
 )
 def test_spells_are_read_from_lists(text, spells):
-    assert spells <= set(does(text, name="Spellcasting")["spells"])
+    found = set(does(text, name="Spellcasting")["spells"])
+    assert spells <= found
+    assert not any(
+        "bog" in name or "harts" in name or "scrying tongues" in name or name.startswith("h ") for name in found
+    )
 
 
 @pytest.mark.parametrize(
@@ -386,6 +418,17 @@ def test_spells_are_read_from_lists(text, spells):
         ("The hart can cast invisibility at will.", ("invisibility",)),
         ("The hart casts a spell of 3rd level or lower.", None),
         ("Its eyes cast dim light for 30 feet.", None),
+        ("The hart casts light from its antlers.", None),
+        ("The hart casts the mending, minor illusion, and web cantrips at will.", ("mending", "minor illusion", "web")),
+        ("The hart casts Cure Wounds (level 2 version), Web, or *Mire Clasp*.", ("cure wounds", "web", "mire clasp")),
+        ("A gloom can cast a version of the entangle spell.", ("entangle",)),
+        ("The hart is invisible until it casts a spell, or until its concentration ends (as if on a spell).", None),
+        ("The penalty can be removed by casting the Mending spell on the weapon.", None),
+        ("It is put to rest only by finding and casting Remove Curse on its remains.", None),
+        ("When a creature casts the knock spell on its chains, they open.", None),
+        ("Any caster brave enough to cast a knock spell on it can free it.", None),
+        ("The mud rises as if it had cast wall of stone.", None),
+        ("The owner can expend points to cast with o using a slot.", None),
     ],
 )
 def test_spells_are_read_from_sentences(text, spells):

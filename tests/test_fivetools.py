@@ -277,7 +277,7 @@ def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[
         (
             "spell",
             {"duration": [{"type": "permanent", "ends": ["dispel"]}], "entries": ["x"]},
-            {"concentration": False, "heals": False, "summons": False},
+            {"duration": 1e9, "concentration": False, "heals": False, "summons": False},
         ),
         (
             "item",

@@ -10,7 +10,10 @@ import pytest
 from lorekeeper.normalize import normalize, spells
 from lorekeeper.records import Area, Damage, Distance, Duration, Effects, Material, Source, Spell, effects, spell
 from lorekeeper.records.grammar import plain, prices
+from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
+from tests.support.libraries import open_library
+from tests.support.samples import write_lines
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
 
@@ -218,12 +221,25 @@ def test_the_area_is_the_one_of_the_range_or_of_the_structured_shape():
     [
         ("instantaneous", 0), ("1 round", 0.1), ("6 rounds", 0.6), ("1 minute", 1), ("Up to 10 minutes", 10), ("8 hours", 480),
         ("Concentration, up to 1 hour", 60), ("10 days", 14_400), ("1 year", 525_600), ("1 hour or until triggered", 60),
-        ("until dispelled", None), ("special", None), ("1d4+2 rounds", None), ("1 minute or 1 hour", None),
+        ("until dispelled", 1e9), ("Permanent until discharged", 1e9),
+        ("special", None), ("1d4+2 rounds", None), ("1 minute or 1 hour", None),
         ("1 hour/caster level", None), ("2-12 hours", None), ("", None), (None, None), (90, 90),
     ],
 )  # fmt: skip
 def test_durations_are_minutes(words, minutes):
     assert spells.minutes(words) == minutes
+
+
+async def test_what_does_not_end_lasts_longer_than_any_number(tmp_path):
+    lasting = {"Ember": "until dispelled", "Mire": "permanent", "Reed": "8 hours", "Silt": "special", "Clay": "30 days"}
+    spells = [{"collection": "spells", "name": name, "level": 1, "duration": words} for name, words in lasting.items()]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.import_paths([write_lines(tmp_path / "spells.jsonl", spells)])
+        page = await library.search(Query(["spells"], filters={"where": "duration>=1440"}, order="duration desc"))
+        assert [result.entity.name for result in page.results] == ["Ember", "Mire", "Clay"]
+        assert "without end" in page.results[0].facts + page.results[0].snippet
+        below = await library.search(Query(["spells"], filters={"where": "duration<1440"}))
+        assert [result.entity.name for result in below.results] == ["Reed"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from lorekeeper.records.creatures import LEGENDARY, TRAIT, reach
 from lorekeeper.records.grammar import plain
 from lorekeeper.records.parts import SENTENCE
 from lorekeeper.repairs.values import repaired_values
-from lorekeeper.terms import CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PHYSICAL, SENSES
+from lorekeeper.terms import CONDITION_NAMES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PHYSICAL, SENSES
 
 Object = Mapping[str, Any]
 Fields = dict[str, Any]
@@ -25,7 +25,8 @@ Fields = dict[str, Any]
 _NONMAGICAL = re.compile(r"\bnon-?magic", re.IGNORECASE)
 _ALL_WEAPONS = re.compile(r"\bB/P/S\b|\bdamage from non-?magic\w*(?:,? non-\w+)* (?:weapons|attacks)", re.IGNORECASE)
 _DAMAGE = re.compile(rf"\b({'|'.join(DAMAGE_TYPES)})\b", re.IGNORECASE)
-_CONDITION = re.compile(rf"\b({'|'.join(CONDITIONS)}|exhausted|fatigue)\b", re.IGNORECASE)
+_CONDITION = re.compile(rf"\b({'|'.join(CONDITIONS)}|exhausted|fatigued?)\b", re.IGNORECASE)
+_CONDITION_NAME = re.compile(rf"\b({'|'.join(sorted(CONDITION_NAMES, key=len, reverse=True))})\b", re.IGNORECASE)
 _RESILIENCE = re.compile(r"\b(Resilience|Attributes|Resistances)$")
 _STANCES = re.compile(r"\b(immune|resistant|vulnerable)\b")
 
@@ -60,7 +61,7 @@ def fields(creature: Creature) -> Fields:
         **_perceived(creature),
         **_defences(creature, creature.deeds),
         **_effects(creature),
-        "spells": spells_cast(creature.deeds),
+        "spells": spells_cast(creature.deeds, creature.name),
         "legendary": _legendary(creature.deeds),
         "lair": _lair(creature.deeds),
     }
@@ -153,7 +154,9 @@ def _defences(creature: Creature, features: Iterable[Feature] = ()) -> Fields:
     """Immunities, resistances and vulnerabilities, with those that traits as "Undead Resilience" name."""
     damage = {"immune": creature.immunities, "resistant": creature.resistances, "vulnerable": creature.vulnerabilities}
     found = {stance: _damages(line) for stance, line in damage.items()}
-    found["immune"] += _conditions(f"{creature.condition_immunities}, {creature.immunities}")
+    misplaced = [kind for kind in _damages(creature.condition_immunities) if kind not in CONDITION_NAMES]
+    found["immune"] += misplaced + _conditions(creature.condition_immunities, _CONDITION_NAME)
+    found["immune"] += _conditions(creature.immunities)
     for feature in features:
         if _RESILIENCE.search(feature.name):
             for stance, values in _resilience(feature.text).items():
@@ -179,10 +182,9 @@ def _damages(line: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _conditions(line: str) -> list[str]:
-    """The conditions of a line; fatigue of Level Up is exhaustion."""
-    names = (match[1].lower() for match in _CONDITION.finditer(line))
-    return ["exhaustion" if name in ("fatigue", "exhausted") else name for name in names]
+def _conditions(line: str, names: re.Pattern[str] = _CONDITION) -> list[str]:
+    """The conditions of a line, by their names: in a line of conditions alone, by all that are in use."""
+    return [CONDITION_NAMES[match[1].lower()] for match in names.finditer(line)]
 
 
 def _resilience(text: str) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from typing import Any
 from lorekeeper.folding import fold, fold_component
 from lorekeeper.records import Area, Effects, Source, Spell, effects, spell
 from lorekeeper.records.grammar import mentions_damage, mentions_save, plain, prices
-from lorekeeper.terms import DAMAGE_TYPES
+from lorekeeper.terms import DAMAGE_TYPES, ENDLESS
 
 Fields = dict[str, Any]
 
@@ -116,14 +116,16 @@ _DURATION = re.compile(
 def minutes(duration: object) -> float | None:
     """A duration in minutes: "instantaneous" is 0, a round 0.1.
 
-    None if it has no fixed end or length: special, permanent, until dispelled, dice, "1 minute or 1 hour". An end that may come
-    earlier, as in "1 hour or until triggered", does not count.
+    What is permanent, or lasts until something ends it, lasts `ENDLESS` minutes: longer than any other. None if the length is not
+    fixed: special, dice, "1 minute or 1 hour". An end that may come earlier, as in "1 hour or until triggered", does not count.
     """
     if isinstance(duration, (int, float)) and not isinstance(duration, bool):
         return duration
     words = re.sub(r"\s+", " ", duration).strip().lower() if isinstance(duration, str) else ""
     if words == "instantaneous":
         return 0
+    if words.startswith(("until ", "permanent")):
+        return ENDLESS
     match = _DURATION.match(words)
     if match is None:
         return None

@@ -26,6 +26,7 @@ from lorekeeper.search.query_syntax import written
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.terms import CREATURE_TYPES, RARITIES, SCHOOLS, SIZES
+from lorekeeper.text.facts import figure
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import canonical_name
 from lorekeeper.where import parse_where
@@ -446,7 +447,7 @@ def _beyond(called: str, condition: Condition, wanted: Sequence[float], known: V
 def _as_read(field: Field, numbers: Sequence[float]) -> str:
     """Numbers, or dates, for people."""
     is_date = field.type is FieldType.DATE
-    return " or ".join(dates.written(number) if is_date else f"{number:g}" for number in numbers)
+    return " or ".join(dates.written(number) if is_date else figure(number) for number in numbers)
 
 
 _SIGNS = {"min": "at least ", "above": "above ", "max": "at most ", "below": "below "}

@@ -15,7 +15,7 @@ from lorekeeper.entities import Entity, Value, remembered
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import BETWEEN
 from lorekeeper.repairs import repaired, repaired_excerpt
-from lorekeeper.terms import ABILITIES, PASSIVES
+from lorekeeper.terms import ABILITIES, ENDLESS, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
@@ -396,6 +396,8 @@ def _value(value: Value, unit: str) -> str:
 
 def _time(minutes: float) -> str:
     """A duration as people say it: 480 minutes are "8 h"."""
+    if minutes >= ENDLESS:
+        return "without end"
     for size, unit in ((DAY, "d"), (HOUR, "h"), (1, "min")):
         if minutes >= size:
             return f"{minutes / size:,g} {unit}"
