@@ -74,6 +74,11 @@ def fold_class(text: str) -> str:
     return fold(text.rsplit("_", 1)[-1]) or fold(text)
 
 
+def fold_person(text: str) -> str:
+    """`fold` of a name without what stands in brackets behind it: "Zanna (Gnome Wizard)" is "zanna"."""
+    return fold(text.partition("(")[0]) or fold(text)
+
+
 def fold_time(text: str) -> str:
     """Casting times in one spelling: "1 action" is "action", "10minutes" is "10 minutes"."""
     spaced = re.sub(r"(?<=\d)(?=[^\W\d_])", " ", fold(text))

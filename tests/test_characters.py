@@ -16,6 +16,8 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields
+from lorekeeper.intake.files import Reader
+from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.characters import completed, slots
@@ -292,6 +294,73 @@ def cleric() -> dict[str, Any]:
     }
 
 
+def known(name: str, level: int, **more: Any) -> dict[str, Any]:
+    """A spell of D&D Beyond that is neither prepared nor always prepared."""
+    return {"definition": {"name": name, "level": level}, "prepared": False, "alwaysPrepared": False, **more}
+
+
+def caster(**spells: list[dict[str, Any]]) -> dict[str, Any]:
+    """What D&D Beyond has of a character with a level in each of these classes, and their spells; Fog Cloud of a subclass."""
+    return cleric() | {
+        "classes": [{"id": n, "level": 5, "definition": {"name": name}} for n, name in enumerate(spells, 1)],
+        "classSpells": [{"characterClassId": n, "spells": each} for n, each in enumerate(spells.values(), 1)],
+        "spells": {"class": [{"definition": {"name": "Fog Cloud", "level": 1}, "alwaysPrepared": True}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("sheet", "prepared", "said"),
+    [
+        # a class that knows its spells casts all of them, whatever a subclass grants
+        (caster(Sorcerer=[known("Light", 0), known("Shield", 1), known("Sleep", 1)]),
+         ["Light", "Shield", "Sleep", "Fog Cloud"], "1st level** (4 slots) Shield, Sleep, Fog Cloud\n"),
+        (caster(Warlock=[known("Hex", 1)]), ["Hex", "Fog Cloud"], "1st level** Hex, Fog Cloud\n"),
+        # a class that prepares some has not prepared the others
+        (caster(Cleric=[known("Bless", 1, prepared=True), known("Bane", 1)]),
+         ["Bless", "Fog Cloud"], "Bless, Fog Cloud; not prepared: Bane\n"),
+        # each spell by its class
+        (caster(Sorcerer=[known("Shield", 1)], Cleric=[known("Bless", 1, prepared=True), known("Bane", 1)]),
+         ["Shield", "Bless", "Fog Cloud"], "Shield, Bless, Fog Cloud; not prepared: Bane\n"),
+        # who marks none as prepared does not say which are
+        (caster(Wizard=[known("Sleep", 1)]), ["Fog Cloud"], "Fog Cloud; not stated whether prepared: Sleep\n"),
+        # a fighter or a rogue with spells knows them; of other classes their marks tell
+        (caster(Fighter=[known("Shield", 1)]), ["Shield", "Fog Cloud"], "Shield, Fog Cloud\n"),
+        (caster(Artificer=[known("Cure Wounds", 1, prepared=True), known("Grease", 1)]),
+         ["Cure Wounds", "Fog Cloud"], "Cure Wounds, Fog Cloud; not prepared: Grease\n"),
+    ],
+)  # fmt: skip
+def test_not_prepared_is_said_of_a_class_that_prepares_only(
+    sheet: dict[str, Any], prepared: list[str], said: str
+) -> None:
+    (made,) = normalize(sheet)
+    assert made.data["prepared"] == prepared
+    assert said in f"{markdown(made)}\n"
+    assert completed(made.data) == made.data
+
+
+def test_spells_of_an_actor_are_of_their_classes() -> None:
+    actor = rogue()
+    bard = item("class", "Bard", levels=2, identifier="bard", hd={"denomination": "d8"})
+    of_bard = {"level": 1, "method": "spell", "prepared": 0}
+    spells = [
+        item("spell", "Heroism", sourceItem="class:bard", **of_bard),
+        item("spell", "Bane", sourceClass="bard", **of_bard),
+    ]
+    made = of_actor(actor | {"items": [*actor["items"], bard, *spells]})
+    assert made.data["prepared"] == ["Shield", "Light", "Heroism", "Bane"]
+    assert [each["name"] for each in made.data["spells"] if each.get("prepared") is False] == []
+
+
+@pytest.mark.corpus
+def test_a_sorcerer_of_the_corpus_casts_what_is_known(corpus: Path) -> None:
+    path = corpus / "cases" / "new" / "ddb-known-caster.json"
+    if not path.exists():
+        pytest.skip(f"the corpus has no {path}")
+    ((made, _),) = Reader([path], None, ImportReport()).read()
+    assert made.data["prepared"] == ["Fire Bolt", "Fireball", "Shield", "Misty Step", "Fog Cloud"]
+    assert "not prepared" not in markdown(made)
+
+
 def test_what_a_player_changes_by_hand_on_dnd_beyond_counts() -> None:
     def own(kind: int, value: int, about: int | None = None) -> dict[str, Any]:
         return {"typeId": kind, "value": value, "valueId": None if about is None else str(about)}
@@ -425,6 +494,96 @@ def test_classes_are_read_as_people_write_them(written: str, expected: list[dict
 def test_other_notes_give_no_character() -> None:
     assert not sheets_of("---\ntype: npc\nclass: Wizard\nlevel: 5\n---\n")
     assert not sheets_of("---\ntype: character\n---\nA man of few words.\n")
+
+
+OF_OTHER_GAMES = {
+    "lists": """# Augusta - Character Sheet
+- **Class**: Ranger (Beastbound)
+- **Level**: 1
+## Attributes
+- **Agility**: -1 (Sprint, Leap)
+- **Strength**: +2
+- **Finesse**: +0
+- **Instinct**: +1
+- **Presence**: +1
+- **Knowledge**: -1
+## Health
+- **Hit Points**: 0/7 Marked
+- **Stress**: 0/6 Marked
+- **Evasion**: 7
+- **Features**: Protection
+""",
+    "front matter": "---\nclass: Guardian\nlevel: 2\nhp: 7\nagility: -1\nfinesse: 0\nevasion: 9\nhope: 2\nstress: 6\n---\n",
+    "percentiles": "- **STR**: 60\n- **CON**: 55\n- **SIZ**: 50\n- **DEX**: 70\n- **APP**: 45\n- **INT**: 80\n- **HP**: 12\n",
+    "all six": """- STR 18, DEX 12, CON 14, INT 10, WIS 12, CHA 8
+- **Class**: Fighter 3
+- **AC** 19; **Fort** +9, **Ref** +6, **Will** +7
+""",
+    "a template": "# [Character Name]\n**Class**: [To be filled]\n**Level**: 1\n**Hit Points**: [x]\n",
+    "a name to fill in": "# {{name}}\n**Class**: Wizard 5\n**HP**: 20\n**AC**: 12\n",
+    "progress": """# Hart - Level Progression
+## Level 1
+- **Class**: Guardian (Stalwart)
+- **Ancestry**: Elf
+### Goals
+- [ ] **Class Mastery**: become proficient
+""",
+}
+
+
+@pytest.mark.parametrize("case", OF_OTHER_GAMES)
+def test_sheets_of_other_games_templates_and_notes_of_progress_give_no_character(case: str) -> None:
+    text = OF_OTHER_GAMES[case]
+    front, body = ("", text) if not text.startswith("---") else (text.split("---\n")[1], "Words of a note.\n")
+    assert not sheets_of(f"---\ntype: pc\n{front}---\n{body}", "Party/Augusta.md")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- **Class**: Fighter 5\n- **Race**: Dwarf\n- **Age**: 52\n- **Sessions**: 12\n",
+        "- **Class**: Artificer\n- **Level**: 3\n- **AC**: 17\n",
+        "**HP**: 31 | **AC**: 14 | **XP**: 90\n",
+    ],
+)
+def test_a_short_sheet_of_this_game_is_one(text: str) -> None:
+    (made,) = sheets_of(f"---\ntype: pc\n---\n{text}", "Party/Ilya.md")
+    assert made.name == "Ilya"
+
+
+def test_the_bonus_under_expertise_counts() -> None:
+    (made,) = sheets_of(f"""---
+type: pc
+class: Rogue 1
+---
+# Corvin
+{SCORES}
+## Skills
+**Proficient**:
+- Insight (WIS) +4
+- Deception +3
+**Expertise**:
+- Insight +6
+- Investigation +4
+""")  # fmt: skip
+    assert made.data["skill_bonuses"] == {"insight": 6, "deception": 3, "investigation": 4}
+    assert "Insight +6 (expertise), Deception +3, Investigation +4 (expertise)" in markdown(made)
+
+
+SCORES = "STR 7, DEX 14, CON 11, INT 10, WIS 14, CHA 13\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("- Common\n- One additional (Dwarvish - picked up from colleagues)", ["Common", "Dwarvish"]),
+        ("Common, two others of your choice (Giant, Orc)", ["Common", "Giant", "Orc"]),
+        ("- Any one (Elvish)\n- Thieves' Cant (since childhood)", ["Elvish", "Thieves' Cant"]),
+    ],
+)
+def test_the_value_behind_words_that_say_how_many_is_that_in_brackets(written: str, expected: list[str]) -> None:
+    (made,) = sheets_of(f"---\ntype: pc\nclass: Rogue 1\n---\n# Corvin\n## Languages\n{written}\n")
+    assert made.data["languages"] == expected
 
 
 BOOKISH = """# Seren
@@ -636,6 +795,45 @@ async def test_questions_of_the_table_are_filters(library: Library, asked: dict[
 async def test_the_highest_passive_perception_comes_first(library: Library) -> None:
     answer = await ask(library, "lookup_character", order="passive_perception desc")
     assert [result["name"] for result in answer.structured["results"]] == ["Brannoch", "Mira"]
+    assert "without a known" not in answer.text
+
+
+@pytestmark_module
+async def test_who_has_no_value_to_be_sorted_by_is_named(library: Library) -> None:
+    answer = await ask(library, "lookup_character", order="gold desc")
+    assert [result["name"] for result in answer.structured["results"]] == ["Mira", "Brannoch"]
+    assert "Last, by name, without a known gold: Brannoch." in answer.text
+
+
+@pytestmark_module
+async def test_a_snippet_has_commas_between_names(library: Library) -> None:
+    answer = await ask(library, "search_lore", query="mage hand magic missile daggers", types=["characters"])
+    assert "Shield, Magic Missile, Light, Mage Hand" in answer.text
+
+
+@pytestmark_module
+async def test_of_the_notes_of_one_person_the_sheet_counts(library: Library, vale: Path) -> None:
+    sheet, diary, plan = (vale / name / "Ilya.md" for name in ("Party", "Diary", "Plans"))
+
+    async def shown() -> list[tuple[str, object]]:
+        await library.vaults.sync()
+        answer = await ask(library, "lookup_character", class_key="cleric", player="ilya")
+        found = await library.cache.get_entities("characters", ["vale"])
+        assert len(answer.structured["results"]) == len([each for each in found if each.name.startswith("Ilya")])
+        return [(each.name, each.fields["level"]) for each in found if each.name.startswith("Ilya")]
+
+    for file, level in ((diary, 4), (plan, 5)):
+        file.parent.mkdir()
+        file.write_text(f"---\ntype: pc\nplayer: Ilya\nclass: Cleric {level}\n---\n# Ilya\nShe hopes for more.\n")
+    assert await shown() == [("Ilya", 4)]
+    sheet.write_text(f"---\ntype: pc\nplayer: Ilya\nclass: Cleric 3\n---\n# Ilya (Dwarf Cleric)\n{SCORES}\n")
+    assert await shown() == [("Ilya (Dwarf Cleric)", 3)]
+    sheet.unlink()
+    assert await shown() == [("Ilya", 4)]
+    diary.unlink()
+    assert await shown() == [("Ilya", 5)]
+    plan.unlink()
+    assert await shown() == []
 
 
 @pytestmark_module

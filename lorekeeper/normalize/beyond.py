@@ -340,15 +340,23 @@ def _speeds(sheet: Object, granted: Granted) -> dict[str, float]:
 def _spells(sheet: Object) -> Iterator[Spell]:
     """All spells, each once; those of features, species, feats and items are always ready, whatever their own flag says."""
     seen: set[str] = set()
-    lists = [objects(each.get("spells")) for each in objects(sheet.get("classSpells"))]
-    innate = map(objects, mapping(sheet.get("spells")).values())
-    for ready, listed in [*((False, each) for each in lists), *((True, each) for each in innate)]:
-        for each in listed:
-            name, level = first_text(each, "definition.name"), whole(at(each, "definition.level"))
-            if name and fold(name) not in seen:
-                seen.add(fold(name))
-                prepared = ready or each.get("prepared") is True or each.get("alwaysPrepared") is True or level == 0
-                yield Spell(name, level, prepared)
+    names = {each.get("id"): _class(each).name for each in objects(sheet.get("classes"))}
+    only = next(iter(names.values())) if len(names) == 1 else ""
+    chosen = [
+        (names.get(each.get("characterClassId"), only), objects(each.get("spells")))
+        for each in objects(sheet.get("classSpells"))
+    ]
+    innate = [("", objects(listed)) for listed in mapping(sheet.get("spells")).values()]
+    for granted, lists in ((False, chosen), (True, innate)):
+        for caster, listed in lists:
+            for each in listed:
+                name, level = first_text(each, "definition.name"), whole(at(each, "definition.level"))
+                if name and fold(name) not in seen:
+                    seen.add(fold(name))
+                    always = granted or each.get("alwaysPrepared") is True
+                    yield Spell(
+                        name, level, always or each.get("prepared") is True or level == 0, caster, always or None
+                    )
 
 
 def _features(sheet: Object) -> Iterator[str]:

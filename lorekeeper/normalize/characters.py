@@ -6,7 +6,8 @@ The data of a character are those of its filter fields under their names, and th
 * ``rules``: "2014" or "2024"
 * ``ability_scores``: by the ability's name; ``saving_throws``: bonuses by the same; ``trained_saves``: names of abilities
 * ``skill_bonuses``: by the skill's name; ``expertise``: names of skills
-* ``spells``: a list of ``{"name", "level", "prepared"}``, cantrips of level 0; ``slots``: numbers by spell level
+* ``spells``: a list of ``{"name", "level", "prepared", "caster", "granted"}``, cantrips of level 0: ``caster`` is the class whose
+  spell it is, ``granted`` says that it did not choose it; ``slots``: numbers by spell level
 * ``scales``: what grows with levels, by its name, as ``{"Sneak Attack": "3d6"}``
 * ``inventory``: a list of ``{"name", "quantity", "equipped", "attuned"}``
 * ``modified``: when it was changed, as in "2026-11-26T20:15:00Z"
@@ -96,11 +97,15 @@ class Spell:
         name: as its source has it.
         level: 0 for a cantrip; None if unknown.
         prepared: whether it can be cast now; None if the source does not say.
+        caster: the class whose spell it is; "" if the source does not say.
+        granted: whether it is always ready, whatever the character chose: of a subclass, a feat, an item.
     """
 
     name: str
     level: int | None = None
     prepared: bool | None = None
+    caster: str = ""
+    granted: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -254,23 +259,45 @@ def _classes(added: _Additions) -> None:
 
 
 def _spells(added: _Additions) -> None:
-    """What can be cast now: what is prepared, cantrips, and all that is known to who need not prepare.
+    """What can be cast now: what is prepared, cantrips, and all that a class knows which need not prepare.
 
-    Where nothing is said to be prepared, nobody knows what is.
+    Not prepared is only a spell of a class that prepares some. Of others that are not marked nobody knows.
     """
-    spells = objects(added.get("spells"))
-    classes = [fold_class(name) for name in texts(added.get("classes"))]
-    known = [CLASSES[name] for name in classes if name in CLASSES and CLASSES[name].slots]
-    knows_all = bool(known) and len(known) == len(classes) and not any(each.prepares for each in known)
-    said = any(each.get("prepared") is True and whole(each.get("level")) != 0 for each in spells)
-    ready = [
-        each
+    spells = objects(added.get("spells")) or _of_names(texts(added.get("known")), texts(added.get("prepared")))
+    classes = [text(each.get("name")) for each in objects(added.get("class_levels"))] or texts(added.get("classes"))
+    casters = [name for name in classes if (kind := CLASSES.get(fold_class(name))) and kind.slots] or classes
+    answers = {_prepares(name, spells) for name in casters}
+    unsaid = answers.pop() if len(answers) == 1 else None
+    told = []
+    for each in spells:
+        prepares = _prepares(text(each.get("caster")), spells) if each.get("caster") else unsaid
+        ready = each.get("prepared") is True or prepares is False or (prepares and whole(each.get("level")) == 0)
+        told.append(without_empty({**each, "prepared": True if ready else prepares and False}))
+    if told:
+        added.data["spells"] = told
+    added.copy("prepared", [text(each.get("name")) for each in told if each.get("prepared")])
+    added.copy("known", [text(each.get("name")) for each in told] or texts(added.get("prepared")))
+
+
+def _of_names(known: Sequence[str], prepared: Sequence[str]) -> list[Mapping[str, Any]]:
+    """The spells of a source that names them, and those of them that are prepared, if it says both."""
+    ready = set(map(fold, prepared))
+    return [{"name": name, "prepared": fold(name) in ready} for name in known] if ready else []
+
+
+def _prepares(caster: str, spells: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Whether a class prepares its spells: if it may, and some that it chose are marked; None if nothing says so."""
+    known = CLASSES.get(fold_class(caster))
+    if known and not (known.slots and known.prepares):
+        return False
+    marked = any(
+        each.get("prepared") is True
+        and whole(each.get("level")) != 0
+        and not each.get("granted")
+        and fold_class(text(each.get("caster"))) in ("", fold_class(caster))
         for each in spells
-        if each.get("prepared") is True or (whole(each.get("level")) == 0 and said) or (knows_all and not said)
-    ]
-    added.copy("prepared", [text(each.get("name")) for each in ready])
-    names = [text(each.get("name")) for each in spells] or texts(added.get("prepared"))
-    added.copy("known", names)
+    )
+    return marked or None
 
 
 def _items(added: _Additions) -> None:
@@ -402,6 +429,11 @@ def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
         except FilterError:
             continue
     return fields
+
+
+def is_sheet(character: Entity) -> bool:
+    """Whether the source of a character is a sheet, with ability scores."""
+    return bool(character.data.get("ability_scores"))
 
 
 def audience_of(data: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.folding import fold
+from lorekeeper.folding import fold, fold_class
 from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.characters import (
     CHARACTER,
+    CLASSES,
     COMPANION,
     Character,
     ClassLevel,
@@ -30,6 +31,7 @@ from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
 from lorekeeper.normalize.note_parts import slug_of
 from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.stat_block import line, read_block
+from lorekeeper.normalize.unsupported_formats import of_text
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock, is_players
 from lorekeeper.printable import shown
 from lorekeeper.records.values import first_number
@@ -98,6 +100,12 @@ _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}\.)\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<t
 _LABEL = re.compile(r"^\W{0,4}(?P<label>[^:*_]{1,40}?)\W{0,3}[:：]\W{0,3}\s+(?P<rest>\S.*)$")
 _SPELL_LEVEL = re.compile(r"\b(?:level |lvl )?([1-9])(?:st|nd|rd|th)?\b|\b(cantrip|at will)s?\b", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*(?:\([^()]{0,60}\)|[—–:].*|\s-\s.*)$")
+_HOW_MANY = re.compile(
+    r"(?<![^\s,;|*-])(?:\d|an?|any|one|two|three|four|five|another)\b(?: (?:one|two|three|additional|extra|others?|more|further|"
+    r"bonus|of|your|my|his|her|their|its|choice|free|languages?|skills?|tools?))*\s*\(([^()]+)\)",
+    re.IGNORECASE,
+)
+"""Words that say how many values there are, and the values behind them in brackets: "One additional (Dwarvish)"."""
 _SCORE = re.compile(r"\s*(\d{1,2})\b")
 _ATTUNED = re.compile(r"\([^()]{0,40}\battuned\b[^()]{0,40}\)", re.IGNORECASE)
 _QUANTITY = re.compile(r"^(?P<before>\d{1,5})\s*[x×]?\s+(?=[^\W\d_])|\s*[x×]\s*(?P<behind>\d{1,5})$")
@@ -155,17 +163,60 @@ def _entity(note: Note, block: StatBlock | None, character: Character, place: in
 
 
 def _of_note(note: Note) -> Character | None:
-    """The record of a note; None if it is no character's sheet."""
-    if fold(note.kind) not in KINDS:
+    """The record of a note; None if it is no character's sheet, or one of another game."""
+    if fold(note.kind) not in KINDS or _is_to_fill(note.name) or _is_to_fill(note.heading):
         return None
     said = {name: value for key, value in note.facts.items() if (name := _BY_WORD.get(fold(key)))}
+    in_front = {_BY_WORD.get(fold(key)) for key in note.facts.keys() - set(note.facts_in_text)}
     rows = list(_rows_of(note))
     said = {**{row.name: row.body for row in reversed(rows) if row.labelled and row.name not in LISTED}, **said}
-    if not {"classes", "hit_points", "hit_points_most"} & said.keys():
-        return None
-    kind = COMPANION if fold(note.kind) == COMPANION else CHARACTER
+    said = {key: value for key, value in said.items() if not _is_to_fill(value)}
     said = {**{ability: str(score) for ability, score in _scores_in_text(note).items()}, **said}
-    return _record(_plain(said.get("name", "")) or note.name, kind, said, _lists(rows))
+    kind = COMPANION if fold(note.kind) == COMPANION else CHARACTER
+    made = _record(_plain(said.get("name", "")) or note.name, kind, said, _lists(rows))
+    if _is_of_another_game(note, made, rows):
+        return None
+    has_numbers = bool(_numbers_of(made))
+    has_class = any(each.level and fold_class(each.name) in CLASSES for each in made.class_levels)
+    is_named = bool(made.class_levels or made.hit_points) and (has_numbers or not in_front.isdisjoint(_SHEETS_SAY))
+    return made if len(made.ability_scores) == len(ABILITIES) or has_class or is_named else None
+
+
+_SHEETS_SAY = frozenset({"classes", "hit_points", "hit_points_most"})
+"""What the front matter of a sheet says, one of these at least."""
+
+
+def _is_to_fill(text: str) -> bool:
+    """Whether a value is a placeholder, as a template has it: nothing but words in brackets, which are no link."""
+    return re.fullmatch(r"\s*(?:\[(?!\[)[^\[\]]*\]|\{+[^{}]*\}+|<[^<>]*>)\s*", text) is not None
+
+
+def _numbers_of(made: Character) -> int:
+    """How many of the numbers a character states that only this game has."""
+    alone = (made.armor_class, made.spell_dc, made.speeds)
+    listed = (made.ability_scores, made.saving_throws, made.skill_bonuses, made.passives)
+    return sum(each not in (None, {}) for each in alone) + sum(map(len, listed))
+
+
+def _is_of_another_game(note: Note, made: Character, rows: Iterable[_Row]) -> bool:
+    """Whether a sheet has scores or a stat block that this game does not have, or more numbers of other names than of its own."""
+    if any(not LOWEST <= score <= HIGHEST for score in made.ability_scores.values()):
+        return True
+    if of_text("\n".join(section.text for section in note.sections)):
+        return True
+    listed = (match.groups() for row in rows if row.name == "abilities" and (match := _LABEL.match(row.body)))
+    named = {fold(label) for label, value in (*listed, *note.facts.items()) if _SMALL_NUMBER.match(value.strip())}
+    others = {name for name in named if name not in _BY_WORD and name not in _OF_PEOPLE}
+    return len(made.ability_scores) < len(ABILITIES) and len(others) > max(3, _numbers_of(made))
+
+
+LOWEST, HIGHEST = 1, 30
+"""The scores that abilities have."""
+
+_SMALL_NUMBER = re.compile(r"[+\-−]?\d{1,2}(?![\d.]*\d|\s*(?:years?|lbs?|ft|feet|kg|cm))")
+_OF_PEOPLE = frozenset(
+    "age height weight session sessions xp experience initiative inspiration proficiency bonus".split()
+)
 
 
 def of_values(values: Mapping[str, Any], name: str = "") -> Character:
@@ -274,8 +325,8 @@ def _known(heading: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """The values of a text that commas, semicolons or bars divide."""
-    parts = re.split(r"[,;|](?![^(]*\))", text)
+    """The values of a text that commas, semicolons or bars divide; those in brackets behind words that only say how many."""
+    parts = re.split(r"[,;|](?![^(]*\))", _HOW_MANY.sub(lambda found: re.sub(_BEHIND, "", found[1]), text))
     plain = [inline(_BEHIND.sub("", part.strip().strip("*_")).strip(" .*_")) for part in parts]
     return [part for part in plain if 0 < len(part) <= LONGEST and fold(part) not in ("none", "")][:MAX_VALUES]
 
@@ -340,7 +391,9 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
         skills=skills or None,
         expertise=[skill for each in values("expertise") if (skill := _skill(each))],
         skill_bonuses={
-            skill: bonus for each in values("skills") if (skill := _skill(each)) and (bonus := _bonus(each)) is not None
+            skill: bonus
+            for each in (*values("skills"), *values("expertise"))
+            if (skill := _skill(each)) and (bonus := _bonus(each)) is not None
         },
         passives={s: v for s in PASSIVES if (v := whole(f"passive_{s}")) is not None},
         languages=values("languages"),

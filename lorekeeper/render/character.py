@@ -201,16 +201,19 @@ def _spells(source: Source, rules: Rules) -> Iterator[str]:
     named = listed or [{"name": words(name)} for name in source.items("known")]
     found = [each if "level" in each else {**each, "level": known.get(fold(words(each.get("name"))))} for each in named]
     ready = {fold(words(name)) for name in source.items("prepared")}
+    left = {fold(words(each.get("name"))) for each in found if each.get("prepared") is False} - ready
     levels = {number(each.get("level")) for each in found} | {number(level) for level in slots}
     rows = []
     for level in sorted(levels, key=lambda each: (each is None, each or 0)):
         names = [words(each.get("name")) for each in found if number(each.get("level")) == level]
         able = [inline(name) for name in names if fold(name) in ready]
-        others = [inline(name) for name in names if fold(name) not in ready]
+        idle = [inline(name) for name in names if fold(name) in left]
+        others = [inline(name) for name in names if fold(name) not in ready | left]
         slot = slots.get(f"{level:g}" if level is not None else "", "")
         heading = _heading(level)
         count = f" ({slot} slot{'s' if slot != '1' else ''})" if slot else ""
-        told = [", ".join(able), f"not prepared: {', '.join(others)}" if others and ready else ", ".join(others)]
+        told = [", ".join(able), f"not prepared: {', '.join(idle)}" if idle else ""]
+        told.append(f"{'not stated whether prepared: ' if able or idle else ''}{', '.join(others)}" if others else "")
         rows.append(f"- **{heading}**{count} {'; '.join(filter(None, told)) or '—'}")
     yield "\n".join(rows)
 

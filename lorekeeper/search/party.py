@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lorekeeper.entities import Entity
-from lorekeeper.folding import fold
+from lorekeeper.folding import fold, fold_person
 from lorekeeper.search.query_syntax import written
 from lorekeeper.terms import ABILITIES, MAX_LEVEL, PASSIVES, SENSES
 from lorekeeper.text.keywords import content_words
@@ -128,13 +128,17 @@ class Party:
 
 def current(characters: Iterable[Entity]) -> list[Entity]:
     """The characters by name; of one that is there twice, as with last month's sheet, the newest."""
-    found = {fold(each.name): each for each in sorted(characters, key=age)}
+    found = {fold_person(each.name): each for each in sorted(characters, key=age)}
     return [found[name] for name in sorted(found)]
 
 
-def age(character: Entity) -> tuple[int, str, str]:
-    """What orders the copies of one character, the newest last: a higher level is newer, then a later change."""
-    return level_of(character), str(character.data.get("modified") or ""), character.uri
+def age(character: Entity) -> tuple[bool, int, str, str]:
+    """What orders the copies of one character, the newest last: a sheet with ability scores stands for notes without any.
+
+    Of two sheets, a higher level is newer, then a later change.
+    """
+    is_sheet = bool(character.data.get("ability_scores"))
+    return is_sheet, level_of(character), str(character.data.get("modified") or ""), character.uri
 
 
 def level_of(character: Entity) -> int:

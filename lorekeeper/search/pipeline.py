@@ -66,7 +66,7 @@ from lorekeeper.search.results import (
 )
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, over_types
 from lorekeeper.search.sessions import plans_behind
-from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_hint, sorted_hits
+from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, order_hint, sorted_hits
 from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
@@ -867,6 +867,6 @@ class Searcher:
         if nothing := await why_nothing(self.documents, query, page):
             search.notes = [nothing]
         else:
-            search.note(order_hint(query, page))
+            search.note(order_hint(query, page), order_gap(query, page))
             search.note(REPEAT.format(query.seed) if search.drawn and page.results else None)
         return None

@@ -12,7 +12,7 @@ from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import COMPARISONS, named_field, parse_filters
 from lorekeeper.folding import fold
-from lorekeeper.order import BY_NAME, MOMENTS, RANDOM, SHORT, Order, arranged, number_of, text_of
+from lorekeeper.order import BY_NAME, MOMENTS, RANDOM, SHORT, Order, arranged, number_of, parse_orders, text_of
 from lorekeeper.printable import one_line, shown
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
 from lorekeeper.search.query import MAX_LIMIT, Query
@@ -57,6 +57,30 @@ def order_hint(query: Query, page: ResultPage) -> str | None:
         if field in bounded:
             return f"Sorted by name; order={name} sorts by {field.name.replace('_', ' ')}."
     return None
+
+
+def order_gap(query: Query, page: ResultPage) -> str | None:
+    """Which results of a page have no value to be sorted by, and so stand behind the others."""
+    orders = parse_orders(query.types, query.order) if query.order else None
+    fields = {entity_type: order.field for entity_type, order in (orders or {}).items() if order.field}
+    if not fields:
+        return None
+    without = [
+        one_line(each.entity.name)
+        for each in page.results
+        if (field := fields.get(each.entity.type)) is None or number_of(each.entity, field.name) is None
+    ]
+    if not without:
+        return None
+    named = ", ".join(without[:GAPS_NAMED]) + (
+        f" and {len(without) - GAPS_NAMED} more" if len(without) > GAPS_NAMED else ""
+    )
+    what = next(iter(fields.values())).name.replace("_", " ")
+    return f"Last, by name, without a known {what}: {named}."
+
+
+GAPS_NAMED = 5
+"""Most names of results without a value to be sorted by."""
 
 
 def drawn_seed(order: str | None) -> int | None:

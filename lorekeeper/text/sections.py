@@ -72,7 +72,8 @@ def written(entity: Entity) -> Iterator[Section]:
         return
     for key, heading in _headed(declared) if declared else TEXT_KEYS:
         if value := entity.data.get(key):
-            yield from _sections_of(value, heading)
+            names = declared and isinstance(value, list) and all(isinstance(each, str) for each in value)
+            yield from _sections_of(", ".join(value) if names else value, heading)
 
 
 def _headed(keys: Sequence[str]) -> Iterator[tuple[str, str]]:

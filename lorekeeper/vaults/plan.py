@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,6 +28,7 @@ class Read:
         modified: when its content changed last, in seconds since 1970.
         sheets: of a JSON file.
         bases: names of the creatures that its stat blocks change.
+        people: as in `Row`.
     """
 
     content: Content
@@ -35,6 +36,7 @@ class Read:
     modified: float
     sheets: Sheets | None = None
     bases: Sequence[str] = ()
+    people: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass
@@ -78,7 +80,31 @@ class Plan:
         targets = {target for row in self.kept.values() for target in row.links}
         return {target for target in targets if not called.isdisjoint(asked(target))}
 
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """Which file a character is read from, by its name, as `_owners`; to be asked for when all is read that has changed."""
+        kept = {path: row.people for path, row in self.kept.items()}
+        return _owners({**kept, **{path: read.people for path, read in self.read.items()}})
+
+    def affected_people(self) -> set[str]:
+        """Names of the characters that are to be read from other files than before."""
+        before = _owners({path: row.people for path, row in self.before.items()})
+        return {name for name in {**before, **self.owners} if before.get(name) != self.owners.get(name)}
+
     def _names(self) -> dict[str, list[str]]:
         """The other names of each note."""
         kept = {path: row.aliases for path, row in self.kept.items() if not row.passed}
         return kept | {path: list(read.note.aliases) for path, read in self.read.items() if not read.sheets}
+
+
+def _owners(people: Mapping[str, Mapping[str, bool]]) -> dict[str, str]:
+    """Which of the files of a vault a character is read from, by its name: "" if there are sheets, which all count.
+
+    A person is one character: notes that say little beside a sheet, such as a class and a level, give none; without a sheet, the
+    first of them does.
+    """
+    found: dict[str, str] = {}
+    for path in sorted(people):
+        for name, is_sheet in people[path].items():
+            found[name] = "" if is_sheet else found.get(name, path)
+    return found

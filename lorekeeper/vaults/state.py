@@ -54,6 +54,7 @@ class Row:
         problems: what could not be read of it, and was left out.
         failed: why entities of it are not in the library.
         shared: what was decided on sharing it when it was read (`Shares.recorded`).
+        people: folded names of the characters that it states, with whether it is a sheet of theirs, with ability scores.
         secret: its name, if a mark keeps the whole of it for the game master; "" otherwise.
     """
 
@@ -74,6 +75,7 @@ class Row:
     failed: list[str] = field(default_factory=list)
     shared: str = ""
     secret: str = ""
+    people: dict[str, bool] = field(default_factory=dict)
 
     @property
     def is_sheet(self) -> bool:

@@ -16,9 +16,10 @@ from lorekeeper.cache.protocol import Identity, Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, Entity, uri_of
 from lorekeeper.errors import FilterError, ImportFileError
-from lorekeeper.folding import fold
+from lorekeeper.folding import fold, fold_person
 from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.characters import is_sheet
 from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
@@ -226,12 +227,12 @@ class VaultSync:
     def _read_again(self, plan: Plan) -> None:
         """Read notes again whose links mean others than before, or that give what a changed file gave too."""
         changed = all_entities(row for path, row in plan.before.items() if path not in plan.kept)
-        affected = plan.affected_targets()
+        affected, people = plan.affected_targets(), plan.affected_people()
         for path, row in list(plan.kept.items()):
             given = not changed.keys().isdisjoint(row.entities)
             targets = affected.intersection(row.links) if affected else ()
             linked = any(row.links[target] != self._target(plan, target, path) for target in targets)
-            if path in plan.scan.files and (given or linked):
+            if path in plan.scan.files and (given or linked or not people.isdisjoint(row.people)):
                 with suppress(OSError, UnreadableError):
                     read = content(self._vault.path, plan.scan.files[path])
                     modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
@@ -306,6 +307,7 @@ class VaultSync:
             passed=SHEET,
             problems=unread,
             shared=self._own.shares.recorded(path, ()),
+            people=dict(read.people),
         )
         return row, entities
 
@@ -315,6 +317,7 @@ class VaultSync:
         entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
         tables = note_tables(note, self._vault.key, self._vault.name)
         characters, unread = characters_of(note, self._vault.key, self._vault.name)
+        characters = [each for each in characters if is_sheet(each) or plan.owners.get(fold_person(each.name)) == path]
         entities += creatures.entities + tables.entities + characters
         links = {link.target: self._target(plan, link.target, path) for link in note.links}
         row = Row(
@@ -331,6 +334,7 @@ class VaultSync:
             failed=[*([note.unread] if note.unread else []), *failed],
             shared=self._own.shares.recorded(path, note.tags),
             secret=note.name if note.audience == DM else "",
+            people=dict(read.people),
         )
         return row, entities
 
@@ -459,7 +463,17 @@ def _times(read: Content) -> tuple[int, int, int, int]:
 def _read_as(read: Content, note: Note, modified: float, sheets: Sheets | None) -> Read:
     """A note that was read, with the names of the creatures that it changes."""
     bases = creatures_of(note, "", "", _nothing).bases if note.stat_blocks else ()
-    return Read(read, note, modified, sheets, bases)
+    return Read(read, note, modified, sheets, bases, _people(note, sheets))
+
+
+def _people(note: Note, sheets: Sheets | None) -> dict[str, bool]:
+    """The characters that a file states, by name, and whether as a sheet."""
+    if sheets:
+        return {fold_person(each.name): True for each in sheets.found}
+    try:
+        return {fold_person(each.name): is_sheet(each) for each in characters_of(note, SOURCE, SOURCE)[0]}
+    except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError):
+        return {}  # storing the note reports it
 
 
 def _key(entity: Entity) -> str:

@@ -335,8 +335,12 @@ def _spell(item: Object) -> Spell:
     level = whole(first_number(system, "level", "circle.base"))
     how = first_text(system, "preparation.mode", "method", "preparation.method")
     said = at(system, "preparation.prepared") if "preparation" in system else system.get("prepared")
-    ready = how in ALWAYS or said is True or (whole(said) or 0) > 0
-    return Spell(text(item.get("name")), level, (ready or level == 0) if how or said is not None else None)
+    granted = how in ALWAYS or (said is not True and (whole(said) or 0) > 1)
+    ready = granted or said is True or whole(said) == 1
+    kind, _, source = text(system.get("sourceItem")).partition(":")
+    caster = first_text(system, "sourceClass") or (source if kind == "class" else "")
+    told = (ready or level == 0) if how or said is not None else None
+    return Spell(text(item.get("name")), level, told, caster, granted or None)
 
 
 def _held(item: Object) -> Held:
