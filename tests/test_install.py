@@ -619,6 +619,31 @@ def test_install_says_what_it_did_and_what_to_do_next_and_uninstall_undoes_it(ru
     assert "is not in Cursor" in run("uninstall", "--client", "cursor")[1]
 
 
+@pytest.mark.parametrize("client", ["claude-desktop", "vscode", "windsurf", "zed"])
+def test_after_uninstalling_a_client_is_as_unknown_as_before_and_nothing_is_to_be_started_in_it(run, tmp_path, client):
+    def state() -> str:
+        return str(next(row["state"] for row in json.loads(run("install", "--json")[1]) if row["client"] == client))
+
+    assert state() == "not found"
+    run("install", "--client", client)
+    status, said, _ = run("uninstall", "--client", client)
+    assert (status, state(), everything(tmp_path)) == (0, "not found", {})
+    assert f"If {CLIENTS[client].title} is running, restart it" in said
+    assert CLIENTS[client].next_step not in said
+
+
+def test_a_broken_file_says_of_an_uninstallation_what_to_remove_by_hand(run, tmp_path):
+    file = tmp_path / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"lorekeeper": }')
+    for command, remedy in (
+        ("uninstall", "Remove the entry 'lorekeeper' from it by hand"),
+        ("install", "shows what to add"),
+    ):
+        status, _, said = run(command, "--client", "cursor")
+        assert (status, remedy in said) == (1, True), said
+
+
 @pytest.mark.parametrize("client", ["claude-desktop", "goose"])
 def test_print_shows_what_would_be_written_and_where_and_writes_nothing(run, tmp_path, client):
     status, said, where = run("install", "--client", client, "--print")

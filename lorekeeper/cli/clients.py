@@ -73,7 +73,7 @@ async def uninstall(call: Call) -> int:
     client = CLIENTS[call.arguments.client]
     change = removal(client, _file(client))
     change.apply()
-    call.show(_told(change), lambda: _print_removed(change))
+    call.show({**_told(change), "next": f"Restart {client.title} if it is running."}, lambda: _print_removed(change))
     return DONE
 
 
@@ -169,4 +169,4 @@ def _print_removed(change: Change) -> None:
     if change.restores:
         done = "is removed again" if change.after is None else "is restored"
     show(f"Removed LoreKeeper from {client.title}: {file} {done}")
-    show(f"Next, in {client.title}: {client.next_step}")
+    show(f"If {client.title} is running, restart it: until then it has the server.")

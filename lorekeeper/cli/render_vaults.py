@@ -66,7 +66,7 @@ def print_vault_report(report: VaultReport) -> None:
             f"in {report.seconds:.1f} s",
         )
     else:
-        console.print("All notes are up to date already.")
+        console.print("All notes are up to date.")  # a server that runs may have read them just now
     if report.passed:
         passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
         console.print(f"[dim]Skipped: {plain(passed)}[/]")

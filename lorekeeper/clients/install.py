@@ -10,6 +10,7 @@ import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,9 @@ from lorekeeper.regular_files import read_regular
 COPY_SUFFIX = ".before-lorekeeper"
 """What the copy of a client's file is called, after the file's own name."""
 
+
+BY_HAND = "Remove the entry 'lorekeeper' from it by hand"
+"""What remains to be done where uninstalling is refused."""
 
 LARGEST_BYTES = 1 << 26
 """Largest file of a client that is read: some keep their whole history in it."""
@@ -53,9 +57,10 @@ class Change:
         client: whose file it is.
         file: its path, with links resolved.
         before: its content; None if it does not exist.
-        after: its content afterwards; None if it is deleted.
+        after: its content afterwards; None if it is deleted, with its folder if that has nothing else.
         copy: what is kept in `copy_file`; None to leave what is there.
         restores: whether the file becomes what it was before LoreKeeper was installed; `copy_file` is deleted then.
+        remedy: what to do if it cannot be written; "" for what an installation needs.
     """
 
     client: Client
@@ -64,6 +69,7 @@ class Change:
     after: bytes | None
     copy: bytes | None = None
     restores: bool = False
+    remedy: str = ""
 
     @property
     def copy_file(self) -> Path:
@@ -78,14 +84,16 @@ class Change:
         """
         if self.before == self.after:
             return
-        if _content(self.client, self.file) != self.before:
-            raise _refused(self.client, self.file, "something else has changed it meanwhile; try again")
+        if _content(self.client, self.file, self.remedy) != self.before:
+            raise _refused(self.client, self.file, "something else has changed it meanwhile; try again", self.remedy)
         try:
             if self.before is not None and not self.file.stat().st_mode & stat.S_IWUSR:
-                raise _refused(self.client, self.file, "it is read-only; make it writable first")
+                raise _refused(self.client, self.file, "it is read-only; make it writable first", self.remedy)
             self._write()
         except OSError as error:
-            raise _refused(self.client, self.file, f"it cannot be written: {error.strerror or error}") from error
+            raise _refused(
+                self.client, self.file, f"it cannot be written: {error.strerror or error}", self.remedy
+            ) from error
 
     def _write(self) -> None:
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -97,6 +105,9 @@ class Change:
             _write(self.file, self.after, like=self.file)
         if self.restores:
             self.copy_file.unlink(missing_ok=True)
+        if self.after is None:
+            with contextlib.suppress(OSError):  # it has other files
+                self.file.parent.rmdir()
 
 
 def installation(client: Client, file: Path, server: Server) -> Change:
@@ -122,21 +133,22 @@ def removal(client: Client, file: Path) -> Change:
         ClientFileError: as for `installation`.
     """
     file = Path(os.path.realpath(file))
-    before = _content(client, file)
+    before = _content(client, file, BY_HAND)
+    change = partial(Change, client, file, before, remedy=BY_HAND)
     if before is None:
-        return Change(client, file, None, None)
-    with _explained(client, file):
+        return change(None)
+    with _explained(client, file, BY_HAND):
         text, mark = _decoded(before)
         rest = EDITORS[client.format].take(text, client.path)
         if rest == text:
-            return Change(client, file, before, before)
+            return change(before)
         if _copy_file(file).exists():
             original = _original(client, file, before)
             if original is not None:
-                return Change(client, file, before, original, restores=True)
+                return change(original, restores=True)
         elif _is_own(client, text):
-            return Change(client, file, before, None, restores=True)
-    return Change(client, file, before, mark + rest.encode())
+            return change(None, restores=True)
+    return change(mark + rest.encode())
 
 
 def is_installed(client: Client, file: Path) -> bool:
@@ -182,13 +194,13 @@ def _copy_file(file: Path) -> Path:
     return file.with_name(file.name + COPY_SUFFIX)
 
 
-def _content(client: Client, file: Path) -> bytes | None:
+def _content(client: Client, file: Path, remedy: str = "") -> bytes | None:
     try:
         return read_regular(file, LARGEST_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _refused(client, file, f"it cannot be read: {error.strerror or error}") from error
+        raise _refused(client, file, f"it cannot be read: {error.strerror or error}", remedy) from error
 
 
 def _decoded(content: bytes) -> tuple[str, bytes]:
@@ -201,18 +213,18 @@ def _decoded(content: bytes) -> tuple[str, bytes]:
 
 
 @contextlib.contextmanager
-def _explained(client: Client, file: Path) -> Iterator[None]:
-    """Adds to an error which client's file it is about."""
+def _explained(client: Client, file: Path, remedy: str = "") -> Iterator[None]:
+    """Adds to an error which client's file it is about, and what to do."""
     try:
         yield
     except ClientFileError as error:
-        raise _refused(client, file, str(error)) from error
+        raise _refused(client, file, str(error), remedy) from error
 
 
-def _refused(client: Client, file: Path, reason: str) -> ClientFileError:
+def _refused(client: Client, file: Path, reason: str, remedy: str = "") -> ClientFileError:
+    remedy = remedy or f"'lorekeeper install --client {client.name} --print' shows what to add by hand"
     return ClientFileError(
-        f"{shown(str(file))}, the configuration of {client.title}, was left as it is: {reason}. "
-        f"'lorekeeper install --client {client.name} --print' shows what to add by hand"
+        f"{shown(str(file))}, the configuration of {client.title}, was left as it is: {reason}. {remedy}"
     )
 
 
