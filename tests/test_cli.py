@@ -27,7 +27,7 @@ from tests.support.embedding_server import EmbeddingServer
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 
 SECONDS = 60
-REPORT_KEYS = ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
+REPORT_KEYS = ["stored", "unchanged", "embedded", "removed", "failed", "not_taken", "seconds"]
 COUNTS = Counter(entry["collection"] for entry in SAMPLES)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

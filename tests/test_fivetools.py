@@ -488,3 +488,33 @@ def test_damaged_files_never_stop_an_import(tmp_path: Path, seed: int, number: i
         lean(entity)
         assert derive_fields(entity) == dict(entity.fields)
     assert len(problems(report)) < 100_000
+
+
+def test_subraces_within_their_race_are_subraces_and_one_without_a_name_is_the_race_itself(tmp_path):
+    sight = {"name": "Sight", "type": "entries", "entries": ["See."]}
+    nested = [
+        {
+            "name": "Deep",
+            "source": "Tide",
+            "darkvision": 120,
+            "entries": [sight],
+        },
+        {"name": "Shore", "speed": {"walk": 25, "swim": 30}, "entries": ["They wade."]},
+        {"source": "Tide", "ability": [{"cha": 2}], "entries": ["All of them sing well."]},
+    ]
+    race = {"name": "Mudkin", "source": "Tide", "speed": 25, "entries": ["They dig."], "subraces": nested}
+    entities, report = read(brew(tmp_path, race=[race]))
+    found = {e.name: e for e in entities if e.type == "character_options"}
+    assert {name: e.kind for name, e in found.items()} == {
+        "Mudkin": "race",
+        "Mudkin (Deep)": "subrace",
+        "Mudkin (Shore)": "subrace",
+    }
+    assert found["Mudkin (Deep)"].fields["parent"] == found["Mudkin (Shore)"].fields["parent"] == "mudkin"
+    page = markdown(found["Mudkin"])
+    assert "They dig." in page
+    assert "All of them sing well." in page
+    assert "Charisma +2" in page
+    assert "120 feet" in markdown(found["Mudkin (Deep)"])
+    assert "swim 30 ft" in markdown(found["Mudkin (Shore)"])
+    assert (report.failed, report.warnings, report.not_taken) == ([], [], [])

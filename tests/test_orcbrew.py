@@ -17,6 +17,8 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
+from lorekeeper.render import markdown
+from lorekeeper.text.sections import full_text
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
 
@@ -445,7 +447,7 @@ KEPT = {
     "ok-bom": 1, "ok-crlf": 1, "ok-multi-pack-disabled": 2, "ok-namespaced-map": 2, "ok-same-key-in-two-packs": 2,
     "ok-sets-chars-ratios-discard": 1, "ok-single-pack": 1, "dirty-empty-option-pack": 1,
     "dirty-missing-key-name-level-school": 4, "dirty-nil-nil": 1, "dirty-smart-quotes-in-text": 1,
-    "broken-content": 4, "coverage-pak": 1, "demo-content": 2, "drift-04-trailing-commas": 1, "nameless-trait-class": 1,
+    "broken-content": 6, "coverage-pak": 1, "demo-content": 2, "drift-04-trailing-commas": 1, "nameless-trait-class": 1,
     "bad-duplicate-item-keys": 1, "bad-duplicate-keys": 1, "bad-extra-closing": 1, "bad-key-starts-with-digit": 1,
 }  # fmt: skip
 """Entries that each file of the corpus brings; none where it is not listed."""
@@ -486,3 +488,52 @@ async def test_the_generated_pack_is_imported_whole_and_found(corpus, tmp_path):
         counts = (await library.statistics()).counts
         assert (counts["spells"], counts["creatures"]) == (319, 325)
         assert {e.document_name for e in await library.cache.get_entities("spells", limit=5)} == {"SRD 5.1"}
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+REEDLING = (
+    '{:key :reedling, :name "Reedling", :speed 25, :size :small, :darkvision 60, :languages #{"Common"}, '
+    ":abilities {:orcpub.dnd.e5.character/con 2}, "
+    ':traits [{:name "Silt Skin", :summary "Mud does not slow you."} '
+    '{:name "Reed Song", :description "You sing.", :summary "All sleep who hear it."}]}'
+)
+FERRYMAN = (
+    '{:key :ferryman, :name "Ferryman", :profs {:skill {:survival true, :athletics true, :arcana false}, '
+    ":tool {:woodcarvers-tools true}, :language-options {:choose 1, :options {:any true}}, "
+    ":skill-options {:choose 1, :options {:history true, :nature true}}}, :equipment {:shovel 1, :torch 3}, :treasure {:gp 5}}"
+)
+
+
+def test_traits_of_a_race_may_have_summaries_and_its_values_are_told_in_words(tmp_path):
+    path = tmp_path / "reeds.orcbrew"
+    path.write_text(pack(REEDLING, ":reedling", "races"), "utf-8")
+    report = ImportReport()
+    ((race, _),) = Reader([path], None, report).read()
+    page = markdown(race)
+    told = (
+        "Mud does not slow you.",
+        "You sing.",
+        "All sleep who hear it.",
+        "25 feet",
+        "60 feet",
+        "Constitution +2",
+        "Small",
+    )
+    assert all(words in page for words in told)
+    assert "Mud does not slow you." in full_text(race)
+    assert report.not_taken == []
+
+
+def test_a_background_without_a_text_is_kept_for_what_it_grants(tmp_path):
+    path = tmp_path / "reeds.orcbrew"
+    bare = '{:key :idler, :name "Idler", :option-pack "Gulls"}'
+    path.write_text(f"{{:orcpub.dnd.e5/backgrounds {{:ferryman {FERRYMAN} :idler {bare}}}}}", "utf-8")
+    report = ImportReport()
+    ((background, _),) = Reader([path], None, report).read()
+    assert set(background.fields["skills"]) == {"survival", "athletics", "history", "nature"}
+    assert background.fields["tools"] == ("woodcarvers tools",)
+    page = markdown(background)
+    assert "1 of your choice" in page
+    assert "shovel, 3 torch, and 5 gp" in page
+    assert report.skipped == {"reeds.orcbrew: background with nothing but a name": 1}

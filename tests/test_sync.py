@@ -517,7 +517,7 @@ def test_the_command_syncs_and_tells_what_it_did(tmp_path, server, address):
     done = run_lorekeeper(tmp_path, "sync", "open5e", "--type", "spells", "--type", "creatures", "--json", env=env)
     report = json.loads(done.stdout)
     assert done.returncode == 1
-    assert list(report) == ["stored", "unchanged", "embedded", "removed", "failed", "seconds"]
+    assert list(report) == ["stored", "unchanged", "embedded", "removed", "failed", "not_taken", "seconds"]
     assert (report["stored"], [f["where"] for f in report["failed"]]) == (7, ["v2/creatures"])
     server.fault = lambda *_: None
     done = run_inside(tmp_path, "sync", "open5e", "--document", "ember-book", "--type", "creatures", env=env)

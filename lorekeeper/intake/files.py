@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.entities import AUDIENCE, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.fences import unfenced
@@ -25,6 +25,7 @@ from lorekeeper.intake.streams import Source, StoppedError
 from lorekeeper.normalize import unsupported_formats
 from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.own import SOURCE as OWN
+from lorekeeper.normalize.taken import says_nothing
 from lorekeeper.printable import shown
 from lorekeeper.regular_files import files_below, require_regular
 from lorekeeper.text.sections import full_text
@@ -238,15 +239,15 @@ def _is_passed(folder: Path) -> bool:
 
 
 def is_hollow(entity: Entity) -> bool:
-    """Whether an entry of another program's file has neither a text nor a value to filter by; a spell needs its level.
+    """Whether an entry of another program's file has nothing but its name and where it is from; a spell needs its level.
 
     Such files have stubs that complete an entry of another file, and would replace it.
     """
     if entity.type in NEVER_HOLLOW or entity.source_api == OWN or entity.source_api.startswith(OPEN5E):
         return False
-    values = {name for name, value in entity.fields.items() if value is not None} - {AUDIENCE}
-    says_something = "level" in values if entity.type == "spells" else bool(values)
-    return not says_something and not full_text(entity).strip()
+    if entity.type == "spells":
+        return entity.fields.get("level") is None and not full_text(entity).strip()
+    return says_nothing(entity.data)
 
 
 def _exists(path: Path) -> bool:

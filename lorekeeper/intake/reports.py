@@ -9,14 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from lorekeeper.errors import ImportFileError
+from lorekeeper.printable import shown
+
+if TYPE_CHECKING:
+    from lorekeeper.entities import Entity
+    from lorekeeper.normalize.taken import Text
 
 SAME_LISTED = 20
 """Failures of one file for one reason that `ImportReport.as_dict` lists one by one; more are listed as one."""
 
-SUFFIXES_SHOWN, SHOWN_URIS, SHOWN_FILES = 10, 3, 3
+SUFFIXES_SHOWN, SHOWN_URIS, SHOWN_FILES, SHOWN_CHARS = 10, 3, 3, 80
 
 _PLACE = re.compile(r"(:\d+){1,2}$|\[\d+\]$")
 """What follows a file's name in ``ImportFileError.where``."""
@@ -58,6 +63,29 @@ class Report:
 
 
 @dataclass
+class NotTaken:
+    """Texts of a file that stand in no entry that was made of it.
+
+    Attributes:
+        where: the file.
+        key: under which they stand in it.
+        texts: their number.
+        example: the first of them.
+    """
+
+    where: str
+    key: str
+    texts: int
+    example: str
+
+    @property
+    def reason(self) -> str:
+        """What is said of them, without the file."""
+        number = f"{self.texts:,} texts" if self.texts > 1 else "a text"
+        return f"not taken over: {number} under {shown(self.key, SHOWN_CHARS)}, for example {shown(self.example, SHOWN_CHARS)}"
+
+
+@dataclass
 class ImportReport(Report):
     """What an import or a sync did.
 
@@ -71,11 +99,12 @@ class ImportReport(Report):
         warnings: problems that were fixed, and entries that a later one of the same import replaced.
         other_files: files with other suffixes in folders from which files were read, by suffix.
         by_type: numbers of stored, unchanged and removed entries by type; of a sync only.
+        not_taken: texts that no reader took over, once per file and key.
         tables: numbers of stored, unchanged and removed tables to roll on, which are counted nowhere else: no source has them
             as entries of their own.
     """
 
-    KEYS: ClassVar[tuple[str, ...]] = ("stored", "unchanged", "embedded", "removed", "failed", "seconds")
+    KEYS: ClassVar[tuple[str, ...]] = ("stored", "unchanged", "embedded", "removed", "failed", "not_taken", "seconds")
 
     stored: int = 0
     unchanged: int = 0
@@ -86,17 +115,38 @@ class ImportReport(Report):
     warnings: list[ImportFileError] = field(default_factory=list)
     other_files: Counter[str] = field(default_factory=Counter)
     by_type: dict[str, Counter[str]] = field(default_factory=dict)
+    not_taken: list[NotTaken] = field(default_factory=list)
     tables: Counter[str] = field(default_factory=Counter)
 
+    def compare(self, where: str, texts: Iterable[Text], entities: Sequence[Entity]) -> bool:
+        """Report the texts of a source that stand in none of the entities that were made of it; whether there are any.
+
+        Args:
+            where: the file, or the list of a server.
+            texts: see `taken.texts_of`.
+            entities: what was made of the source.
+        """
+        from lorekeeper.normalize.taken import not_taken
+
+        left = not_taken(texts, entities)
+        known = {each.key: each for each in self.not_taken if each.where == where} if left else {}
+        for key, text in left:
+            if key in known:
+                known[key].texts += 1
+            else:
+                known[key] = NotTaken(where, key, 1, text)
+                self.not_taken.append(known[key])
+        return bool(left)
+
     def as_dict(self) -> dict[str, Any]:
-        """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "seconds"}``.
+        """``{"stored", "unchanged", "embedded", "removed", "failed": [{"where", "why"}], "not_taken": [...], "seconds"}``.
 
         More than `SAME_LISTED` failures of one file for one reason are listed once, with the place of the first, and their
         number after the reason.
         """
         groups = [group if len(group) <= SAME_LISTED else [summary(group)] for group in grouped(self.failed)]
         failed = [{"where": failure.where, "why": failure.reason} for group in groups for failure in group]
-        return super().as_dict() | {"failed": failed}
+        return super().as_dict() | {"failed": failed, "not_taken": [asdict(each) for each in self.not_taken]}
 
     def left_out(self) -> list[str]:
         """What was not understood, and what was left out with the reason, a line each: of the import of one text."""
@@ -105,6 +155,7 @@ class ImportReport(Report):
         for problem in problems:
             place = problem.where.partition(": ")[2]
             lines.append(problem.reason if place in ("", "text") else f"{place}: {problem.reason}")
+        lines += [each.reason for each in self.not_taken]
         return lines + [f"left out: {name.partition(': ')[2] or 'an entry without lore'}" for name in self.skipped]
 
 
@@ -162,7 +213,8 @@ def by_weight(report: ImportReport, *, failed: bool = True, by_file: bool = Fals
     for group in grouped(_by_files(report.warnings), by_file=by_file):
         is_loss, is_noise = (bool(sign.search(group[0].reason)) for sign in (_LOSS, _NOISE))
         warned[0 if is_loss else 1 + is_noise].append(group)
-    groups += [("warning ", warned[weight]) for weight in (0, 1)]
+    lost = [[ImportFileError(each.where, each.reason)] for each in report.not_taken]
+    groups += [("warning ", group) for group in (warned[0], lost, warned[1])]
     lines = [f"{label}{summary(group)}" for label, each in groups for group in each]
     kinds: dict[str, list[int]] = {}
     for name, number in sorted(report.skipped.items()):

@@ -35,6 +35,7 @@ from lorekeeper.intake.sync_state import (
 )
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint, key_of
+from lorekeeper.normalize.taken import texts_of
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.system import in_thread
 
@@ -84,7 +85,9 @@ class ListSync:
         entities: list[Entity] = []
         for obj in objects:
             try:
-                entities += entities_of(obj, endpoint)
+                made = entities_of(obj, endpoint)
+                self.report.compare(list_path(endpoint), texts_of(obj, SOURCE), made)
+                entities += made
             except UnknownShapeError as error:
                 key = key_of(obj) if isinstance(obj, dict) else obj
                 where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)

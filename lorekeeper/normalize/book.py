@@ -115,6 +115,7 @@ class Book:
         for section in sections:
             owner = self._section(result, section, owner)
         self._finish(result, owner)
+        result.texts += _said(lines)
         return result
 
     def _add(self, result: Imported, name: str, make: Callable[[], Entity]) -> None:
@@ -271,6 +272,20 @@ def _sections(lines: Sequence[str], found: Sequence[Printed]) -> Iterator[Sectio
 def _closed(section: Section, text: Sequence[str]) -> Section:
     section.text = "\n".join(text).strip()
     return section
+
+
+_LABELLED = re.compile(r"[\s>-]{0,9}[*_]{1,3}(?P<label>[^*_]{1,200})[*_]{1,3}(?P<text>.*)$")
+
+
+def _said(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The sentences of a text: headings and labels in bold are names, and what is all in italics, or follows a label without a
+    full stop, is a value, which is told if it is not understood."""
+    for line in lines:
+        labelled = _LABELLED.match(line)
+        if labelled and labelled["label"].endswith((".", "!", "?")):
+            yield "text", labelled["text"]
+        elif not labelled and not _HEADING.match(line):
+            yield "text", line
 
 
 # --- tables with prices ----------------------------------------------------------------------------------------------

@@ -40,12 +40,14 @@ class Imported:
         failed: (place, reason) of what cannot be imported.
         warnings: (place, reason) of what was fixed, or could not be read.
         skipped: number of its parts without lore, by kind.
+        texts: what its source says, see `taken.texts_of`.
     """
 
     entities: list[Entity] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    texts: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,7 @@ def compendium(root: Element, document: str, document_name: str, lists: ClassLis
                 for entity, problems in reader(element, origins[name.edition]):
                     result.entities.append(entity)
                     result.warnings += [(where, problem) for problem in problems]
+            result.texts += _said(element)
         except FilterError as error:
             result.failed.append((where, str(error)))
     return result
@@ -236,6 +237,19 @@ def _add_classes(element: Element, classes: Iterable[str]) -> None:
     if child is not None:
         child.text = ", ".join(dict.fromkeys(found))
 
+
+def _said(element: Element) -> Iterator[tuple[str, str]]:
+    """The texts in an element: without the book that it is from. Lists and names are taken apart as they are read."""
+    for part in element.iter():
+        if part.tag in _LISTS:
+            yield from ((part.tag, _FOLLOWED.sub("", each)) for each in _listed(part.text))
+        elif part.tag == "name":
+            yield part.tag, _FOLLOWED.sub("", (part.text or "").rpartition(": ")[2])
+        else:
+            yield part.tag, _SOURCE.split(part.text or "")[0]
+
+
+_LISTS = frozenset({"classes", "proficiency"})
 
 Read = tuple[Entity, list[str]]
 

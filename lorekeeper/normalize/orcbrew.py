@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from lorekeeper.entities import Entity
@@ -20,6 +21,11 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import creatures, spells
 from lorekeeper.normalize.build import Imported, Origin, build, own_error, slugify
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
+from lorekeeper.normalize.orcbrew_options import fields, option
+from lorekeeper.normalize.taken import texts_of
+
+SOURCE = "orcbrew"
+"""`Entity.source_api` of these entries."""
 
 NAMESPACE = "orcpub.dnd.e5"
 
@@ -49,15 +55,6 @@ def _chosen(value: object) -> list[str] | None:
     return [str(v) for v in value if v] if isinstance(value, list) else None
 
 
-def _class(o: Object) -> dict[str, Any]:
-    die = o.get("hit-die")
-    return {"hit_die": f"d{die}" if isinstance(die, int) else _text(die)}
-
-
-def _child(link: str) -> Callable[[Object], dict[str, Any]]:
-    return lambda o: {"parent": o.get(link)}
-
-
 def _nothing(_: Object) -> dict[str, Any]:
     return {}
 
@@ -65,12 +62,12 @@ def _nothing(_: Object) -> dict[str, Any]:
 TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
     "spells": ("spells", "spell", spells.read),
     "monsters": ("creatures", "creature", creatures.read),
-    "classes": ("character_options", "class", _class),
-    "subclasses": ("character_options", "subclass", _child("class")),
-    "races": ("character_options", "race", _nothing),
-    "subraces": ("character_options", "subrace", _child("race")),
-    "feats": ("character_options", "feat", _nothing),
-    "backgrounds": ("character_options", "background", _nothing),
+    "classes": ("character_options", "class", fields),
+    "subclasses": ("character_options", "subclass", partial(fields, parent="class")),
+    "races": ("character_options", "race", fields),
+    "subraces": ("character_options", "subrace", partial(fields, parent="race")),
+    "feats": ("character_options", "feat", fields),
+    "backgrounds": ("character_options", "background", fields),
     "languages": ("rules", "language", _nothing),
     "invocations": ("rules", "invocation", _nothing),
     "boons": ("rules", "boon", _nothing),
@@ -206,6 +203,7 @@ class _Packs:
         try:
             with own_error():
                 self._result.entities.append(self._entity(content, key, entry, pack, what))
+            self._result.texts += texts_of(entry, SOURCE)
         except FilterError as error:
             self._fail(entry.at, f"{what}: {error}")
 
@@ -223,8 +221,8 @@ class _Packs:
         document = self._document or slugify(title)
         return build(
             entity_type,
-            entry,
-            Origin("orcbrew", document, title),
+            option(entry) if entity_type == "character_options" else entry,
+            Origin(SOURCE, document, title),
             name=name,
             kind=kind,
             slug=self._slug(entity_type, document, key, kind),

@@ -7,11 +7,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.streams import Source
 from lorekeeper.normalize import fivetools, unsupported_formats
 from lorekeeper.normalize.fivetools import Brew, Identities, Importer, Index, Problem
+from lorekeeper.normalize.taken import texts_of
 
 MAX_FILE_CHARS = 64 << 20
 """Longest file: reading it takes about ten times as much memory."""
@@ -62,12 +64,15 @@ def _read_one(brew: Brew, file: TextFile) -> Iterator[Entry]:
         brew, file.title, lambda: file.all_files.once(_index), file.document, report, identities, file.all_files.known
     )
     documents = file.all_files.once(_documents)
+    made: list[Entity] = []
     for entity in importer.entities():
         if entity.type == "documents":
             if entity.identity in documents:
                 continue
             documents.add(entity.identity)
+        made.append(entity)
         yield Entry(file.audiences.decided(entity), str(file.path))
+    file.compare((text for raw in importer.read() for text in texts_of(raw, fivetools.SOURCE)), made)
     for kind, number in importer.skipped().items():
         file.skip(kind, number)
 

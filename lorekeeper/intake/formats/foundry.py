@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError
 from lorekeeper.intake.formats.yaml_document import MAX_CHARS, parse
 from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, UndecodedError, Window, entries
@@ -28,7 +29,10 @@ from lorekeeper.normalize.foundry.documents import (
     system_of,
 )
 from lorekeeper.normalize.foundry.entries import Importer
+from lorekeeper.normalize.foundry.fields import SOURCE
+from lorekeeper.normalize.foundry.values import objects
 from lorekeeper.normalize.foundry.visible import is_unsaid
+from lorekeeper.normalize.taken import texts_of
 
 NAME = "Foundry VTT documents"
 
@@ -111,13 +115,33 @@ def read(file: TextFile) -> Iterator[Entry]:
     for document in content.documents if file.audiences.chosen is None else ():
         if is_unsaid(document):
             file.warn(f"the journal {document.name[:60]!r} {UNSAID}", document.where)
+    made: dict[str, list[Entity]] = {}
     for found in importer.entities(content.documents, file.document):
         if found.entity is not None:
+            made.setdefault(found.where, []).append(found.entity)
             yield Entry(file.audiences.decided(found.entity), found.where)
         elif found.is_failure:
             file.fail(found.reason, found.where)
         else:
             file.warn(found.reason, found.where)
+    said = (said_in(document.raw) for document in content.documents if document.where in made)
+    texts = ((key, _ADVICE.sub(" ", text)) for raw in said for key, text in texts_of(raw, SOURCE))
+    file.compare(texts, [entity for entities in made.values() for entity in entities])
+
+
+_ADVICE = re.compile(
+    r"<section[^<>]*\bsecret\b[^<>]*>\s*(?:<[^<>/]*>\s*){0,4}foundry (?:vtt )?note\b.*?</section>",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A section on the program, which is told to nobody."""
+
+DEEDS = ("feat", "feature", "weapon", "talent")
+"""Types of the documents in an actor that are its traits and actions."""
+
+
+def said_in(raw: Mapping[str, object]) -> Mapping[str, object]:
+    """A document without advice on the program, and without the spells and the gear in it, which are entries of their own."""
+    return {**raw, "items": [each for each in objects(raw.get("items")) if each.get("type") in DEEDS]}
 
 
 def read_together(paths: Sequence[Path]) -> Together:

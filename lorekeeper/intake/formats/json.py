@@ -13,6 +13,7 @@ from lorekeeper.intake.formats.text_file import MARKDOWN, Embedded, Entry, Found
 from lorekeeper.intake.import_cache import key_of
 from lorekeeper.intake.json_stream import NotJsonError, entries
 from lorekeeper.normalize import ForeignFormatError, UnknownShapeError, normalize, own
+from lorekeeper.normalize.taken import texts_of
 
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
 
@@ -75,7 +76,9 @@ def _found(value: Any, where: str, file: TextFile) -> Sequence[Found]:
     if digests is not None:
         return [Recalled(d, where, partial(_made, value, file, place)) for place, d in enumerate(digests)]
     entities = _entities(value, file)
-    file.remembered.add(key, entities)
+    texts = texts_of(value, entities[0].source_api) if entities else ()
+    if not file.compare(texts, entities):  # what is reported is read again, and reported, with the next import
+        file.remembered.add(key, entities)
     vectors = value.get(own.VECTORS) if isinstance(value, Mapping) and own.recognises(value) else None
     if vectors is not None:
         return [Embedded(entity, where, vectors) for entity in entities]

@@ -18,6 +18,7 @@ from lorekeeper.normalize.lined import spell
 from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
 from lorekeeper.normalize.stores import INITIATIVE, stored, stored_spells
+from lorekeeper.normalize.taken import texts_of
 from lorekeeper.notes.statblocks import StatBlockError, read_documents
 from lorekeeper.printable import shown
 
@@ -98,4 +99,5 @@ def _creatures(blocks: Iterable[tuple[str, Mapping[str, object]]], origin: Origi
             continue
         for problem in problems:
             file.warn(problem, where)
+        file.compare(texts_of(values, source), [entity])
         yield Entry(file.audiences.decided(entity), where)

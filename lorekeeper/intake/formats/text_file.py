@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.streams import not_utf8
 from lorekeeper.normalize.build import Imported, slugify
+from lorekeeper.normalize.taken import Text
 
 MARKDOWN = (".md", ".markdown")
 """Suffixes of Markdown."""
@@ -213,6 +214,10 @@ class TextFile:
         what = f"{self.path.name}: {kind}" if kind else self.path.name
         self.report.skipped[what] = self.report.skipped.get(what, 0) + number
 
+    def compare(self, texts: Iterable[Text], entities: Sequence[Entity]) -> bool:
+        """Report what none of the entities took over of its texts, see `ImportReport.compare`."""
+        return self.report.compare(str(self.path), texts, entities)
+
     def entries(self, content: Imported, separator: str) -> Iterator[Entry]:
         """The entities of all that was read in it, of which the problems are reported.
 
@@ -226,4 +231,5 @@ class TextFile:
             self.warn(reason, f"{self.path}{separator}{place}")
         for kind, number in content.skipped.items():
             self.skip(kind, number)
+        self.compare(content.texts, content.entities)
         yield from (Entry(self.audiences.decided(entity), str(self.path)) for entity in content.entities)

@@ -96,6 +96,11 @@ class Brew:
             brew._take(key, value)
         for sub in _nested_subclasses(brew.lists.get("class", [])):
             brew.lists.setdefault("subclass", []).append(sub)
+        for place, race in enumerate(brew.lists.get("race", [])):
+            if isinstance(race, Mapping) and (subraces := objects(race.get("subraces"))):
+                brew.lists["race"][place] = _with_nameless(race, subraces)
+                brew.problems.setdefault(id(brew.lists["race"][place]), brew.problems.get(id(race), []))
+                brew.lists.setdefault("subrace", []).extend(_nested_subraces(race, subraces))
         return brew
 
     def _take(self, key: str, value: object) -> None:
@@ -166,6 +171,24 @@ def known_book(code: str) -> Book:
     system = EDITIONS["one" if code.upper() in NEW_BOOKS else "classic"]
     record: dict[str, object] = {"name": title} | ({"gamesystem": system} if code.upper() in BOOKS else {})
     return Book(slugify(title)[:MAX_TITLE], title, record)
+
+
+def _nested_subraces(race: Object, subraces: Sequence[Object]) -> Iterator[Object]:
+    """The subraces that stand within their race, as those that stand apart."""
+    for sub in subraces:
+        if text(sub.get("name")):
+            source = {"source": sub.get("source") or race.get("source")}
+            yield {**sub, **source, "raceName": race.get("name"), "raceSource": race.get("source")}
+
+
+def _with_nameless(race: Object, subraces: Sequence[Object]) -> Object:
+    """A race without its subraces: what one without a name says is said of the race itself."""
+    whole = {key: value for key, value in race.items() if key != "subraces"}
+    for sub in subraces:
+        if not text(sub.get("name")):
+            entries = [*listed(whole.get("entries")), *listed(sub.get("entries"))]
+            whole |= {**sub, "name": race.get("name"), "entries": entries}
+    return whole
 
 
 def _nested_subclasses(classes: Iterable[object]) -> Iterator[Object]:

@@ -98,6 +98,7 @@ class Importer:
         self._used_books: dict[str, Book] = {}
         self._wholes: dict[int, Object] = {}
         self._used: set[int] = set()
+        self._read: list[Object] = []
         self._identities: Identities = {} if identities is None else identities
         self._chapters: Counter[tuple[str, str]] = Counter()
         self._problems = 0
@@ -119,6 +120,12 @@ class Importer:
         read = {*KINDS, *TEXTS_OF.values()}
         lists = {key: values for key, values in self._brew.lists.items() if key not in read}
         return +Counter({key: sum(id(each) not in self._used for each in values) for key, values in lists.items()})
+
+    def read(self) -> list[Object]:
+        """The objects of the file that gave entries, or are part of one; to be asked for at the end."""
+        known = {id(each): each for each in self._read}
+        parts = (each for values in self._brew.lists.values() for each in values if isinstance(each, Mapping))
+        return [*known.values(), *(each for each in parts if id(each) in self._used and id(each) not in known)]
 
     # --- problems --------------------------------------------------------------------------------------------------------
 
@@ -171,7 +178,9 @@ class Importer:
             self._tell(Problem(place, f"{label}: {error}", True))
             return
         for draft in drafts:
-            yield from self._checked(place, label, partial(self._entity, key, kind, draft, tell))
+            for entity in self._checked(place, label, partial(self._entity, key, kind, draft, tell)):
+                self._read.append(raw)
+                yield entity
 
     def _checked(self, place: str, label: str, make: Callable[[], Entity]) -> Iterator[Entity]:
         """An entity, or a failure."""
@@ -338,6 +347,7 @@ class Importer:
             index = indexes.get(text(found.get("id")).casefold(), {"name": text(found.get("id")), "source": source})
             tell = partial(self._warn, where, shown(text(index.get("name")), MAX_SHOWN))
             subject = Subject(key, index, self._codes, self._find, tell, self._used)
+            self._read.append(found)
             try:
                 with own_error():
                     yield from self._chapters_of(subject, where, found.get("data"))

@@ -116,7 +116,7 @@ _CODED = frozenset({"vehicleType", "trapHazType", "objectType", "type", "ruleTyp
 _SITE = frozenset(
     "name source page srd srd52 basicRules basicRules2024 freeRules2024 otherSources additionalSources reprintedAs edition alias"
     " hasFluff hasFluffImages hasToken token tokenUrl tokenCredit tokenCustom fluff images face back data colStyles colLabels"
-    " rows rowLabels caption colLabelRows id uid customProperties foundrySystem foundryFlags foundryImg isReprinted"
+    " rows rowLabels caption colLabelRows id uid foundrySystem foundryFlags foundryImg isReprinted"
     " color symbolImg nameSort seeAlso miscTags raceName raceSource classSource subclassSource header abbreviation"
     " currencyConversion published contents cover ordinal".split()
 )
@@ -260,6 +260,11 @@ def _levels(subject: Subject) -> dict[str, str]:
     return {"Level": "–".join(ends) or text(found.get("custom"))}
 
 
+def _named_values(subject: Subject) -> dict[str, str]:
+    """Values under names of the author's own."""
+    return {str(name): _words(subject, value, 0) for name, value in mapping(subject.value("customProperties")).items()}
+
+
 _READ = {
     **dict.fromkeys(ABILITY_OF, _scores),
     "ability": _ability,
@@ -277,6 +282,7 @@ _READ = {
     "speed": _speed,
     "cards": _cards,
     "level": _levels,
+    "customProperties": _named_values,
 }
 """How values of some keys are read that the general way would not get right."""
 

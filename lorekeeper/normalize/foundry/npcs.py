@@ -92,7 +92,9 @@ def _deeds(actor: Object, scope: Scope) -> dict[str, object]:
 
 
 def _armor_detail(system: Object, sheet: Sheet) -> str:
-    """Natural armor, unless the armor class is that of a creature without any."""
+    """What the sheet calls it; natural armor, unless the armor class is that of a creature without any."""
+    if told := text(at(system, "attributes.ac.customLabel")):
+        return told
     unarmored = UNARMORED + sheet.modifiers.get("dexterity", 0)
     flat = whole(at(system, "attributes.ac.flat")) or unarmored
     return "natural armor" if at(system, "attributes.ac.calc") == "natural" and flat != unarmored else ""
