@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lorekeeper.errors import SourceError as SourceError
     from lorekeeper.errors import SourceUnavailableError as SourceUnavailableError
     from lorekeeper.errors import UnknownDocumentError as UnknownDocumentError
+    from lorekeeper.errors import UpgradingError as UpgradingError
     from lorekeeper.filters import Condition as Condition
     from lorekeeper.filters import parse_filters as parse_filters
     from lorekeeper.intake.reports import ImportReport as ImportReport
@@ -76,6 +77,7 @@ _MODULES = {
         "SourceError",
         "SourceUnavailableError",
         "UnknownDocumentError",
+        "UpgradingError",
     ),
     "lorekeeper.filters": ("Condition", "parse_filters"),
     "lorekeeper.intake.reports": ("ImportReport",),

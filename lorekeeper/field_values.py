@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -99,6 +100,8 @@ def _number(field: Field, value: Any) -> Fraction:
 
 def seconds_of(field: Field, value: Any) -> tuple[int, int]:
     """The first and the last second of a date, since 1970 in UTC; a number is seconds already."""
+    if isinstance(value, date):
+        value = value.isoformat()
     try:
         if isinstance(value, str):
             return dates.span(value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from lorekeeper.cache.protocol import Documents, Identity, Progress, Statistics
 from lorekeeper.composition import embedding_of, open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.entities import COLLECTIONS, Collection, Entity, declare, held
-from lorekeeper.errors import EmbeddingError, EntityError
+from lorekeeper.entities import COLLECTIONS, WHOLE_NAME, Collection, Entity, declare, held
+from lorekeeper.errors import EmbeddingError, EntityError, FilterError
+from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.settings import HOME, Settings, load_settings
 from lorekeeper.system import AsyncClosing
 from lorekeeper.text.searchable import SHORT_TEXT, is_short
+from lorekeeper.text.sections import TEXT_KEYS
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import SearchCache
@@ -35,6 +38,9 @@ logger = logging.getLogger(__name__)
 
 NAMED = 5
 """Entities that a warning names."""
+
+PROSE = 80
+"""A text of so many characters is prose, and no name or value."""
 
 Entry = dict[str, Any]
 """An entity as it was stored: a JSON object."""
@@ -65,8 +71,10 @@ class EntityCache(AsyncClosing):
     Filters are keyword arguments: ``level=3``, ``level_min=1``, ``school=["evocation", "necromancy"]`` (any of them), and
     ``name`` for a part of the name. They apply before the limit, and an entity without a value matches none.
 
-    Every method may raise CacheError, FilterError (for an unknown type, field or value; the message lists the known ones) and, if
-    it makes vectors, EmbeddingError.
+    A filter that is None is no filter. Dates are texts, or `datetime.date` and `datetime.datetime`, which are stored as texts.
+
+    Every method may raise CacheError (UpgradingError while an earlier release's library is upgraded), FilterError (for an unknown
+    type, field or value; the message lists the known ones) and, if it makes vectors, EmbeddingError.
 
     Attributes:
         last_fallback: why the last `semantic_search` ranked by names and words instead of meaning; None if it did not.
@@ -111,19 +119,24 @@ class EntityCache(AsyncClosing):
         self, entity_type: str, document: Documents = None, *, limit: int | None = None, offset: int = 0, **filters: Any
     ) -> list[Entry]:
         """The entities under the filters, by name; all of them without a limit."""
+        _check(document=document, limit=limit, offset=offset)
         found = await self._cache.get_entities(entity_type, document, limit=limit, offset=offset, **filters)
         return [dict(entity.data) for entity in found]
 
     @_with_types
     async def get_entity(self, entity_type: str, key: str, document: str | None = None) -> Entry | None:
-        """One entity by its slug, key or name, None if there is none; if several documents have it, the first one's."""
-        identities = await self._identities(entity_type, [key], document)
-        found = await self._cache.load(entity_type, identities)
+        """One entity by its slug, key or whole name, None if there is none; if several documents have it, the first one's."""
+        _check(document=document)
+        found = await self._at(entity_type, [key], document)
+        if not found and str(key).strip():
+            named: dict[str, Any] = {WHOLE_NAME.name: str(key)}
+            found = await self._cache.get_entities(entity_type, document, limit=1, **named)
         return dict(found[0].data) if found else None
 
     @_with_types
     async def count_entities(self, entity_type: str, document: Documents = None, **filters: Any) -> int:
         """Number of entities under the filters."""
+        _check(document=document)
         return await self._cache.count_entities(entity_type, document, **filters)
 
     @_with_types
@@ -133,15 +146,18 @@ class EntityCache(AsyncClosing):
         """The entities nearest in meaning under the filters, best first, each with its ``_score``.
 
         The score is the cosine similarity (-1 to 1) of the query and the entity's nearest passage. If there are no vectors to
-        compare with, because the model cannot be used, the entities of that name come instead, then those with its words, then
-        others under the filters: their ``_score`` is None, `last_fallback` says why, and so does a warning in the log.
+        compare with, because the model cannot be used, the entities of that name come instead, then those with its words; if there
+        are none, all that meet the filters. Their ``_score`` is None, `last_fallback` says why and which of these they are, and so
+        does a warning in the log.
         """
+        _check(document=document, limit=limit, query=query)
+        filters = {name: value for name, value in filters.items() if value is not None}
         try:
             hits = await self._cache.semantic_search(entity_type, query, limit, document, **filters)
         except EmbeddingError as error:
-            self.last_fallback = str(error)
-            logger.warning("%s are searched by names and words: %s", entity_type, error)
-            found = await self._without_vectors(entity_type, query, limit, document, filters)
+            found, by = await self._without_vectors(entity_type, query, limit, document, filters)
+            self.last_fallback = f"{entity_type} are searched by {by}: {error}"
+            logger.warning("%s", self.last_fallback)
             return [{**entity.data, "_score": None} for entity in found]
         self.last_fallback = None
         return [{**hit.entity.data, "_score": hit.score} for hit in hits]
@@ -159,9 +175,13 @@ class EntityCache(AsyncClosing):
 
     @_with_types
     async def delete_entities(self, entity_type: str, keys: Iterable[str], document: str | None = None) -> int:
-        """Remove entities by slug, key or name, from one document or from all; returns how many there were."""
-        identities = await self._identities(entity_type, [keys] if isinstance(keys, str) else keys, document)
-        return await self._cache.delete_entities(entity_type, identities)
+        """Remove entities by slug or key, from one document or from all; returns how many there were.
+
+        A name removes only what was stored without slug and key: several entities may have one name.
+        """
+        _check(document=document)
+        found = await self._at(entity_type, [keys] if isinstance(keys, str) else keys, document)
+        return await self._cache.delete_entities(entity_type, [entity.identity for entity in found])
 
     @_with_types
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
@@ -194,32 +214,34 @@ class EntityCache(AsyncClosing):
 
     async def _without_vectors(
         self, entity_type: str, query: str, limit: int, document: Documents, filters: Mapping[str, Any]
-    ) -> list[Entity]:
-        """What a search finds without vectors: by name, by words, and by the filters alone if there are any."""
+    ) -> tuple[list[Entity], str]:
+        """What a search finds without vectors, and by what: names and words, or if none has any the filters, if there are some."""
         found: dict[Identity, None] = {}
         for ranking in (
             await self._cache.rank_names(entity_type, query, document, **filters),
             await self._cache.rank_keyword(entity_type, query, limit, document, **filters),
         ):
             found.update((ranked.identity, None) for ranked in ranking)
-        if len(found) < limit and (filters or document is not None):
-            found.update(
-                (identity, None) for identity in await self._cache.identities(entity_type, document, **filters)
-            )
-        return await self._cache.load(entity_type, list(found)[:limit])
+        by = "names and words"
+        if not found and (filters or document is not None):
+            found = dict.fromkeys(await self._cache.identities(entity_type, document, **filters))
+            by = "filters alone, since none has a word of the query"
+        return await self._cache.load(entity_type, list(found)[:limit]), by
 
-    async def _identities(self, entity_type: str, keys: Iterable[str], document: str | None) -> list[Identity]:
-        """The identities that keys may mean: as they are, as slugs of names, and with their document as Open5e writes them."""
+    async def _at(self, entity_type: str, keys: Iterable[str], document: str | None) -> list[Entity]:
+        """The entities that were stored under keys: their slugs or keys, with their document as Open5e writes them, else names."""
         from lorekeeper.normalize.build import slugify
+        from lorekeeper.normalize.plain import is_called
 
-        wanted: dict[Identity, None] = {}
+        wanted: dict[Identity, str] = {}
         documents = [document] if document is not None else list(await self._cache.documents([entity_type]))
-        for key in keys:
-            prefix, _, rest = str(key).partition("_")
-            wanted.update(((name, slug), None) for slug in (str(key), slugify(str(key))) for name in documents)
+        for key in map(str, keys):
+            prefix, _, rest = key.partition("_")
+            wanted |= {(name, slug): key for slug in (slugify(key), key) for name in documents}
             if rest and document in (None, prefix):
-                wanted[prefix, rest] = None
-        return [identity for identity in wanted if all(identity)]
+                wanted[prefix, rest] = rest
+        found = await self._cache.load(entity_type, [identity for identity in wanted if all(identity)])
+        return [entity for entity in found if is_called(entity, wanted[entity.identity])]
 
 
 class MilvusCache(EntityCache):
@@ -325,15 +347,53 @@ def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str) -
     from lorekeeper.normalize.plain import plain_entity
 
     entities: list[Entity] = []
+    plain: list[Entity] = []
     for place, obj in enumerate(objects, 1):
         try:
             entities.append(plain_entity(obj, entity_type))
+            plain += [] if isinstance(obj, Entity) else entities[-1:]
         except EntityError as error:
             raise EntityError(
                 f"entity {place} cannot be stored under {entity_type}: {error}; nothing was stored"
             ) from error
     _warn_of_short_texts(entities, entity_type)
+    _warn_of_unread_texts(plain, entity_type)
     return entities
+
+
+def _warn_of_unread_texts(entities: Sequence[Entity], entity_type: str) -> None:
+    """Say under which keys of plain dicts prose lies that is not searched, where a type does not declare its keys itself."""
+    unread = Counter(key for entity in entities for key in _unread_keys(entity)).most_common(NAMED)
+    if unread:
+        logger.warning(
+            "texts of %s are stored but not searched under %s; put them under 'desc', or declare a type whose text names the keys",
+            entity_type,
+            ", ".join(f"{one_line(key, MAX_SHOWN)!r} ({number:,} of {len(entities):,})" for key, number in unread),
+        )
+
+
+def _unread_keys(entity: Entity) -> list[str]:
+    """The keys of a plain object under which prose lies that is no part of the entity's text; none of Open5e's whole objects."""
+    if entity.collection.text or "document__slug" in entity.data or isinstance(entity.data.get("document"), Mapping):
+        return []
+    read = {"name", *(key for key, _ in TEXT_KEYS), *(field.name for field in entity.collection.fields)}
+    return [
+        key
+        for key, value in entity.data.items()
+        if key not in read and isinstance(value, str) and len(value) >= PROSE and len(value.split()) > 1
+    ]
+
+
+def _check(*, document: object = None, limit: object = None, offset: object = 0, query: object = "") -> None:
+    """FilterError for an argument that is none of what every method takes."""
+    if not isinstance(query, str):
+        raise FilterError(f"query must be a text, not {shown(query)}")
+    for name, number in (("limit", limit), ("offset", offset)):
+        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 0):
+            raise FilterError(f"{name} must be a whole number of at least 0, not {shown(number)}")
+    keys = [document] if document is None or isinstance(document, str) else document
+    if not isinstance(keys, Iterable) or not all(key is None or isinstance(key, str) for key in keys):
+        raise FilterError(f"document must be the key of a document, or a list of keys, not {shown(document)}")
 
 
 def _warn_of_short_texts(entities: Sequence[Entity], entity_type: str) -> None:

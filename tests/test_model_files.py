@@ -12,7 +12,7 @@ from lorekeeper.embedding.families import FAMILIES, family_of
 from lorekeeper.embedding.graph import POOLINGS
 from lorekeeper.embedding.model import ModelFiles, find_model
 from lorekeeper.embedding.onnx import OnnxProvider
-from lorekeeper.embedding.protocol import Prefixes
+from lorekeeper.embedding.protocol import Prefixes, prefixes_of
 from lorekeeper.errors import EmbeddingError
 from tests.support.providers import load_model
 from tests.support.tiny_models import (
@@ -87,7 +87,7 @@ def test_every_family_can_be_run_here() -> None:
 def test_a_snapshot_of_the_hub_cache_is_known_by_its_repository(tmp_path: Path) -> None:
     folder = tmp_path / "models--intfloat--e5-small-v2" / "snapshots" / "0123abc"
     save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
-    assert load_model(folder).prefixes == Prefixes("query: ", "passage: ")
+    assert prefixes_of(load_model(folder)) == Prefixes("query: ", "passage: ")
 
 
 # --- files that are not there, or not right ------------------------------------------------------------------------

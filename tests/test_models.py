@@ -17,7 +17,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.graph import POOLINGS
 from lorekeeper.embedding.model import find_model
 from lorekeeper.embedding.onnx import OnnxProvider
-from lorekeeper.embedding.protocol import Prefixes, Vectors
+from lorekeeper.embedding.protocol import Prefixes, Vectors, prefixes_of
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.embedding.usage import DEFAULT_USAGE
 from lorekeeper.errors import EmbeddingError
@@ -119,7 +119,7 @@ def test_files_that_state_no_pooling_get_that_of_the_family_or_the_usual_one(
     stated = tmp_path / "stated"
     shutil.copytree(folder, stated)
     save_usage(stated, pooling=pooling)
-    prefixes = onnx.prefixes
+    prefixes = prefixes_of(onnx)
     bare = load_model(stated, "onnx", query_prefix=prefixes.query, passage_prefix=prefixes.passage)
     assert_equal(onnx.embed(TEXTS), bare.embed(TEXTS))
 
@@ -294,7 +294,7 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
     save_usage(folder, pooling="mean", prompts=prompts)
     bare = load_model(folder, provider, query_prefix="", passage_prefix="")
     model = load_model(folder, provider, **values)
-    assert model.prefixes == expected
+    assert prefixes_of(model) == expected
     for vectors, prefix in ((model.embed_queries(TEXTS), expected.query), (model.embed(TEXTS), expected.passage)):
         assert_equal(vectors, bare.embed([prefix + text for text in TEXTS]))
         assert not prefix or apart(vectors[:3], bare.embed(TEXTS[:3])) > 0.01
@@ -304,7 +304,7 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
 def test_a_default_prompt_stands_before_queries_and_passages_alike(folder: Path) -> None:
     save_weights(folder, WEIGHTS)
     write(folder / "config_sentence_transformers.json", {"prompts": {"all": "text: "}, "default_prompt_name": "all"})
-    assert load_model(folder).prefixes == Prefixes("text: ", "text: ")
+    assert prefixes_of(load_model(folder)) == Prefixes("text: ", "text: ")
 
 
 async def test_the_service_tells_queries_from_passages(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,86 @@ async def test_one_entity_is_found_by_slug_by_key_and_by_name(cache: EntityCache
     assert await cache.get_entity("spells", "srd-2014_dim-light") == OPEN5E_V2
     assert await cache.get_entity("spells", "ember-veil", "homebrew") is None
     assert await cache.get_entity("spells", "") is None
+
+
+NAMESAKES: list[dict[str, Any]] = [
+    {"slug": "x1", "name": "Fireball", "desc": "A ball of fire, as one book has it.", "document": "one"},
+    {"slug": "fireball", "name": "Fireball", "desc": "A ball of fire, as another has it.", "document": "other"},
+    {"name": "Fireball", "desc": "A ball of fire without a key.", "document": "third"},
+    {"key": "T-3", "title": "Third Ball", "desc": "What a ticket says of balls.", "document": "one"},
+]
+
+
+async def test_a_name_finds_an_entity_but_removes_only_what_has_no_other_key(cache: EntityCache):
+    await cache.store_entities(NAMESAKES, "spells")
+    assert await cache.get_entity("spells", "third ball") == NAMESAKES[3]
+    assert await cache.get_entity("spells", "Fireball", "one") == NAMESAKES[0]
+    assert await cache.get_entity("spells", "Fire") is None
+    assert await cache.delete_entities("spells", ["Third Ball", "t-3", "Fire Ball"]) == 0
+    assert await cache.delete_entities("spells", ["Fireball"]) == 1
+    assert [entry["document"] for entry in await cache.get_entities("spells", name="Fireball")] == ["one", "other"]
+    assert await cache.delete_entities("spells", ["T-3", "x1", "fireball"]) == 3
+
+
+async def test_rules_are_found_by_their_content_and_other_prose_is_named(
+    cache: EntityCache, caplog: pytest.LogCaptureFixture
+):
+    rest = {"name": "Rest", "desc": "A pause in adventuring.", "content": "You sleep for eight hours beside a lantern."}
+    assert "lantern" in EmbeddingService(HashingProvider).get_searchable_text(rest, "rules")
+    await cache.store_entities([rest], "rules")
+    assert "not searched" not in caplog.text
+    lore = "The sailors tell that it was sung first when the lighthouse went dark, and nobody has dared to finish it."
+    told = [
+        {
+            "name": "Song",
+            "desc": "A song of the sea, which is sung at night.",
+            "lore": lore,
+            "url": "https://" + "x" * 99,
+        }
+    ]
+    await cache.store_entities(told, "spells")
+    (message,) = [message for message in caplog.messages if "not searched" in message]
+    assert "'lore' (1 of 1)" in message
+    assert "url" not in message
+    assert await cache.get_entities("spells") == told
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("get_entities", {"limit": -1}, "limit must be"),
+    ("get_entities", {"limit": "3"}, "limit must be"),
+    ("get_entities", {"limit": True}, "limit must be"),
+    ("get_entities", {"offset": -3}, "offset must be"),
+    ("get_entities", {"document": 3}, "document must be"),
+    ("get_entities", {"document": ["one", 3]}, "document must be"),
+    ("semantic_search", {"query": None}, "query must be"),
+    ("semantic_search", {"query": "x", "limit": -1}, "limit must be"),
+    ("semantic_search", {"query": "x", "document": 3}, "document must be"),
+    ("get_entity", {"key": "x", "document": 3}, "document must be"),
+    ("delete_entities", {"keys": ["x"], "document": 3}, "document must be"),
+    ("count_entities", {"document": 3.5}, "document must be"),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "said"), WRONG)
+async def test_arguments_that_no_method_takes_are_refused_in_words(method: str, arguments: dict[str, Any], said: str):
+    async with SqliteCache.temporary() as cache:
+        with pytest.raises(FilterError, match=said):
+            await getattr(cache, method)("spells", **arguments)
+
+
+async def test_dates_of_python_are_taken_where_texts_are(open_cache: Open):
+    tickets = Collection("tickets", fields=[Field("opened", FieldType.DATE)], text=["desc"])
+    days = [date(2026, 9, 1), datetime(2026, 9, 2, 18, 30, tzinfo=UTC), "2026-09-03"]
+    stored = [{"name": f"Ticket {n}", "opened": day, "desc": "A lamp is broken."} for n, day in enumerate(days)]
+    async with open_cache(collections=[tickets]) as cache:
+        await cache.store_entities([{**each, "log": [{"at": each["opened"]}]} for each in stored], "tickets")
+        assert names(await cache.get_entities("tickets", opened_min=date(2026, 9, 2))) == ["Ticket 1", "Ticket 2"]
+        late = datetime(2026, 9, 2, 18, 30, tzinfo=UTC)
+        assert names(await cache.get_entities("tickets", opened_max=late)) == ["Ticket 0", "Ticket 1"]
+        assert names(await cache.get_entities("tickets", opened=date(2026, 9, 1))) == ["Ticket 0"]
+        first = await cache.get_entity("tickets", "Ticket 0")
+        assert first is not None
+        assert (first["opened"], first["log"]) == ("2026-09-01", [{"at": "2026-09-01"}])
 
 
 async def test_filters_work_on_dicts_as_on_entities(cache: EntityCache):
@@ -424,13 +505,24 @@ async def test_a_search_without_vectors_falls_back_to_names_words_and_filters(
     async with open_cache(Broken) as cache:
         await cache.store_entities(SPELLS, "spells")
         hits = await cache.semantic_search("spells", "salt ring", level_min=2)
-        assert names(hits) == ["Salt Ring", "Ember Veil", "Hail Drum"]
-        assert [hit["_score"] for hit in hits] == [None, None, None]
-        assert names(await cache.semantic_search("spells", "salt ring", 2, level_min=2)) == ["Salt Ring", "Ember Veil"]
+        assert names(hits) == ["Salt Ring"]
+        assert [hit["_score"] for hit in hits] == [None]
+        filtered = await cache.semantic_search("spells", "volcano", 1, level_min=2)
+        assert (names(filtered), filtered[0]["_score"]) == (["Ember Veil"], None)
+        assert "filters alone" in (cache.last_fallback or "")
         assert names(await cache.semantic_search("spells", "the restless dead")) == ["Salt Ring"]
         assert "CUDA out of memory" in (cache.last_fallback or "")
         assert any("searched by names and words" in message for message in caplog.messages)
         assert caplog.records[-1].levelno == logging.WARNING
+
+
+async def test_a_filter_that_is_none_is_no_filter_without_vectors_either(open_cache: Open):
+    unset: dict[str, Any] = dict.fromkeys(["name", "level", "level_min", "school", "ritual", "where"])
+    async with open_cache(Broken) as cache:
+        await cache.store_entities(SPELLS, "spells")
+        assert await cache.semantic_search("spells", "volcano", **unset) == []
+        assert await cache.semantic_search("spells", "volcano", document=None, **unset) == []
+        assert names(await cache.semantic_search("spells", "the restless dead", **unset)) == ["Salt Ring"]
 
 
 @pytest.mark.parametrize(

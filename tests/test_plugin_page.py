@@ -12,8 +12,35 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.commands import ROOT, environment
-from tests.support.plugin_page import CONTRACT, SERVER, SHIPS, TWENTY
+from tests.support.plugin_page import CONTRACT, PROVIDER, SERVER, SHIPS, TWENTY
 from tests.support.serving import SECONDS
+
+PLAIN_PROVIDER = """
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lorekeeper import EmbeddingProvider, EmbeddingService, MilvusCache
+
+
+class Plain:
+    def __init__(self, model: str) -> None:
+        self.name = "plain"
+        self.fingerprint = model
+        self.dimension = 3
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.ones((len(texts), 3), np.float32) / np.float32(3**0.5)
+
+    embed_queries = embed
+
+
+provider: EmbeddingProvider = Plain("one")
+cache = MilvusCache(embedding=provider)
+service = EmbeddingService(Plain("two"))
+"""
+"""A provider as a plain class, with attributes that may change."""
 
 
 def code_lines(program: str) -> list[str]:
@@ -44,6 +71,24 @@ def test_the_twenty_lines_print_what_they_promise(tmp_path: Path):
 
 def test_the_declaration_of_a_type_runs(tmp_path: Path):
     assert run(tmp_path, SHIPS) == []
+
+
+def test_the_provider_makes_the_vectors_of_a_cache(tmp_path: Path):
+    asked = """
+import asyncio
+
+async def main() -> None:
+    async with cache:
+        await cache.store_entities([{"name": "Owl", "desc": "hoo"}, {"name": "Mill", "desc": "grinds"}], "rules")
+        print([hit["name"] for hit in await cache.semantic_search("rules", "ooohh", 1)])
+        print((await cache.statistics()).embedding)
+
+asyncio.run(main())
+"""
+    first, model = run(tmp_path, PROVIDER + asked)
+    assert first == "['Owl']"
+    assert model.startswith("letters 1")
+    assert len(code_lines(PROVIDER)) <= 20
 
 
 async def test_the_server_answers_a_real_client_with_filters_and_by_meaning(tmp_path: Path):
@@ -79,7 +124,8 @@ async def test_the_server_falls_back_without_a_model(tmp_path: Path):
 
 @pytest.mark.slow
 def test_strict_type_checkers_accept_the_programs_and_settings(tmp_path: Path):
-    programs = {"twenty": TWENTY, "ships": SHIPS, "server": SERVER, "contract": CONTRACT}
+    programs = {"twenty": TWENTY, "ships": SHIPS, "provider": PROVIDER, "server": SERVER, "contract": CONTRACT}
+    programs["plain"] = PLAIN_PROVIDER
     programs["settings"] = 'from lorekeeper import Settings\n\nSettings(cache_backend="sqlite", offline=True)\n'
     for name, program in programs.items():
         (tmp_path / f"{name}.py").write_text(program)

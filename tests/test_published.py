@@ -63,6 +63,7 @@ PUBLIC = [
     "SqliteCache",
     "Statistics",
     "UnknownDocumentError",
+    "UpgradingError",
     "__version__",
     "create_cache",
     "load_settings",

@@ -154,6 +154,12 @@ async def test_an_offset_beyond_the_end_gives_an_empty_last_page(library):
         assert (page.results, page.next_offset) == ([], None)
 
 
+async def test_a_query_without_types_searches_all_of_them(library):
+    everything, lore = await library.search(Query(text="burning lamp")), Query(LORE, text="burning lamp")
+    assert everything == await library.search(lore)
+    assert len({result.entity.type for result in everything.results}) > 1
+
+
 async def test_the_same_question_gets_the_same_answer(library):
     query = Query(LORE, text="burning lamp", limit=20)
     assert await library.searcher.search(query) == await library.searcher.search(query)

@@ -53,13 +53,16 @@ class EmbeddingProvider(Protocol):
         name: the provider's name such as ``LOREKEEPER_EMBEDDING_PROVIDER``.
         fingerprint: identifies the space of the passages' vectors; only vectors of equal fingerprints may be compared.
         dimension: length of its vectors.
-        prefixes: what it puts before texts itself.
     """
 
-    name: str
-    fingerprint: str
-    dimension: int
-    prefixes: Prefixes
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of passages, shape (len(texts), dimension), float32, each of length 1.
@@ -74,6 +77,12 @@ class EmbeddingProvider(Protocol):
         ...
 
 
+def prefixes_of(provider: EmbeddingProvider) -> Prefixes:
+    """What a provider puts before texts itself; nothing if it does not say."""
+    prefixes: Prefixes = getattr(provider, "prefixes", NO_PREFIXES)
+    return prefixes
+
+
 class StoredProvider:
     """A vector space without its model: all that is known of it are vectors that were computed before.
 
@@ -81,7 +90,6 @@ class StoredProvider:
     """
 
     name = "stored"
-    prefixes = NO_PREFIXES
 
     def __init__(self, fingerprint: str, dimension: int) -> None:
         self.fingerprint = fingerprint
@@ -101,7 +109,6 @@ class HashingProvider:
     """
 
     name = "hashing"
-    prefixes = NO_PREFIXES
 
     def __init__(self, dimension: int = 64) -> None:
         self.dimension = dimension

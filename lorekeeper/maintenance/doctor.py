@@ -16,6 +16,7 @@ from typing import Any
 from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.editions import LABELS, edition_label
+from lorekeeper.embedding.protocol import prefixes_of
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
@@ -135,7 +136,7 @@ async def _model(library: Library) -> Check:
     except LoreKeeperError as error:
         return Check("embedding model", False, str(error))
     seconds = time.monotonic() - began
-    query = provider.prefixes.query
+    query = prefixes_of(provider).query
     before = f", {json.dumps(query, ensure_ascii=False)} before queries" if query else ""
     text = f"{provider.fingerprint}, {provider.dimension} dimensions, by {provider.name}, loaded in {seconds:.1f} s{before}"
     return Check("embedding model", True, text)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.errors import EntityError, FilterError
 from lorekeeper.filters import collection_of
+from lorekeeper.folding import fold
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e, own
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.open5e import endpoint_of
@@ -41,7 +43,7 @@ def plain_entity(obj: object, entity_type: str) -> Entity:
         return obj
     if not isinstance(obj, Mapping):
         raise EntityError(f"an entity is a dict or a lorekeeper.Entity, not {type(obj).__name__}")
-    data = {str(key): value for key, value in obj.items()}
+    data: dict[str, Any] = {str(key): _json(value) for key, value in obj.items()}
     try:
         slug, document = _slug(data), _document(data, entity_type)
         entity = _built(data, entity_type, slug, document)
@@ -52,9 +54,25 @@ def plain_entity(obj: object, entity_type: str) -> Entity:
     return replace(entity, data=data)
 
 
+def is_called(entity: Entity, key: str) -> bool:
+    """Whether a key is what an entity was stored under: its slug or key, and its name only if it has neither."""
+    obj = entity.data
+    named = not any(obj.get(each) for each in ("slug", "key"))
+    return key == entity.slug or key == obj.get("key") or (named and fold(key) == fold(entity.name))
+
+
 def key_of(obj: Mapping[str, Any]) -> str:
     """The slug of an object; EntityError if it has nothing to make one of."""
     return _slug(obj)
+
+
+def _json(value: Any) -> Any:
+    """A value with its dates as texts, which JSON has none of."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {key: _json(each) for key, each in value.items()}
+    return [_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _built(data: dict[str, Any], entity_type: str, slug: str, document: str) -> Entity:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.entities import COLLECTIONS, SEARCHED
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import (
     WHERE,
@@ -35,7 +35,7 @@ class Query:
     """One search.
 
     Attributes:
-        types: the entity types to search.
+        types: the entity types to search; by default all but documents.
         text: plain words; a ``lore://`` uri for entries similar to that one; None for a structured lookup.
         filters: as `filters.parse_filters` reads them.
         documents: keys of the only documents to search; None for all.
@@ -58,7 +58,7 @@ class Query:
         counted: whether the note says how many results are of the edition asked for: not if the reader does not see the page.
     """
 
-    types: Sequence[str]
+    types: Sequence[str] = tuple(SEARCHED)
     text: str | None = None
     filters: Mapping[str, object] = field(default_factory=dict)
     documents: Sequence[str] | None = None

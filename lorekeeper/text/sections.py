@@ -15,6 +15,7 @@ TEXT_KEYS = (
     ("desc", ""),
     ("description", ""),
     ("descriptions", ""),
+    ("content", ""),
     ("prerequisite", "Prerequisite"),
     ("higher_level", "At higher levels"),
     ("reaction_condition", "Reaction"),

@@ -8,4 +8,6 @@ from tests.support.commands import ROOT
 
 PAGE = (ROOT / "docs" / "plugin.md").read_text("utf-8")
 
-TWENTY, SHIPS, SERVER, READING, CONTRACT = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+TWENTY, SHIPS, PROVIDER, SERVER, READING, CONTRACT = re.findall(
+    r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE
+)
