@@ -127,7 +127,7 @@ async def test_a_name_that_another_kind_or_a_text_has_is_not_denied_without_a_wo
         == "No creature has 'mire lantern' in its name. Entries of another kind have it in theirs: spell (lookup_spell)."
     )
     said = await note_of(library, name="second breath")
-    assert said == "No creature has 'second breath' in its name. Texts have its words: semantic_query searches them."
+    assert said == "No creature has 'second breath' in its name."
 
 
 async def test_a_name_that_nothing_has_is_said_and_one_that_other_filters_leave_out_is_not_denied(library):

@@ -96,6 +96,16 @@ class Understood:
     note: str | None = None
     approximate: bool = False
 
+    @property
+    def name(self) -> str | None:
+        """The folded name that is certainly meant instead of the one that was asked for; None if none is, or several."""
+        names = [name for _, filters in self.lookups for name in _listed(filters.get(WHOLE_NAME.name))]
+        return names[0] if len({canonical_name(name) for name in names}) == 1 else None
+
+
+def _listed(names: object) -> list[str]:
+    return names if isinstance(names, list) else []
+
 
 @dataclass(frozen=True)
 class _Group:

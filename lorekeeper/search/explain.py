@@ -267,18 +267,13 @@ class Explainer:
         return f"No {COLLECTIONS[entity_type].label} has {shown(written)} in its name.{hint}{closed}{elsewhere}"
 
     async def _elsewhere(self, entity_type: str, wanted: str, scope: list[str] | None) -> str:
-        """Where else a name that no entry of a type has is to be found: in other books, other types, or texts of this one."""
+        """Where else a name that no entry of a type has is to be found: in other books, or other types."""
         if scope is not None and (beyond := await self._in_other_books(entity_type, wanted)):
             return f" Another book has it: {' or '.join(beyond)}."
         others = [each for name, each in COLLECTIONS.items() if each.tool and name != entity_type]
         named = [each for each in others if await self._cache.count_entities(each.name, scope, name=wanted)]
-        ranked = [] if named else await self._cache.rank_keyword(entity_type, wanted, 1, scope)
-        if named:
-            listed = " or ".join(f"{each.label} ({each.tool})" for each in named)
-            return f" Entries of another kind have it in theirs: {listed}."
-        is_in_texts = any(each.complete for each in ranked)
-        what = "it" if len(wanted.split()) == 1 else "its words"
-        return f" Texts have {what}: semantic_query searches them." if is_in_texts else ""
+        listed = " or ".join(f"{each.label} ({each.tool})" for each in named)
+        return f" Entries of another kind have it in theirs: {listed}." if named else ""
 
     async def _in_other_books(self, entity_type: str, wanted: str) -> list[str]:
         """The uris of a type's entries of a name, in any book."""

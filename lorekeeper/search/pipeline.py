@@ -763,7 +763,9 @@ class Searcher:
         ]
         following = query.following(used, total)
         search.note(named.note)
-        search.page = ResultPage(results, total, "structured", following, approximate=named.approximate)
+        search.page = ResultPage(
+            results, total, "structured", following, approximate=named.approximate, read_as=named.name
+        )
         return None
 
     async def _rows(

@@ -214,6 +214,7 @@ class ResultPage:
         next_offset: where the next page begins, None on the last one.
         note: what the reader should know, None if there is nothing to say.
         approximate: whether the results of a lookup by name only have names like the one that was asked for.
+        read_as: the folded name that the one asked for was read as, None if it was not or has several meanings.
         explanation: how the results were found, if the query asks for that.
         found: keys of all results, of this page and the others; of a ranked search only.
     """
@@ -224,6 +225,7 @@ class ResultPage:
     next_offset: int | None = None
     note: str | None = None
     approximate: bool = False
+    read_as: str | None = None
     explanation: Explanation | None = None
     found: Sequence[Key] = ()
 

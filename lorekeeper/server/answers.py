@@ -119,11 +119,15 @@ def page_answer(
 
 
 def _named_text(page: ResultPage, name: str | None) -> str:
-    """The text of the first entry that a lookup found, if it is the only one or is called so, and short; "" otherwise."""
+    """The text of the first entry that a lookup found, if it is the only one or is called so, and short; "" otherwise.
+
+    A misspelt or foreign name calls what it was read as.
+    """
     if page.mode != "structured" or not page.results or page.results[0].entity.type in MAX_CHARS:
         return ""
     first = page.results[0].entity
-    if page.total > 1 and (name is None or canonical_name(fold(name)) != canonical_name(fold(first.name))):
+    called = {canonical_name(fold(each)) for each in (name, page.read_as) if each}
+    if page.total > 1 and canonical_name(fold(first.name)) not in called:
         return ""
     text = markdown(first)
     return text if len(text) <= MAX_NAMED else ""

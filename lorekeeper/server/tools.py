@@ -18,6 +18,7 @@ from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
 from lorekeeper.server.arguments import WORDINGS, FurtherWordings, Keys, Names, Wordings, accepted, wordings_of
+from lorekeeper.server.by_words import by_words
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
@@ -235,7 +236,7 @@ async def _search(
         seed=arguments.get("seed"),
         similar_to=arguments.get("similar_to"),
     )
-    page = await view.search(query)
+    page = await by_words(view, query, await view.search(query))
     if arguments.get("detail") == "full":
         return await full_answer(view, page)
     return page_answer(page, full=False, name=arguments.get("name"))

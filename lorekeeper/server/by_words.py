@@ -1,0 +1,78 @@
+"""Lookups by a name that no entry has: what has its words, or its meaning, instead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lorekeeper.entities import NAME, Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.render import markdown
+from lorekeeper.search.doubt import CLOSED
+from lorekeeper.search.fusion import CAMPAIGN
+from lorekeeper.search.query import Query
+from lorekeeper.search.results import Result, ResultPage, words_of
+from lorekeeper.server.parts import part
+from lorekeeper.text.evidence import read
+from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.views.view import View
+
+MOST, LOOKED_AT = 3, 10
+"""Most entries that are shown where none has the name, and of how many the texts are looked at for its words."""
+
+MEANT = 2
+"""Fewest words of a name of which something may be near in meaning: a word alone says too little."""
+
+LONGEST = 900
+"""Most characters of the part that is shown of an entry."""
+
+IN_TEXT, IN_TEXTS = "A text has its words:", "Texts have its words:"
+NEAREST = "The nearest in meaning:"
+
+
+async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
+    """The page of a lookup; if no entry has its name, what a search for the name finds under the same other filters.
+
+    A name that is not open content, or that other filters leave out, is answered by the page as it is.
+    """
+    name = query.filters.get(NAME.name)
+    if not isinstance(name, str) or query.text or query.similar_to or page.results or query.offset:
+        return page
+    if CLOSED.format("") in (page.note or ""):
+        return page
+    others = {key: value for key, value in query.filters.items() if key != NAME.name}
+    if (others or query.where) and await _is_named(view, query, name):
+        return page
+    asked = replace(query, text=name, filters=others, limit=LOOKED_AT, unsure_limit=None, order=None)
+    found = await view.search(replace(asked, phrases=[name]))
+    found = found if found.results else await view.search(asked)
+    stems = word_stems(name)
+    having = [
+        result for result in found.results if stems and len(occurring(stems, _words(result.entity))) == len(stems)
+    ]
+    if not having and len(stems) < MEANT:
+        return page
+    said = [IN_TEXT if len(having) == 1 else IN_TEXTS] if having else [found.note, NEAREST]
+    shown = [_with_part(result, name) for result in (having or found.results)[: min(query.limit, MOST)]]
+    note = " ".join(filter(None, [page.note, *said]))
+    return replace(found, results=shown, total=len(shown), next_offset=None, note=note) if shown else page
+
+
+def _words(entity: Entity) -> str:
+    return f"{entity.name} {words_of(entity, read(entity))}"
+
+
+def _with_part(result: Result, name: str) -> Result:
+    """A result that shows the part of its entry that is called so: a paragraph, a row of a table. Notes show their best section."""
+    if result.entity.type in CAMPAIGN:
+        return result
+    try:
+        found = part(markdown(result.entity), name, most=LONGEST)
+    except NotFoundError:
+        return result
+    return replace(result, snippet=found.text)
+
+
+async def _is_named(view: View, query: Query, name: str) -> bool:
+    """Whether an entry of the types has the name, whatever the other filters."""
+    named = replace(query, filters={NAME.name: name}, where=None, order=None, limit=1, counted=False)
+    return bool((await view.search(named)).results)

@@ -1,0 +1,101 @@
+"""Lookups by a name that is misspelt, foreign, or nowhere in a title: what is shown in its place, and what is said."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lorekeeper.library import Library
+from lorekeeper.server.answers import Answer
+from lorekeeper.server.tools import all_tools
+from tests.support.entities import make
+from tests.support.libraries import open_library
+
+TOOLS = {tool.name: tool for tool in all_tools()}
+
+BANES = """Banes are sold in vials.
+
+| Bane | Price | DC |
+|---|---|---|
+| Gull Bane | 100 gp | 11 |
+| Burnt Reed Fumes | 500 gp | 13 |
+| Silt Paste | 40 gp | 15 |
+"""
+
+MARCH = (
+    "The pace is slow in mud.\n\n**Forced March.** Each hour beyond eight asks for a save, DC 10.\n\nBoats are faster."
+)
+
+
+@pytest.fixture
+async def library(tmp_path: Path) -> AsyncIterator[Library]:
+    spells = [
+        make("grim-laughter", "It laughs without end.", name="Grim Laughter", document=document, level=1)
+        for document in ("srd-2014", "srd-2024")
+    ]
+    rules = [
+        make("banes", BANES, type="rules", kind="rule", name="Sample Banes", document="srd-2014"),
+        make("pace", MARCH, type="rules", kind="rule", name="Pace", document="srd-2014"),
+        make("pace-2024", "The pace is slow in mud.", type="rules", kind="rule", name="Pace", document="srd-2024"),
+    ]
+    async with open_library(tmp_path, backend="sqlite") as opened:
+        await opened.cache.store_entities(spells, "spells")
+        await opened.cache.store_entities(rules, "rules")
+        yield opened
+
+
+async def call(library: Library, tool: str, **arguments: Any) -> Answer:
+    return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
+
+
+@pytest.mark.parametrize("name", ["Grim Laughter", "grim laugter", "grimlaughter"])
+async def test_a_misspelt_name_gets_the_whole_entry_as_the_right_one_does(library, name):
+    text = (await call(library, "lookup_spell", name=name)).text
+    assert "2 of 2 found" in text
+    assert text.count("# Grim Laughter") == 1
+    assert "**Level" not in text.split("# Grim Laughter")[0]
+
+
+async def test_a_name_that_means_several_gets_no_entry_whole(library):
+    await library.cache.store_entities([make("gram-laughter", "It roars.", name="Gram Laughter")], "spells")
+    assert "# " not in (await call(library, "lookup_spell", name="grum laughter")).text
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "shown", "not_shown"),
+    [
+        ("forced march", "pace", "Each hour beyond eight asks for a save", "slow in mud"),
+        ("burnt reed fumes", "banes", "| Burnt Reed Fumes | 500 gp | 13 |", "Gull Bane"),
+        ("silt paste vials", "banes", "Silt Paste", "Boats"),
+    ],
+)
+async def test_a_name_that_no_title_has_gives_the_part_that_has_its_words(library, name, entry, shown, not_shown):
+    text = (await call(library, "lookup_rule", name=name)).text
+    assert f"No rule has '{name}' in its name. A text has its words:" in text
+    assert "1 of 1 found (" in text
+    assert f"lore://rules/srd-2014/{entry}" in text
+    assert shown in text
+    assert not_shown not in text
+
+
+async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_note(library):
+    text = (await call(library, "lookup_spell", name="tessas laughing spell")).text
+    assert "No spell has 'tessas laughing spell' in its name." in text
+    assert "The nearest in meaning:" in text
+    assert "lore://spells/srd-2024/grim-laughter" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"name": "zzqx"}, "No rule has 'zzqx' in its name."),
+        ({"name": "beholder"}, "No rule has 'beholder' in its name. It is not open content, so no sync would add it."),
+        ({"name": "flanking"}, "No rule has 'flanking' in its name. It is not open content, so no sync would add it."),
+        ({"name": "pace", "kind": "table"}, "Nothing found. kind is never 'table'. Known: rule."),
+    ],
+)
+async def test_what_nothing_has_or_other_filters_leave_out_is_still_denied(library, arguments, said):
+    assert (await call(library, "lookup_rule", **arguments)).text.startswith(said)
