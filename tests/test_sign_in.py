@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import re
@@ -35,6 +36,9 @@ NOT_VERIFIED = ssl._create_unverified_context()
 """The certificate of the tests is signed by nobody; each context takes long to make."""
 
 FLAGS = {"httponly", "samesite=strict", "path=/"}
+
+
+GUESSES = [f"/sign-in?key=wrong{number}" for number in range(60)]
 
 
 @dataclass
@@ -302,6 +306,16 @@ def test_a_players_link_is_redeemed_by_the_button_on_its_page_alone(house):
     assert ">Moe<" in browser.get("/").text
     for again in (house.browser().get(link), house.browser().post("/sign-in", data={"key": key}, headers=OWN)):
         assert (again.status_code, "used already" in again.text) == (401, True)
+
+
+@pytest.mark.slow
+async def test_keys_of_links_are_not_looked_at_while_many_wrong_ones_wait(house):
+    address = httpx.AsyncHTTPTransport(local_address="127.0.2.9")
+    async with httpx.AsyncClient(base_url=house.plain.url, headers=HTML, timeout=200, transport=address) as guessing:
+        await guessing.get("/sign-in?key=first")
+        statuses = [each.status_code for each in await asyncio.gather(*map(guessing.get, GUESSES))]
+    assert set(statuses) == {401, 429}
+    assert statuses.count(401) < len(GUESSES) / 2
 
 
 def test_the_game_masters_link_is_not_used_up_by_what_loads_it_ahead_of_time(house):

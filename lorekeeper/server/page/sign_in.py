@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -26,6 +28,8 @@ from lorekeeper.server.recording import EXCHANGE
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 WRONG = "This token is wrong or has expired. Paste the whole token; it usually begins with lk_."
 
@@ -61,7 +65,7 @@ async def _linked(site: Site, request: Request, key: str) -> Response:
     if any("pre" in each for each in purpose) or request.headers.get("sec-fetch-dest", "document") != "document":
         raise RefusedError(HTTPStatus.FORBIDDEN, AHEAD)
     try:
-        person = await asyncio.to_thread(callers_of(request.scope).sessions.invited, key.encode())
+        person = await _looked(request, callers_of(request.scope).sessions.invited, key)
     except TokenError as error:
         await _failed(request, error)
         return _form(site, request, "/", USED)
@@ -72,11 +76,7 @@ async def _linked(site: Site, request: Request, key: str) -> Response:
 
 async def _with_token(site: Site, request: Request, token: str, next_: str) -> Response:
     try:
-        async with callers_of(request.scope).failures.looking(_address(request)):
-            opened = await asyncio.to_thread(callers_of(request.scope).sessions.sign_in, token.encode())
-    except GuessingError as error:
-        logger.warning("refused %s, %s: %s", _address(request), SIGN_IN, error)
-        raise RefusedError(429, DETAILS[429], {"Retry-After": str(RETRY_SECONDS)}) from error
+        opened = await _looked(request, callers_of(request.scope).sessions.sign_in, token)
     except TokenError as error:
         await _failed(request, error)
         return _form(site, request, own_path(next_), WRONG)
@@ -85,7 +85,7 @@ async def _with_token(site: Site, request: Request, token: str, next_: str) -> R
 
 async def _with_link(site: Site, request: Request, key: str) -> Response:
     try:
-        opened = await asyncio.to_thread(callers_of(request.scope).sessions.redeem, key.encode())
+        opened = await _looked(request, callers_of(request.scope).sessions.redeem, key)
     except TokenError as error:
         await _failed(request, error)
         return _form(site, request, "/", USED)
@@ -102,6 +102,16 @@ async def _signed_in(request: Request, opened: Opened, next_: str) -> Response:
     response.headers["cache-control"] = "no-store"
     remember(response, request.scope, opened.key, opened.seconds)
     return response
+
+
+async def _looked(request: Request, look: Callable[[bytes], T], credential: str) -> T:
+    """What a token or the key of a link gives; RefusedError while too many wrong ones of the address wait for their answers."""
+    try:
+        async with callers_of(request.scope).failures.looking(_address(request)):
+            return await asyncio.to_thread(look, credential.encode())
+    except GuessingError as error:
+        logger.warning("refused %s, %s: %s", _address(request), SIGN_IN, error)
+        raise RefusedError(429, DETAILS[429], {"Retry-After": str(RETRY_SECONDS)}) from error
 
 
 async def _failed(request: Request, error: TokenError) -> None:
