@@ -32,12 +32,12 @@ from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
 from lorekeeper.search.party import asked_of, may_ask
 from lorekeeper.server.tools import all_tools
-from lorekeeper.shares import Share
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
 from lorekeeper.views.redact import is_visible, redact
 from tests.support.entities import make
 from tests.support.libraries import settings
+from tests.support.vaults import open_to
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
@@ -1124,7 +1124,8 @@ async def test_a_sheet_in_a_vault_is_its_players_unless_something_says_otherwise
     sheet = {"collection": "characters", "kind": "character", "name": "Wren", "player": "Cleo", "level": 3, **stated}
     (vale / path).parent.mkdir(exist_ok=True)
     (vale / path).write_text(json.dumps(sheet))
-    library.vaults.shares.edit(lambda _: [Share("vale", "folder", "Shared", "players")])
+    if path.startswith("Shared"):
+        await open_to(library, "Shared")
     await library.vaults.sync()
     (made,) = await library.cache.get_entities("characters", ["vale"], name="Wren")
     viewers = {name: Viewer.player(name) for name in ("cleo", "bo")}

@@ -21,7 +21,7 @@ from lorekeeper.server.parts import outline, part
 from lorekeeper.server.tools import all_tools
 from tests.support.entities import make
 from tests.support.libraries import open_library
-from tests.support.vaults import vault_library, write
+from tests.support.vaults import open_marked, vault_library, write
 
 ROOM = MAX_CHARS + 2_000
 """What an answer may have with the sentence that says how to read on."""
@@ -123,7 +123,7 @@ LONG_NOTE = (
 
 async def test_a_long_note_is_read_by_section_and_only_the_game_master_reads_its_secrets(tmp_path):
     async with vault_library(tmp_path, [write(tmp_path / "saga", {"Chronicle.md": LONG_NOTE})], "sqlite") as library:
-        await library.vaults.sync()
+        await open_marked(library)
 
         async def read(viewer: Viewer, **asked: object) -> str:
             tool = next(tool for tool in all_tools() if tool.name == "get_entity")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.library import Library
-from lorekeeper.notes import read_note
+from lorekeeper.notes import Note, read_note
 from lorekeeper.notes.marks import OwnMarks, read_marks
 from lorekeeper.search.query import Query
 from lorekeeper.search.resolve_entry import entries_of
@@ -19,7 +20,7 @@ from lorekeeper.settings import load_settings
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.vaults import EVERY_VAULT
 from tests.support.commands import environment, run_inside, variables
-from tests.support.vaults import vault_library, write
+from tests.support.vaults import open_marked, open_to, vault_library, write
 
 ANYBODY = Viewer.player()
 
@@ -32,7 +33,12 @@ none: ["Secret Society", hidden, secret]
 
 def sections(text: str, own: str = OWN, path: str = "Note.md") -> list[tuple[str, Audience | None]]:
     """The heading paths of a note's sections, and who may see them."""
-    return [(section.path, section.audience) for section in read_note(path, text, read_marks(own)).sections]
+    return [(section.path, section.audience) for section in _note(text, own, path).sections]
+
+
+def _note(text: str, own: str = OWN, path: str = "Note.md") -> Note:
+    """A note whose headings were looked at."""
+    return read_note(path, text, replace(read_marks(own), is_looking=True))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +48,7 @@ def sections(text: str, own: str = OWN, path: str = "Note.md") -> list[tuple[str
         ("Nur SPIELLEITUNG: der Fluch", DM),
         ("Hinter den Kulissen (Akt 2)", DM),
         ("Der Plan (SL)", DM),
-        ("Spielleitungen", None),
+        ("Spielleitungen", DM),
         ("Was alle wissen", PLAYERS),
         ("Was alle wissen (Akt 2)", PLAYERS),
         ("Gerüchte (öffentlich)", PLAYERS),
@@ -53,7 +59,7 @@ def sections(text: str, own: str = OWN, path: str = "Note.md") -> list[tuple[str
         ("Secret Plans of the Secret Society", DM),
         ("Secrets", DM),
         ("Secret", None),
-        ("Public Knowledge", PLAYERS),
+        ("Public Knowledge", None),
     ],
 )
 def test_own_words_come_before_the_built_in_ones_in_headings(heading: str, audience: Audience | None) -> None:
@@ -159,7 +165,7 @@ async def test_a_changed_file_is_noticed_like_a_changed_note(backend: str, tmp_p
     vault, marks = write(tmp_path / "saga", {"Mira.md": NOTE}), tmp_path / "marks.yaml"
     marks.write_text("none: [nothing]")
     async with vault_library(tmp_path, [vault], backend, marks=marks) as library:
-        await library.search(Query(("notes",)))
+        await open_marked(library)
         embedded = library.embedding.computed
         assert await visible(library) == ["", "Kulissen"]
         before = (await library.cache.load("notes", [("saga", "Mira.md")]))[0].fields["modified"]
@@ -167,6 +173,9 @@ async def test_a_changed_file_is_noticed_like_a_changed_note(backend: str, tmp_p
         assert await visible(library) == [""]
         assert (await library.view(ANYBODY).search(Query(("notes",), "zqlich", mode="keyword"))).total == 0
         marks.write_text("players: [Kulissen]")
+        assert await visible(library) == [""], "its text was closed: it opens when it is looked at again"
+        assert library.vaults.rows("saga")["Mira.md"].waits == ["She drowned the zqlich."]
+        await open_to(library, "Mira")
         assert await visible(library) == ["", "Kulissen"]
         assert library.embedding.computed == embedded
         assert (await library.cache.load("notes", [("saga", "Mira.md")]))[0].fields["modified"] == before
@@ -175,6 +184,7 @@ async def test_a_changed_file_is_noticed_like_a_changed_note(backend: str, tmp_p
 async def test_a_change_between_two_processes_is_noticed(tmp_path: Path) -> None:
     vault, marks = write(tmp_path / "saga", {"Mira.md": NOTE}), tmp_path / "marks.yaml"
     async with vault_library(tmp_path, [vault], "sqlite") as library:
+        await open_marked(library)
         assert await visible(library) == ["", "Kulissen"]
     marks.write_text("dm: [Kulissen]")
     async with vault_library(tmp_path, [vault], "sqlite", marks=marks) as library:
@@ -216,6 +226,7 @@ async def test_what_was_read_with_other_marks_is_not_shown(tmp_path: Path) -> No
     vault, marks = write(tmp_path / "saga", {"Mira.md": NOTE}), tmp_path / "marks.yaml"
     marks.write_text("none: [nothing]")
     async with vault_library(tmp_path, [vault], "sqlite", marks=marks) as library:
+        await open_marked(library)
         assert await visible(library) == ["", "Kulissen"]
         vault.rename(tmp_path / "elsewhere")
         marks.write_text("dm: [Kulissen]")

@@ -27,6 +27,7 @@ from lorekeeper.server.page.site import entry_address
 from lorekeeper.vaults.links import Links
 from lorekeeper.views.redact import redact
 from tests.support.pages import elements
+from tests.support.vaults import PUBLIC
 
 KEEP = "/entries/notes/saga/World%2FKeep.md"
 
@@ -34,7 +35,7 @@ KEEP = "/entries/notes/saga/World%2FKeep.md"
 def vault(**notes: str) -> dict[str, Entity]:
     """The notes of a vault by path; underscores in names stand for slashes."""
     texts = {f"{name.replace('_', '/')}.md": text for name, text in notes.items()}
-    read = {path: read_note(path, text) for path, text in texts.items()}
+    read = {path: read_note(path, text, PUBLIC) for path, text in texts.items()}
     links = Links({path: note.aliases for path, note in read.items()})
 
     def entity(path: str) -> Entity:

@@ -24,7 +24,7 @@ from lorekeeper.server.tool import ToolError
 from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.state import FORMAT
 from lorekeeper.views.view import View
-from tests.support.vaults import notes_of, vault_library, write
+from tests.support.vaults import PUBLIC, notes_of, open_marked, vault_library, write
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("Ana")
 TOOLS = {tool.name: tool for tool in all_tools()}
@@ -61,7 +61,7 @@ dice: d8 | Stranger
 
 
 def tables_in(text: str, path: str = "Fen.md") -> Tables:
-    return note_tables(read_note(path, text), "saga", "The Saga")
+    return note_tables(read_note(path, text, PUBLIC), "saga", "The Saga")
 
 
 def names(text: str) -> list[str]:
@@ -226,7 +226,7 @@ async def test_notes_are_found_as_without_their_tables(tmp_path, vault):
 
 async def test_players_meet_the_tables_that_are_shared_with_them_and_no_other(tmp_path, vault):
     async with vault_library(tmp_path, [vault], backend="sqlite") as library:
-        await library.vaults.sync()
+        await open_marked(library)
         everything = await notes_of(library, "rules")
         listed = {"kind": "table", "order": "name", "limit": 50, "detail": "full"}
         for viewer, seen in ((library.asks, 6), (ANYBODY, 1), (ANA, 2)):

@@ -18,6 +18,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.views.redact import redact
+from tests.support.vaults import PUBLIC
 
 PATHS = {"Oda": "People/Oda.md", "Tallow Bridge": "World/Tallow Bridge.md"}
 
@@ -197,7 +198,7 @@ def test_what_a_player_filters_by_has_no_trace_of_what_is_secret(front):
         f"---\n{front}\n---\n# Mira\n\nShe rows.\n\n## Public Knowledge\n\n- [x] pay her\n\n"
         "## GM Notes\n\n**Master**: the duke\n\n- [ ] unmask her\n\nSecret: yes\n"
     )
-    with_secret, without = (entity_of(read_note("a.md", each)) for each in (text, text.partition("## GM")[0]))
+    with_secret, without = (entity_of(read_note("a.md", each, PUBLIC)) for each in (text, text.partition("## GM")[0]))
     seen = [dict(redact(each, Viewer.player(), lambda _: None).fields) for each in (with_secret, without)]
     assert seen[0] == seen[1]
     assert seen[0]["state"] == "done"

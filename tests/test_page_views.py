@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from lorekeeper.people.person import Person
 from tests.support.gateway import gateway
 from tests.support.pages import addresses, without_switch
 from tests.support.secret_vaults import NAMES, NOUNS, secret_vault
-from tests.support.vaults import vault_library, write
+from tests.support.vaults import open_marked, vault_library, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -189,6 +190,9 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         shown = (await master.get(page)).text
         assert "Seen now by the game master alone" in shown
         assert "Secretly it is a trap" in shown.split("What they will see")[0]
+        assert "trap" not in shown.split("What they will see")[1]
+        (stood,) = re.findall('name="stood" value="([^"]*)"', shown)
+        form = {"uri": uri, "stood": stood}
         note = "/entries/notes/saga/Inn.md"
         assert (await player.get(note)).status_code == 404
         for who in (player, master):
@@ -197,7 +201,9 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         assert (await player.post("/share", data={"uri": uri, "do": "share"}, headers=OWN)).status_code == 404
         assert (await player.get(page)).status_code == 404
         assert (await player.get(note)).status_code == 404
-        assert (await master.post("/share", data={"uri": uri, "do": "fix"}, headers=OWN)).status_code == 303
+        assert (await master.post("/share", data={"uri": uri, "do": "share"}, headers=OWN)).status_code == 409
+        assert (await player.get(note)).status_code == 404, "what opens was not what the page had shown"
+        assert (await master.post("/share", data={**form, "do": "share"}, headers=OWN)).status_code == 303
         seen = (await player.get(note)).text
         assert "Ale is cheap" in seen
         assert "trap" not in seen
@@ -205,8 +211,14 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         home = (await player.get("/")).text
         assert -1 < home.find("Newest notes") < home.find("Prepare")
         assert "/share?uri=" in (await master.get(note)).text
+        opened = {**form, "do": "share", "open": "Secretly it is"}
+        assert (await master.post("/share", data=opened, headers=OWN)).status_code == 303
+        assert "trap" in (await player.get(note)).text
         assert (await master.post("/share", data={"uri": uri, "do": "keep"}, headers=OWN)).status_code == 303
         assert (await player.get(note)).status_code == 404
+        whole = (await master.get("/share?uri=lore://notes/saga/.")).text
+        assert "Share the whole vault" in whole
+        assert "Final twist" in whole
         stranger = await master.post("/share", data={"uri": uri, "do": "share", "with": "Eve"}, headers=OWN)
         assert stranger.status_code == 400
 
@@ -219,6 +231,7 @@ async def test_pages_count_who_sees_a_note_from_its_sections(tmp_path: Path) -> 
     }
     async with AsyncExitStack() as stack:
         library = await stack.enter_async_context(campaign(tmp_path / "library", write(tmp_path / "saga", notes)))
+        await open_marked(library)
         master = await stack.enter_async_context(gateway(library, GAME_MASTER))
         share = "/share?uri=lore://notes/saga"
         assert "Now players see 1 of 3 sections: Public Knowledge." in (await master.get(f"{share}/Aldric.md")).text

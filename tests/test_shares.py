@@ -1,28 +1,33 @@
-"""What the game master shares beside the marks in notes: `lorekeeper share`, `unshare`, `shared`, and what looks like a secret."""
+"""What the game master opens to players: `lorekeeper share`, `unshare`, `shared`, and that nothing else is open."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
+from lorekeeper.entities import AUDIENCE
 from lorekeeper.notes import read_note
-from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.suspicious import SecretNames, in_text, naming_word
+from lorekeeper.notes.marks import LOOKED_AT, OwnMarks
 from lorekeeper.search.query import Query
-from lorekeeper.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
+from lorekeeper.shares import FOLDER, NOTE, TAG, Share, Shares
+from lorekeeper.vaults.scan import scan
 from lorekeeper.vaults.shares import SharesFile, kept, shared, unshared
-from lorekeeper.views.sharing import fixed, preview, suspicious, target_of
+from lorekeeper.vaults.state import State
+from lorekeeper.views.opening import EVERYTHING, look, target_of
 from tests.support.commands import environment, run_inside
-from tests.support.vaults import digests, vault_library, write
+from tests.support.vaults import digests, open_to, vault_library, write
+
+ANYBODY = Viewer.player()
 
 NOTES = {
     "People/Mira.md": "---\ntags: [town/ferry]\n---\n# Mira\n\nShe rows the ferry.\n\nSecretly she wears the mask.\n\n"
-    "## DM Notes\n\nShe is a spy.\n\n## Those hidden agendas again\n\nTake the crown.\n",
+    "## Looks\n\nTall and grey.\n\n## DM Notes\n\nShe is a spy.\n\n## Those hidden agendas again\n\nTake the crown.\n",
     "People/Henrik.md": "---\nvisibility: dm\n---\n# Old Duke Henrik\n\nThe villain of it all.\n",
     "Places/Skara.md": "# Skara\n\nA keep in the reeds by the water.\n",
     "Places/Inn.md": "# Inn\n\nOld Duke Henrik drinks here.\n\n- **Final twist**: the barkeep is nobody\n",
@@ -33,7 +38,7 @@ ALL = Share("saga", FOLDER, "", PLAYERS)
 
 
 def sharing(*listed: Share) -> OwnMarks:
-    return OwnMarks(shares=Shares(listed))
+    return replace(LOOKED_AT, shares=Shares(listed))
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -88,23 +93,6 @@ def test_a_tag_in_a_secret_section_shares_nothing() -> None:
     assert read_note("Mira.md", "# Mira\n\nShe rows in #town now.\n", own).audience == PLAYERS
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "She wears the mask of the duke.",
-        "- She wears the mask of the [[Henrik|duke]].",
-        "> She wears the **mask** of the duke.",
-        "## She wears the mask of the duke\n\nAnd more.",
-        "**She wears the mask of the duke**: yes",
-    ],
-)
-def test_a_text_that_is_kept_is_kept_wherever_it_stands(text: str) -> None:
-    own = sharing(ALL, Share("saga", TEXT, "she wears the mask of the duke", DM))
-    note = read_note("Mira.md", f"# Mira\n\nShe rows.\n\n{text}\n", own)
-    assert all("mask" not in section.text for section in note.sections if section.audience is None)
-    assert any("mask" in (section.text + section.path) for section in note.sections if section.audience == DM)
-
-
 def test_decisions_add_up_and_are_taken_back() -> None:
     rows = shared([], "v", FOLDER, "People", ["Ana"])
     rows = shared(rows, "v", FOLDER, "People", ["Bo", "ana"])
@@ -126,11 +114,19 @@ async def seen(library: Any, *names: str) -> set[str]:
     return {result.entity.slug for result in page.results}
 
 
+async def told(library: Any, path: str) -> str:
+    """What a player sees of a note; "" for nothing."""
+    view = library.view(ANYBODY)
+    await view.refresh()
+    found = await view.entities_at("notes", "saga", path)
+    return json.dumps(found[0].as_record(), default=str) if found else ""
+
+
 def decide(library: Any, change: Callable[[list[Share]], list[Share]]) -> None:
     library.vaults.shares.edit(change)
 
 
-async def test_sharing_counts_at_the_next_question_and_reads_only_what_it_concerns(tmp_path: Path) -> None:
+async def test_sharing_counts_at_the_next_question_and_opens_only_what_was_looked_at(tmp_path: Path) -> None:
     vault = write(tmp_path / "saga", NOTES)
     before = digests(vault)
     async with vault_library(tmp_path) as library:
@@ -138,16 +134,19 @@ async def test_sharing_counts_at_the_next_question_and_reads_only_what_it_concer
         await library.vaults.sync()
         assert await seen(library) == set()
         decide(library, lambda rows: shared(rows, "saga", FOLDER, "Places"))
+        assert await seen(library) == set(), "a folder by itself opens nothing that nobody has looked at"
+        await open_to(library, "Places")
         assert await seen(library) == {"Places/Skara.md", "Places/Inn.md", "Places/Deep/Cellar.md"}
         report = await library.vaults.sync()
         assert (report.stored, report.unchanged) == (0, 5)
         decide(library, lambda rows: kept(rows, "saga", FOLDER, "Places/Deep"))
         assert await seen(library) == {"Places/Skara.md", "Places/Inn.md"}
-        decide(library, lambda rows: shared(rows, "saga", TAG, "town", ["Ana"]))
+        await open_to(library, "#town", ["Ana"])
         assert await seen(library) == {"Places/Skara.md", "Places/Inn.md"}
         assert await seen(library, "Ana") == {"Places/Skara.md", "Places/Inn.md", "People/Mira.md"}
         decide(library, lambda rows: unshared(rows, "saga", FOLDER, ""))
-        assert await seen(library, "Ana") == {"People/Mira.md"}
+        decide(library, lambda rows: [row for row in rows if row.kind != TAG])
+        assert await seen(library, "Ana") == set()
     assert digests(vault) == before
 
 
@@ -155,7 +154,7 @@ async def test_a_file_of_decisions_that_cannot_be_read_shuts_the_vaults(tmp_path
     vault = write(tmp_path / "saga", NOTES)
     async with vault_library(tmp_path) as library:
         await library.vaults.add(vault)
-        decide(library, lambda rows: shared(rows, "saga", FOLDER, "Places"))
+        await open_to(library, "Places")
         assert await seen(library)
         (tmp_path / "library.shares").write_text('{"format": 1, "shares": [{"vault": 1}]}')
         assert await seen(library) == set()
@@ -165,78 +164,189 @@ async def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
     vault = write(tmp_path / "saga", NOTES)
     async with vault_library(tmp_path) as library:
         await library.vaults.add(vault)
-        decide(library, lambda rows: shared(rows, "saga", FOLDER, "Places"))
+        await open_to(library, "Places")
         assert "Places/Inn.md" in await seen(library)
         (vault / "Places/Inn.md").write_bytes(b"# Inn\n\nHalf a \xff\xfe file.\n")
         decide(library, lambda rows: kept(rows, "saga", NOTE, "Places/Inn.md"))
         assert "Places/Inn.md" not in await seen(library)
 
 
-async def test_a_kept_note_stays_kept_when_it_moves(tmp_path: Path) -> None:
-    vault = write(tmp_path / "saga", NOTES)
-    async with vault_library(tmp_path) as library:
-        await library.vaults.add(vault)
-        decide(library, lambda rows: kept(shared(rows, "saga", FOLDER, ""), "saga", NOTE, "Places/Inn.md"))
-        assert "Places/Inn.md" not in await seen(library)
-        (vault / "Places/Inn.md").rename(vault / "Places/Tavern.md")
-        assert not {"Places/Tavern.md", "Places/Inn.md"} & await seen(library)
-        assert (NOTE, "Places/Tavern.md") in [(s.kind, s.name) for s in library.vaults.shares.all()]
-        write(vault, {"Places/Tavern.md": "# Tavern\n\nWritten anew, and still kept.\n"})
-        assert "Places/Tavern.md" not in await seen(library)
-
-
-async def test_a_preview_shows_what_players_would_see_and_what_looks_like_a_secret(tmp_path: Path) -> None:
-    vault = write(tmp_path / "saga", NOTES)
-    async with vault_library(tmp_path) as library:
-        added = await library.vaults.add(vault)
-        await library.vaults.sync()
-        after = shared([], "saga", FOLDER, "")
-        found = preview(library.vaults, added, after)
-        assert sorted(found.notes) == sorted(set(NOTES) - {"People/Henrik.md"})
-        assert found.held == [("People/Henrik.md", "visibility: dm")]
-        assert {(each.place, each.note, each.word) for each in found.suspicions} == {
-            ("line", "saga/People/Mira.md", "secretly"),
-            ("heading", "saga/People/Mira.md", "hidden agendas"),
-            ("key", "saga/Places/Inn.md", "twist"),
-            ("secret note", "saga/Places/Inn.md", "Old Duke Henrik"),
-        }
-        assert preview(library.vaults, added, []).notes == []
-        after = fixed(library.vaults, added, found.secrets, after)
-        decide(library, lambda _: after)
-        await library.vaults.sync()
-        assert [each.place for each in suspicious(library.vaults, added).suspicions] == ["secret note"]
-        mira = await library.view(Viewer.player()).entities_at("notes", "saga", "People/Mira.md")
-        assert "rows the ferry" in str(mira[0].data)
-        assert not [word for word in ("mask", "crown", "spy") if word in str(mira[0].data)]
-
-
-async def test_a_folder_of_the_game_master_is_listed_once_and_kept_with_what_comes_into_it(tmp_path: Path) -> None:
-    notes = {
-        "DM Corner/Planes.md": "# Planes\n\nWhat lies beyond the sky.\n",
-        "DM Corner/Deep/Tides.md": "# Tides\n\nWhat moves the sea.\n",
-        "Temple.md": "# Temple\n\nOld stones.\n\n## Temple of Lost Secrets\n\nDust.\n",
+async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tmp_path: Path) -> None:
+    notes = NOTES | {
+        "Player Secrets/Ana.md": "# Ana\n\nShe is the heir.\n",
+        "Session 9 prep.md": "# Session 9\n\nThe duke strikes.\n",
     }
     vault = write(tmp_path / "saga", notes)
     async with vault_library(tmp_path) as library:
-        added = await library.vaults.add(vault)
+        await library.vaults.add(vault)
         await library.vaults.sync()
-        after = shared([], "saga", FOLDER, "")
-        found = preview(library.vaults, added, after)
-        assert [(each.place, each.text, each.is_word) for each in found.secrets] == [
-            ("folder", "DM Corner", True),
-            ("heading", "Temple of Lost Secrets", True),
-        ]
-        after = fixed(library.vaults, added, [each for each in found.secrets if each.place == "folder"], after)
-        assert (FOLDER, "DM Corner", DM) in [(each.kind, each.name, each.audience) for each in after]
-        decide(library, lambda _: after)
-        assert await seen(library) == {"Temple.md"}
-        write(vault, {"DM Corner/New.md": "# New\n\nWritten later.\n"})
-        assert await seen(library) == {"Temple.md"}
-        opened = shared(after, "saga", NOTE, "DM Corner/Planes.md")
-        assert preview(library.vaults, added, opened).notes == ["DM Corner/Planes.md"]
-        closed = fixed(library.vaults, added, preview(library.vaults, added, opened).secrets, opened)
-        decide(library, lambda _: closed)
-        assert await seen(library) == {"Temple.md"}, "of what is fixed nothing stays open by a nearer decision"
+        found = look(library.vaults, target_of(library.vaults, "."))
+        assert {note.path for note in found.open} == {path for path in NOTES if "Henrik" not in path}
+        assert {(note.path, note.why, note.plan) for note in found.closed} == {
+            ("People/Henrik.md", "visibility: dm", False),
+            ("Player Secrets/Ana.md", "Player Secrets/ (secrets)", False),
+            ("Session 9 prep.md", "Session 9 prep.md (prep)", True),
+        }
+        assert {(each.place, each.text, each.stem) for note in found.open for each in note.held} == {
+            ("text", "Secretly she wears the mask.", "secretly"),
+            ("heading", "DM Notes", "dm"),
+            ("heading", "Those hidden agendas again", "hidden"),
+            ("text", "Final twist", "twist"),
+        }
+        await open_to(library, ".")
+        assert library.vaults.rows("saga")["People/Mira.md"].waits == []
+        mira = await told(library, "People/Mira.md")
+        assert "rows the ferry" in mira
+        assert not [word for word in ("mask", "crown", "spy") if word in mira]
+        await open_to(library, "Mira", opens=["DM Notes"])
+        mira = await told(library, "People/Mira.md")
+        assert ("spy" in mira, "mask" in mira, "crown" in mira) == (True, False, False)
+        await open_to(library, "Player Secrets", opens=[EVERYTHING])
+        assert "heir" in await told(library, "Player Secrets/Ana.md")
+        again = look(library.vaults, target_of(library.vaults, "."))
+        assert len(again.open) == 5, "what is shared already is looked at again as a whole"
+
+
+async def test_what_is_new_in_an_open_note_or_folder_waits_is_reported_and_opens_by_one_look(tmp_path: Path) -> None:
+    vault = write(tmp_path / "saga", {**NOTES, "Places/Mill.md": "# Mill\n\nIt grinds.\n\n## Owner\n\nOtto zqfirst.\n"})
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        await open_to(library, "Places")
+        text = (vault / "Places/Mill.md").read_text()
+        for changed, shown in (
+            (f"{text}\n## Debts\n\nOtto zqnew owes.\n", True),
+            (text.replace("## Owner", "## The owner of it"), False),
+            (f"{text}\n## Owner\n\nOtto zqnew owes.\n", False),
+            (text.replace("It grinds.", "It grinds.\n\n### Owner\n\nOtto zqnew owes."), False),
+            (text, True),
+        ):
+            write(vault, {"Places/Mill.md": changed})
+            mill = await told(library, "Places/Mill.md")
+            assert "It grinds" in mill
+            assert ("zqnew" in mill, "zqfirst" in mill) == (False, shown), changed
+        write(
+            vault,
+            {
+                "Places/Mill.md": f"{text}\n## Debts\n\nOtto zqnew owes.\n",
+                "Places/Tower.md": "# Tower\n\nTall and old.\n",
+            },
+        )
+        assert "Tall" not in await told(library, "Places/Tower.md")
+        report = await library.vaults.sync()
+        assert report.as_dict()["waiting"] == {"notes": 1, "headings": 1}
+        rows = library.vaults.rows("saga")
+        assert (rows["Places/Inn.md"].waits, rows["Places/Skara.md"].waits) == ([], [])
+        assert (rows["Places/Mill.md"].waits, rows["Places/Tower.md"].waits) == (["Debts"], [""])
+        await open_to(library, "Tower")
+        await open_to(library, "Mill")
+        assert "Tall" in await told(library, "Places/Tower.md")
+        assert "zqnew" in await told(library, "Places/Mill.md")
+
+
+async def test_a_heading_that_three_notes_of_a_folder_have_opens_in_the_others(tmp_path: Path) -> None:
+    notes = {f"People/{name}.md": f"# {name}\n\nHere.\n\n## Looks\n\nTall.\n" for name in ("Ana", "Bo", "Cy", "Di")}
+    notes["People/Di.md"] = "# Di\n\nHere she stands.\n"
+    notes["Places/Inn.md"] = "# Inn\n\nWarm and dry.\n"
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", notes)
+        await library.vaults.add(vault)
+        await open_to(library, ".")
+        new = "\n## Looks\n\nzqgrey.\n\n## Fears\n\nzqfire.\n"
+        write(vault, {path: notes[path] + new for path in ("People/Di.md", "Places/Inn.md")})
+        di, inn = await told(library, "People/Di.md"), await told(library, "Places/Inn.md")
+        assert ("zqgrey" in di, "zqfire" in di) == (True, False)
+        assert "Warm" in inn
+        assert ("zqgrey" in inn, "zqfire" in inn) == (False, False)
+
+
+async def test_what_moves_out_of_a_closed_part_stays_closed(tmp_path: Path) -> None:
+    closed = "She sold the zqmap to the duke."
+    text = f"# Mira\n\nShe rows.\n\n## Looks\n\nTall.\n\n## GM Notes\n\n{closed}\n"
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", {"Mira.md": text})
+        await library.vaults.add(vault)
+        await open_to(library, "Mira")
+        for moved in (
+            text.replace("Tall.", f"Tall.\n\n{closed}").replace(f"## GM Notes\n\n{closed}\n", ""),
+            text.replace("## GM Notes\n", ""),
+            text.replace("She rows.", f"She rows.\n\n- {closed}"),
+        ):
+            write(vault, {"Mira.md": moved})
+            mira = await told(library, "Mira.md")
+            assert "rows" in mira
+            assert "zqmap" not in mira, moved
+            write(vault, {"Mira.md": text})
+            assert "zqmap" not in await told(library, "Mira.md")
+        write(vault, {"Mira.md": text.replace("## GM Notes\n", "")})
+        await open_to(library, "Mira")
+        assert "zqmap" in await told(library, "Mira.md")
+
+
+async def test_what_was_opened_or_kept_stays_so_when_a_note_moves(tmp_path: Path) -> None:
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", NOTES)
+        await library.vaults.add(vault)
+        await open_to(library, ".")
+        decide(library, lambda rows: kept(rows, "saga", NOTE, "Places/Inn.md"))
+        assert "Places/Inn.md" not in await seen(library)
+        for old, new in (("Places/Inn.md", "Places/Tavern.md"), ("People/Mira.md", "People/MIRA.md")):
+            (vault / old).rename(vault / new)
+        (vault / "Places/Skara.md").rename(vault / "Skara.md")
+        assert await seen(library) == {"People/MIRA.md", "Skara.md", "Places/Deep/Cellar.md"}
+        assert "Tall and grey" in await told(library, "People/MIRA.md")
+        assert (NOTE, "Places/Tavern.md") in [(s.kind, s.name) for s in library.vaults.shares.all()]
+        write(vault, {"Places/Tavern.md": "# Tavern\n\nWritten anew, and still kept.\n"})
+        assert "Places/Tavern.md" not in await seen(library)
+        (vault / "Skara.md").rename(vault / "Adventures of Skara.md")
+        assert "Adventures of Skara.md" not in await seen(library), "a name with a stem closes, whatever was opened"
+
+
+async def test_a_mark_of_the_author_opens_the_main_text_and_its_headings_wait(tmp_path: Path) -> None:
+    async with vault_library(tmp_path) as library:
+        note = "---\ndg-publish: true\n---\n# Mira\n\nShe rows.\n\n## Looks\n\nTall.\n"
+        vault = write(
+            tmp_path / "saga", {"Mira.md": note, "Bo.md": note.replace("dg-publish: true", "visibility: player-safe")}
+        )
+        await library.vaults.add(vault)
+        report = await library.vaults.sync()
+        assert (report.marked, report.waiting) == (2, {"notes": 0, "headings": 2})
+        for path in ("Mira.md", "Bo.md"):
+            assert "rows" in await told(library, path)
+            assert "Tall" not in await told(library, path)
+
+
+async def test_what_was_open_in_a_library_of_an_earlier_version_counts_as_looked_at(tmp_path: Path) -> None:
+    notes = {
+        "Mira.md": "# Mira\n\nShe rows.\n\n## Looks\n\nTall zqlooks.\n\n## The hidden room\n\nA zqroom.\n",
+        "Bo.md": "# Bo\n\nHe sleeps zqbo.\n\n## Public Knowledge\n\nHe snores zqloud.\n",
+    }
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", notes)
+        await library.vaults.add(vault)
+        await library.vaults.sync()
+        for (
+            path
+        ) in notes:  # as the earlier version stored them, which shared Mira as a whole and opened a section of Bo
+            (stored,) = await library.cache.load("notes", [("saga", path)])
+            sections = [
+                dict(each) | ({"audience": "players", "opened": "Public Knowledge"} if "Public" in each["name"] else {})
+                for each in stored.data["sections"]
+            ]
+            whole = {"audience": "players", "opened_by": "shared: the whole vault"} if path == "Mira.md" else {}
+            data = (
+                {key: value for key, value in stored.data.items() if key != "audience"} | {"sections": sections} | whole
+            )
+            fields = {key: value for key, value in stored.fields.items() if key != AUDIENCE}
+            await library.cache.store_entities([replace(stored, data=data, fields=fields)], "notes")
+        decide(library, lambda _: [Share("saga", NOTE, "Mira.md", PLAYERS)])
+        with State(tmp_path / "library.vaults.db") as state:
+            state.save_summary("saga", replace(state.summary("saga"), marks="7"))
+    async with vault_library(tmp_path) as library:
+        mira, bo = await told(library, "Mira.md"), await told(library, "Bo.md")
+        assert ("zqlooks" in mira, "zqroom" in mira) == (True, False), "but for what a stem closes"
+        assert ("zqloud" in bo, "zqbo" in bo) == (True, False)
+        write(vault, {"Mira.md": notes["Mira.md"] + "\n## Later\n\nzqlater.\n"})
+        assert "zqlater" not in await told(library, "Mira.md")
 
 
 async def test_what_is_meant_is_never_guessed(tmp_path: Path) -> None:
@@ -264,63 +374,36 @@ async def test_what_is_meant_is_never_guessed(tmp_path: Path) -> None:
                 meant(wrong)
 
 
-# --- suspicion --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("line", "place"),
+    "name",
     [
-        ("The players don't know that he lives.", "line"),
-        ("DM notes on the town. She lies.", "line"),
-        ("A shelf of jars (DM only).", "line"),
-        ("What follows is for the DM's eyes only.", "line"),
-        ("Insgeheim dient er dem Feind.", "line"),
-        ("Segretamente serve il nemico.", "line"),
-        ("Potajemnie służy wrogowi.", "line"),
-        ("> [!info]- Some secrets of old\n> text", "callout"),
-        ("| Name | Who knows the secret |\n|---|---|\n| a | b |", "column"),
-        ("**A few words for GMs**", "heading"),
-        ("- Secret door: behind the shelf", "key"),
+        *("Mira 2.md", "Mira (1).md", "Mira_conflict-20261101-101500.md", "Mira-DESKTOP-7H2K.md", "Mira - Copy.md"),
+        *("Mira copy.md", "Copy of Mira.md", "Mira_BACKUP_1234.md", "Mira.orig.md", "Mira~.md"),
+        *("Mira.sync-conflict-20261101-101500-ABCDEF.md", "Mira (conflicted copy 2026-11-01).md"),
     ],
 )
-def test_a_line_that_looks_like_a_secret_is_listed(line: str, place: str) -> None:
-    assert [found[0] for found in in_text(line)] == [place]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Ask your DM whether the lock holds.",
-        "The keeper of the light is old.",
-        "Meister Eder hämmert.",
-        "O mestre ferreiro trabalha.",
-        "Truth be told, it rains.",
-        "El director tira en secreto un d20.",
-        "- **Master**: Eder",
-        "See [[Mira - DM Notes]] and [[The Duke's Secrets]].",
-        "On this site you find my DM notes for the campaign.",
-        "Each player secretly rolls a die.",
-        "You may secretly swap both cards.",
-        "The players can't see him there.",
-        "| Name | Price |\n|---|---|\n| a | b |",
-    ],
-)
-def test_everyday_lines_are_not_listed(line: str) -> None:
-    assert list(in_text(line)) == []
-
-
-def test_names_of_secret_notes_are_found_as_whole_words() -> None:
-    names = SecretNames(["Old Duke Henrik", "Rats", "Henrika"])
-    assert names.within("There **Old Duke Henrik** sat.") == "Old Duke Henrik"
-    assert names.within("Old Duke Henriksson and the Rats, and Henrikas.") == ""
-    assert naming_word("Ana (mestre)") == "mestre"
+def test_a_copy_of_a_note_is_passed_over_and_a_note_that_is_only_called_like_one_is_not(
+    name: str, tmp_path: Path
+) -> None:
+    text = "# Mira\n\nShe rows the ferry by night.\n\nShe asks for a song.\n"
+    vault = write(
+        tmp_path / "saga", {"Mira.md": f"---\nvisibility: dm\n---\n{text}", name: f"{text}\nAn older line of it.\n"}
+    )
+    found = scan(vault)
+    assert (set(found.files), found.conflicts) == ({"Mira.md"}, [name])
+    assert found.passed["copies of other notes"] == 1
+    write(vault, {name: "# Another\n\nA mill stands by the water here.\n\nIt grinds rye and wheat.\n"})
+    is_named = "sync-conflict" in name or "conflicted" in name
+    assert set(scan(vault).files) == ({"Mira.md"} if is_named else {"Mira.md", name})
 
 
 # --- the commands -----------------------------------------------------------------------------------------------------
 
 
 def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
-    vault = write(tmp_path / "saga", NOTES)
+    vault = write(
+        tmp_path / "saga", NOTES | {"Open.md": "---\npublish: true\n---\n# Open\n\nAll see it.\n\n## More\n\nzqmore.\n"}
+    )
     env = environment(tmp_path, CACHE_BACKEND="sqlite")
 
     def run(*arguments: str, status: int = 0, **more: str) -> Any:
@@ -328,36 +411,49 @@ def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
         assert done.returncode == status, done.stderr
         return done.stdout
 
-    run("vault", "add", str(vault))
-    told = run("share", "Places", "--dry-run")
-    assert "seen by players: 3 notes" in told
-    assert "Final twist" in told
-    assert "Old Duke Henrik (1)" in told
+    added = run("vault", "add", str(vault))
+    assert "1 heading" in added
+    assert "share --marked" in added
+    assert "zqmore" not in run("show", "lore://notes/saga/Open.md", VIEW="player")
+    assert "Marked for players" in run("share", "--marked", "--yes") or True
+    assert "zqmore" in run("show", "lore://notes/saga/Open.md", VIEW="player")
+    looked = run("share", "Places", "--dry-run")
+    assert "opens to players: 3 notes" in looked
+    assert "Final twist" in looked
+    assert "look like plans" not in looked
     run("show", "lore://notes/saga/Places/Inn.md", status=1, VIEW="player")
-    content = json.loads(run("share", ".", "--fix", "--json"))
-    assert (content["kind"], content["shared"], len(content["notes"])) == (FOLDER, True, 4)
+    assert "opens to players: 5 notes" in run("share", ".", status=1), "without a terminal nothing is confirmed"
+    run("show", "lore://notes/saga/Places/Inn.md", status=1, VIEW="player")
+    content = json.loads(run("share", ".", "--yes", "--json"))
+    assert (content["kind"], content["shared"], len(content["notes"])) == (FOLDER, True, 5)
     shown = run("show", "lore://notes/saga/Places/Inn.md", VIEW="player")
     assert "drinks here" in shown
     assert "barkeep" not in shown
-    run("audience", "--suspicious")
+    write(vault, {"Places/Well.md": "# Well\n\nIt is deep.\n"})
+    listed = run("shared")
+    assert "Well.md  waits" in listed
+    assert "Inn.md  for everyone" in listed
+    run("share", "Inn", "--open", "Final twist", "--yes")
+    assert "barkeep" in run("show", "lore://notes/saga/Places/Inn.md", VIEW="player")
     run("unshare", "Places/Inn.md")
     run("show", "lore://notes/saga/Places/Inn.md", status=1, VIEW="player")
     assert "Inn.md  for the game master alone" in run("shared")
     run("unshare", ".")
     assert json.loads(run("audience", "--json"))["documents"][-1]["everybody"] == 0
-    run("share", "Mira", "--with", "Ana")
+    run("share", "Mira", "--with", "Ana", "--yes")
     run("show", "lore://notes/saga/People/Mira.md", status=1, VIEW="player")
     run("show", "lore://notes/saga/People/Mira.md", VIEW="player", PERSON="Ana")
     run("share", "Places", status=2, VIEW="player")
+    run("share", status=2)
     for _ in range(2):  # the second time she is known
-        told = json.loads(run("share", "Places", "--fix", "--invite", "Ana", "--url", "http://10.0.0.9:80/", "--json"))
-        (invited,) = told["invited"]
+        said = json.loads(run("share", "Places", "--yes", "--invite", "Ana", "--url", "http://10.0.0.9:80/", "--json"))
+        (invited,) = said["invited"]
         assert (invited["name"], invited["link"].partition("=")[0]) == ("Ana", "http://10.0.0.9:80/sign-in?key")
     assert [(each["name"], each["role"]) for each in json.loads(run("people", "list", "--json"))["people"]] == [
         ("Ana", "player")
     ]
     assert "invited" not in json.loads(run("share", "Places", "--dry-run", "--invite", "Bo", "--json"))
-    assert "Mistrz" in run("audience", "--marks") or "mistrz" in run("audience", "--marks")
+    assert "spielleit-" in run("audience", "--marks")
 
 
 def test_a_library_without_a_file_shares_nothing() -> None:

@@ -14,8 +14,8 @@ from random import Random
 import pytest
 
 from lorekeeper.composition import people_of
-from lorekeeper.shares import NOTE, TAG
-from lorekeeper.vaults.shares import SharesFile, kept, shared
+from lorekeeper.shares import NOTE, TAG, Opened
+from lorekeeper.vaults.shares import SharesFile, kept, opened, shared
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
 from tests.support.serving import http_server
@@ -96,7 +96,8 @@ class Table:
         """Share a note without a mark, by itself or by its tag, and keep it again."""
         kind, shared_as = chance.choice([(NOTE, f"{name}.md"), (TAG, name.lower())])
         save(self.folder / f"{name}.md", f"{UNMARKED.format(name, word)}\n#{name.lower()}\n")
-        self.shares.edit(lambda rows: shared(rows, "harbour", kind, shared_as))
+        seen = {f"{name}.md": Opened()}
+        self.shares.edit(lambda rows: opened(shared(rows, "harbour", kind, shared_as), "harbour", seen))
         self.ended.wait(chance.uniform(0.1, 0.4))
         self.shares.edit(lambda rows: kept(rows, "harbour", kind, shared_as))
         self.kept[word] = time.monotonic()

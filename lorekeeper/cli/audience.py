@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.audience import Viewer
@@ -22,8 +21,6 @@ commands = Commands()
     "show who can see each document, or one entry, and why",
     argument("uri", nargs="?", metavar="URI", help="an entry (default: list all documents)"),
     argument("--person", metavar="NAME", help="show what this player sees: the name, then characters after commas"),
-    argument("--suspicious", action="store_true", help="list what players see that looks like a secret"),
-    argument("--fix", action="store_true", help="with --suspicious: hide it from players; no note is changed"),
     argument(
         "--marks", action="store_true", help="print the words that hide something from players, and where they count"
     ),
@@ -35,7 +32,7 @@ commands = Commands()
         "lorekeeper audience",
         "lorekeeper audience lore://notes/my-vault/Skara.md",
         "lorekeeper audience lore://notes/my-vault/Skara.md --person Ana",
-        "lorekeeper audience --suspicious",
+        "lorekeeper audience --marks",
     ),
 )
 async def audience(call: Call) -> int:
@@ -46,44 +43,20 @@ async def audience(call: Call) -> int:
         )
     if call.arguments.marks:
         return _marks(call)
-    if call.arguments.fix and not call.arguments.suspicious:
-        raise ConfigError("--fix belongs to 'lorekeeper audience --suspicious' and to 'lorekeeper share'")
     async with call.library() as library:
         await library.refresh()
-        if call.arguments.suspicious:
-            return await _suspicious(call, library)
         if call.arguments.person or call.arguments.role:
             return await _as_seen(call, library, _player(call.arguments.person or ""))
         return await (_entry(call, library) if call.arguments.uri else _documents(call, library))
 
 
 def _marks(call: Call) -> int:
-    from lorekeeper.cli.render_audience import print_marks
-    from lorekeeper.notes.secrets import declared
+    from lorekeeper.cli.render_audience import print_stems
+    from lorekeeper.notes.marks import stems
 
-    rows = declared()
-    call.show({"marks": rows}, lambda: print_marks(rows))
+    rows = [{"stem": each.word, "class": each.kind, "language": each.language} for each in stems()]
+    call.show({"marks": rows}, lambda: print_stems(rows))
     return DONE
-
-
-async def _suspicious(call: Call, library: Library) -> int:
-    """List what looks like a secret and is seen; FAILED if there is any that is not kept."""
-    from lorekeeper.cli.render_audience import print_preview
-    from lorekeeper.views.sharing import fixed, store, suspicious
-
-    content, left = [], 0
-    for vault in await asyncio.to_thread(library.vaults.registry.vaults) if library.vaults.exist else []:
-        seen = await asyncio.to_thread(suspicious, library.vaults, vault)
-        content.append({"vault": vault.key, **seen.as_dict()})
-        left += len(seen.secrets)
-        if call.arguments.fix and seen.secrets:
-            before = await asyncio.to_thread(library.vaults.shares.all)
-            after = await asyncio.to_thread(fixed, library.vaults, vault, seen.secrets, before)
-            await store(library.vaults, before, after)
-        if not call.json:
-            print_preview(seen, vault.key, "players", fixed=call.arguments.fix)
-    call.show({"vaults": content}, lambda: None if content else show("There is no vault yet."))
-    return FAILED if left and not call.arguments.fix else DONE
 
 
 def _player(person: str) -> Viewer:

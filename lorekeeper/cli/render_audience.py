@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -10,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.render import console, plain
 from lorekeeper.cli.terminal import shortened
-from lorekeeper.notes.suspicious import NAMED
 from lorekeeper.printable import quantity
 
 if TYPE_CHECKING:
+    from lorekeeper.shares import Share
+    from lorekeeper.vaults.state import Row
     from lorekeeper.views.explained import Shares
-    from lorekeeper.views.sharing import Preview
+    from lorekeeper.views.opening import Look
 
 SHOWN, MOST_NAMES = 100, 12
 
-LISTED = (
-    "This looks like secrets, but no mark hides it: '--fix' hides all of it from players, without changing the vault; "
-    "a mark in the note hides a part."
-)
-KEPT = "All of this is hidden from players now: 'lorekeeper shared' lists it."
+FEW = 3
+"""Notes that are named beside a reason."""
+
+SEEN_BY = {DM: "the game master alone", PLAYERS: "everyone"}
 
 WHO = {DM: "the game master", PLAYERS: "everyone"}
 
@@ -64,36 +63,93 @@ def print_explained(told: Mapping[str, Any]) -> None:
         console.print(f"  {what} that players see: {plain(', '.join(values)) or 'none'}")
 
 
-def print_preview(preview: Preview, what: str, people: str, *, fixed: bool) -> None:
-    """What players would see of something, and what of that looks like a secret."""
-    names = Counter(each.word for each in preview.suspicions if each.place == NAMED)
-    held = f"; closed by marks: {quantity(len(preview.held), 'note')}" if preview.held else ""
-    console.print(f"[bold]{plain(what)}[/]  seen by {plain(people)}: {quantity(len(preview.notes), 'note')}{held}")
-    if preview.unread:
-        console.print(f"  [yellow]not shared, since unreadable: {plain(', '.join(preview.unread))}[/]")
-    words = Counter(each.text for each in preview.secrets if each.is_word)
-    for path, rows in groupby((each for each in preview.secrets if not each.is_word), key=lambda each: each.note):
-        console.print(f"  {plain(path)}")
-        for each in rows:
+def print_look(found: Look, what: str, people: str, *, headings: bool, lines: bool) -> None:
+    """What opens of something, what waits and why, and the headings that several notes share; more where it is asked for."""
+    words = sum(note.words for note in found.open)
+    waits = f", {found.waiting:,} wait" if found.waiting else ""
+    console.print(
+        f"[bold]{plain(what)}[/]  opens to {plain(people)}: {quantity(len(found.open), 'note')}, "
+        f"{quantity(words, 'word')}; {quantity(found.sections, 'section')} open{waits}"
+    )
+    _print_closed(found)
+    if found.unread:
+        console.print(f"  [yellow]not shared, since unreadable: {plain(', '.join(found.unread))}[/]")
+    if any(note.held for note in found.open):
+        console.print("  These wait, by the word or sign in brackets:")
+    for note in (note for note in found.open if note.held):
+        console.print(f"    {plain(note.path)}")
+        for each in note.held:
             console.print(
-                f"    [yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.word)})[/]"
+                f"      [yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.stem)})[/]"
             )
-    if words:
-        console.print(f"  [yellow]names with a word for secrets or game masters[/]: {plain(', '.join(words))}")
-    if names:
-        listed = ", ".join(f"{name} ({number})" for name, number in names.most_common(MOST_NAMES))
-        more = f", and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-        console.print(f"  [yellow]names of secret notes[/], with the lines that have them: {plain(listed + more)}")
-    if preview.secrets:
-        console.print(KEPT if fixed else LISTED)
+    common, others = found.headings()
+    if common:
+        listed = ", ".join(f"{text} ({number})" for text, number in common[:MOST_NAMES])
+        more = f", and {len(common) - MOST_NAMES:,} more" if len(common) > MOST_NAMES else ""
+        console.print(f"  Headings that open in several notes: {plain(listed + more)}")
+    if others and not headings:
+        console.print(f"  Other headings that open: {len(others):,} (--headings lists them)")
+    for path, text in others if headings else ():
+        console.print(f"    {plain(path)}: {plain(text)}")
+    telling = [(note.path, line, stem) for note in found.open for line, stem in note.lines]
+    if telling and not lines:
+        console.print(f"  Lines that open with such a word within them: {len(telling):,} (--lines lists them)")
+    for path, line, stem in telling if lines else ():
+        console.print(f"    {plain(path)}: {plain(shortened(line, SHOWN))}  [dim]({plain(stem)})[/]")
 
 
-def print_marks(rows: Sequence[Mapping[str, str]]) -> None:
-    """The declared marks: language, who may see it, where it counts, and an example or words."""
-    for audience, group in groupby(rows, key=lambda row: row["audience"]):
-        console.print(f"[bold]{f'for {WHO[audience]}' if audience else 'kinds, dates and states'}[/]")
-        for row in group:
-            console.print(f"  {row['language']:2}  [dim]{plain(row['places'])}[/]  {plain(row['what'])}")
+def _print_closed(found: Look) -> None:
+    """The notes that stay closed: plans first, then one line for each reason."""
+    plans = [note for note in found.closed if note.plan]
+    if plans:
+        names = ", ".join(note.path for note in plans[:MOST_NAMES])
+        more = f", and {len(plans) - MOST_NAMES:,} more" if len(plans) > MOST_NAMES else ""
+        verb = "looks like a plan, and waits" if len(plans) == 1 else "look like plans, and wait"
+        console.print(f"  [yellow]{quantity(len(plans), 'note')} {verb}[/]: {plain(names + more)}")
+    reasons: dict[str, list[str]] = {}
+    for note in (note for note in found.closed if not note.plan):
+        reasons.setdefault(note.why, []).append(note.path)
+    for why, paths in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
+        names = ", ".join(paths[:FEW]) + (", ..." if len(paths) > FEW else "")
+        verb = "stays" if len(paths) == 1 else "stay"
+        console.print(f"  {quantity(len(paths), 'note')} {verb} closed: {plain(why)}  [dim]{plain(names)}[/]")
+
+
+def print_open(decisions: Sequence[Share], vaults: Mapping[str, Mapping[str, Row]]) -> None:
+    """What was decided, then the open notes of each vault by folder, and what of them waits."""
+    for each in decisions:
+        who = (
+            ", ".join(each.audience) if isinstance(each.audience, tuple) else SEEN_BY.get(each.audience, each.audience)
+        )
+        console.print(f"{plain(each.vault)}  {each.kind}  {plain(each.written)}  for {plain(who)}")
+    for key, rows in vaults.items():
+        listed = sorted((path, row) for path, row in rows.items() if row.open_to or row.waits)
+        for folder, group in groupby(listed, key=lambda pair: pair[0].rpartition("/")[0]):
+            notes = list(group)
+            opened = sum(bool(row.open_to) for _, row in notes)
+            waiting = sum(len(row.waits) for _, row in notes)
+            waits = f", {waiting:,} wait" if waiting else ""
+            console.print(f"[bold]{plain(key)}/{plain(folder)}[/]  {quantity(opened, 'note')} open{waits}")
+            for path, row in notes:
+                name = path.rpartition("/")[2]
+                new = [each for each in row.waits if each]
+                if "" in row.waits:
+                    said = "waits"
+                else:
+                    said = f"for {SEEN_BY.get(row.open_to, row.open_to)}" + (
+                        f"; waits: {', '.join(new)}" if new else ""
+                    )
+                console.print(f"  {plain(name)}  [dim]{plain(said)}[/]")
+        if any(row.waits for _, row in listed):
+            console.print(f"To open what waits: lorekeeper share NOTE --vault {plain(key)}")
+    if not decisions and not any(row.open_to for rows in vaults.values() for row in rows.values()):
+        console.print("Nothing is shared: 'lorekeeper share PLACES --dry-run' tries it.")
+
+
+def print_stems(rows: Sequence[Mapping[str, str]]) -> None:
+    """The stems by class."""
+    for kind, group in groupby(rows, key=lambda row: row["class"]):
+        console.print(f"[bold]{kind}[/]  {plain(', '.join(row['stem'] for row in group))}")
 
 
 def _who(told: Mapping[str, Any]) -> str:

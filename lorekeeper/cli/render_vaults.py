@@ -72,6 +72,11 @@ def print_vault_report(report: VaultReport) -> None:
         console.print(f"[dim]Skipped: {plain(passed)}[/]")
         for line in beside(report.passed):
             errors.print(f"[dim]skipped {plain(line)}[/]")
+    waiting = [quantity(number, what.removesuffix("s")) for what, number in report.waiting.items() if number]
+    if waiting:
+        console.print(
+            f"New since you shared, and closed: {' and '.join(waiting)}. 'lorekeeper shared' lists what waits."
+        )
     print_problems(report)
 
 

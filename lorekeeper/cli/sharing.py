@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Argument, Call, Commands, argument
 from lorekeeper.cli.people import URL, invited
-from lorekeeper.cli.terminal import say, show
+from lorekeeper.cli.terminal import YES, say, show
 from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, quantity, shown
 
 if TYPE_CHECKING:
     from lorekeeper.library import Library
-    from lorekeeper.shares import Share
-    from lorekeeper.views.sharing import Preview, Target
+    from lorekeeper.views.opening import Look, Target
 
 commands = Commands()
 
@@ -28,7 +27,10 @@ WHAT = argument(
 )
 VAULT = argument("--vault", metavar="KEY", help="only in this vault")
 DRY_RUN = argument("--dry-run", action="store_true", help="show what players would see, and change nothing")
-ASK = "Share it all the same? [y/N] "
+ASK = (
+    "Open this? y: yes, a: also all that waits by a word or sign, h: list the headings, l: list the lines, n: no  [n] "
+)
+UNCONFIRMED = "Nothing was shared. '--yes' confirms what is listed."
 
 
 def _with(help_: str) -> Argument:
@@ -37,10 +39,20 @@ def _with(help_: str) -> Argument:
 
 @commands.add(
     "share",
-    "share a note, a folder or a tag of a vault with players, and list first what looks like a secret in it",
-    WHAT,
+    "open a note, a folder or a tag of a vault to players, once you have seen what opens and what waits",
+    argument("what", nargs="?", metavar="NOTE|FOLDER|TAG", help=str(WHAT.options["help"])),
     _with("only with this person, or the player of this character (may be repeated); by default with everyone"),
     VAULT,
+    argument("--marked", action="store_true", help="open the headings of all notes that are marked for players"),
+    argument(
+        "--open",
+        dest="opens",
+        action="append",
+        metavar="TEXT",
+        help="also open this heading, key or line, which waits for a word or sign in it; '*' for all (may be repeated)",
+    ),
+    argument("--headings", action="store_true", help="list all headings that open"),
+    argument("--lines", action="store_true", help="list the lines that open and have such a word within them"),
     argument(
         "--invite",
         action="append",
@@ -48,46 +60,81 @@ def _with(help_: str) -> Argument:
         help="print a link and a QR code that sign in this player's browser, and add the player (may be repeated)",
     ),
     URL,
-    argument("--fix", action="store_true", help="hide what looks like a secret, and share the rest"),
-    argument("--yes", action="store_true", help="do not ask, whatever looks like a secret"),
+    argument("--yes", action="store_true", help="confirm without being asked"),
     DRY_RUN,
     JSON,
     examples=(
         "lorekeeper share Places --dry-run",
         "lorekeeper share People/Mira.md --with Ana",
-        "lorekeeper share Town.md --fix --invite Ana",
-        "lorekeeper share '#town' --fix",
+        "lorekeeper share Town.md --yes --invite Ana",
+        "lorekeeper share Town.md --open 'Secret doors'",
+        "lorekeeper share --marked",
     ),
     notes=lambda: (
         "Shares are stored next to the library; nothing is written into the vault. They apply from the next question on, "
-        "also to running servers. A mark in a shared note still hides what it marks."
+        "also to running servers. What is confirmed is what stood there: a later note or heading waits until you look again."
     ),
 )
 async def share(call: Call) -> int:
     """Share something; FAILED if the user does not want to after all."""
-    from lorekeeper.vaults.shares import shared
-    from lorekeeper.views.sharing import store
+    from lorekeeper.views.opening import store
 
     _for_game_master(call)
     arguments = call.arguments
+    if bool(arguments.what) == arguments.marked:
+        raise ConfigError("'lorekeeper share' needs what to share, such as a folder, or --marked, and not both")
+    if arguments.marked and (arguments.people or arguments.opens):
+        raise ConfigError(
+            "--marked goes by the marks in the notes: --with and --open belong to a note, a folder or a tag"
+        )
     async with call.library() as library:
+        if arguments.marked:
+            return await _marked(call, library)
         target = await _target(library, arguments)
-        people = arguments.people or ()
-        before = await asyncio.to_thread(library.vaults.shares.all)
-        after = shared(before, target.vault.key, target.kind, target.name, people)
-        preview, after = await _previewed(library, target, after, fix=arguments.fix)
+        people, before = arguments.people or (), await asyncio.to_thread(library.vaults.shares.all)
+        found = await _looked(library, target, people, arguments.opens or ())
         if not call.json:
-            _show_preview(preview, target, people, fixed=arguments.fix)
-        if not (arguments.dry_run or _is_wanted(call, preview)):
-            say("Nothing was shared.")
+            _show(call, found, target.written, people)
+        answer = "n" if arguments.dry_run else await asyncio.to_thread(_answer, call, found, target.written, people)
+        if answer == "a":
+            found = await _looked(library, target, people, ("*",))
+        if not (arguments.dry_run or answer):
+            say(UNCONFIRMED)
             return FAILED
         if not arguments.dry_run:
-            await store(library.vaults, before, after)
+            await store(library.vaults, before, found.after)
     names = () if arguments.dry_run else arguments.invite or ()
-    content = _content(target, preview) | {"with": list(people), "shared": not arguments.dry_run}
+    content = _content(target, found) | {"with": list(people), "shared": not arguments.dry_run}
     content |= {"invited": [await invited(call, name) for name in names]} if names else {}
     call.show(content, lambda: _show_done(target, dry_run=arguments.dry_run))
     await _warn_of_strangers(call, people)
+    return DONE
+
+
+async def _marked(call: Call, library: Library) -> int:
+    """Confirm what authors' marks open, in all vaults or one."""
+    from lorekeeper.views.opening import look_at_marked, store
+
+    await library.vaults.sync([])
+    content: list[dict[str, Any]] = []
+    key = call.arguments.vault
+    for vault in await asyncio.to_thread(library.vaults.registry.vaults) if library.vaults.exist else []:
+        if key not in (None, vault.key):
+            continue
+        before = await asyncio.to_thread(library.vaults.shares.all)
+        found = await asyncio.to_thread(look_at_marked, library.vaults, vault)
+        if not found.open:
+            continue
+        if not call.json:
+            _show(call, found, f"{vault.key}, what is marked for players", ())
+        answer = "n" if call.arguments.dry_run else await asyncio.to_thread(_answer, call, found, vault.key, ())
+        if not (answer or call.arguments.dry_run):
+            say(UNCONFIRMED)
+            return FAILED
+        if not call.arguments.dry_run:
+            await store(library.vaults, before, found.after)
+        content.append({"vault": vault.key, **found.as_dict()})
+    call.show({"vaults": content}, lambda: show("Done." if content else "No note waits that is marked for players."))
     return DONE
 
 
@@ -107,8 +154,7 @@ async def share(call: Call) -> int:
 async def unshare(call: Call) -> int:
     """Share something no more."""
     from lorekeeper.audience import PLAYERS
-    from lorekeeper.vaults.shares import kept, unshared
-    from lorekeeper.views.sharing import still_open, store
+    from lorekeeper.views.opening import closed_again, store
 
     _for_game_master(call)
     arguments = call.arguments
@@ -122,14 +168,11 @@ async def unshare(call: Call) -> int:
             raise ConfigError(
                 f"{shown(target.written)} is shared with everyone: unshare it, then share it with those who may see it"
             )
-        after = unshared(before, vault, kind, name, people)
-        left = await asyncio.to_thread(still_open, library.vaults, target, after, people)
+        after, left = await asyncio.to_thread(closed_again, library.vaults, target, people)
         if left and people:
             say(
                 f"{quantity(len(left), 'note')} of it {'is' if len(left) == 1 else 'are'} open to them by other marks: {_few(left)}"
             )
-        elif left:
-            after = kept(after, vault, kind, name)
         await store(library.vaults, before, after)
     content = {"vault": vault, "kind": kind, "name": name, "with": list(people), "kept": bool(left) and not people}
     whom = f" with {' and '.join(people)}" if people else ""
@@ -139,20 +182,25 @@ async def unshare(call: Call) -> int:
 
 @commands.add(
     "shared",
-    "list what is shared or hidden by these commands, apart from marks in the notes",
+    "list what players see of the vaults, and what waits until you look at it",
     VAULT,
     JSON,
     examples=("lorekeeper shared",),
 )
 async def shared_list(call: Call) -> int:
-    """List the decisions."""
-    from lorekeeper.views.sharing import who
+    """List the decisions, the open notes, and what waits."""
+    from lorekeeper.cli.render_audience import print_open
+    from lorekeeper.shares import OPENED
 
     _for_game_master(call)
     async with call.library() as library:
-        rows = [
-            s for s in await asyncio.to_thread(library.vaults.shares.all) if call.arguments.vault in (None, s.vault)
-        ]
+        await library.refresh()
+        listed = [s for s in await asyncio.to_thread(library.vaults.shares.all) if s.kind != OPENED]
+        vaults = await asyncio.to_thread(library.vaults.registry.vaults) if library.vaults.exist else []
+        rows = {vault.key: await asyncio.to_thread(library.vaults.rows, vault.key) for vault in vaults}
+    key = call.arguments.vault
+    decisions = [s for s in listed if key in (None, s.vault)]
+    found = {name: notes for name, notes in rows.items() if key in (None, name)}
     content = [
         {
             "vault": s.vault,
@@ -160,16 +208,15 @@ async def shared_list(call: Call) -> int:
             "name": s.name,
             "audience": list(s.audience) if isinstance(s.audience, tuple) else s.audience,
         }
-        for s in rows
+        for s in decisions
     ]
-
-    def people() -> None:
-        for each in rows:
-            show(one_line(f"{each.vault}  {each.kind}  {each.written}  for {who(each.audience)}"))
-        if not rows:
-            show("Nothing is shared except what marks in the notes open: 'lorekeeper share PLACES --dry-run' tries it.")
-
-    call.show({"shared": content}, people)
+    notes = [
+        {"vault": name, "note": path, "open_to": row.open_to, "waits": row.waits}
+        for name, each in found.items()
+        for path, row in each.items()
+        if row.open_to or row.waits
+    ]
+    call.show({"shared": content, "notes": notes}, lambda: print_open(decisions, found))
     return DONE
 
 
@@ -179,7 +226,7 @@ def _for_game_master(call: Call) -> None:
 
 
 async def _target(library: Library, arguments: Any) -> Target:
-    from lorekeeper.views.sharing import target_of
+    from lorekeeper.views.opening import target_of
 
     if not library.vaults.exist:
         raise NotFoundError("there is no vault yet; 'lorekeeper vault add PATH' adds a folder of Markdown notes")
@@ -187,33 +234,42 @@ async def _target(library: Library, arguments: Any) -> Target:
     return await asyncio.to_thread(target_of, library.vaults, arguments.what, arguments.vault)
 
 
-async def _previewed(library: Library, target: Target, after: list[Share], *, fix: bool) -> tuple[Preview, list[Share]]:
-    """What would be seen, and the decisions; with ``fix`` after what looks like a secret is kept."""
-    from lorekeeper.views.sharing import fixed, preview
+async def _looked(library: Library, target: Target, people: Sequence[str], opens: Sequence[str]) -> Look:
+    from lorekeeper.views.opening import look
 
-    seen = await asyncio.to_thread(preview, library.vaults, target.vault, after)
-    if fix and seen.secrets:
-        after = await asyncio.to_thread(fixed, library.vaults, target.vault, seen.secrets, after)
-    return seen, after
+    return await asyncio.to_thread(look, library.vaults, target, people, opens)
 
 
-def _is_wanted(call: Call, preview: Preview) -> bool:
-    """Whether the user wants to share what looks like a secret; asked only where somebody sits at a terminal."""
-    arguments = call.arguments
-    if arguments.yes or arguments.fix or call.json or not preview.secrets or not sys.stdin.isatty():
-        return True
-    print(ASK, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().casefold() in ("y", "yes", "j", "ja", "o", "oui", "s", "si", "sim", "t", "tak")
+def _answer(call: Call, found: Look, what: str, people: Sequence[str]) -> str:
+    """What the user wants: "y", "a", or "" for nothing; asked only where somebody sits at a terminal. Blocking."""
+    if call.arguments.yes:
+        return "y"
+    while sys.stdin.isatty() and not call.json:
+        print(ASK, end="", file=sys.stderr, flush=True)
+        said = sys.stdin.readline().strip().casefold()
+        if said in ("h", "l"):
+            _show(call, found, what, people, headings=said == "h", lines=said == "l")
+            continue
+        return said if said == "a" else "y" * (said in YES)
+    return ""
 
 
-def _content(target: Target, preview: Preview) -> dict[str, Any]:
-    return {"vault": target.vault.key, "kind": target.kind, "name": target.name, **preview.as_dict()}
+def _content(target: Target, found: Look) -> dict[str, Any]:
+    return {"vault": target.vault.key, "kind": target.kind, "name": target.name, **found.as_dict()}
 
 
-def _show_preview(preview: Preview, target: Target, people: Sequence[str], *, fixed: bool) -> None:
-    from lorekeeper.cli.render_audience import print_preview
+def _show(
+    call: Call, found: Look, what: str, people: Sequence[str], *, headings: bool = False, lines: bool = False
+) -> None:
+    from lorekeeper.cli.render_audience import print_look
 
-    print_preview(preview, target.written, " and ".join(people) or "players", fixed=fixed)
+    print_look(
+        found,
+        what,
+        " and ".join(people) or "players",
+        headings=headings or call.arguments.headings,
+        lines=lines or call.arguments.lines,
+    )
 
 
 def _show_done(target: Target, *, dry_run: bool) -> None:

@@ -14,6 +14,9 @@ LEAST = 20
 _ROW = re.compile(r"( +\S+(?: \S+)* {2,}| *)\S")
 """The beginning of an indented line, with its first column if it has several."""
 
+YES = frozenset({"y", "yes", "j", "ja", "o", "oui", "s", "si", "sim", "t", "tak"})
+"""What people type who mean it."""
+
 
 def columns(stream: IO[str]) -> int | None:
     """How wide lines may be: of COLUMNS, else of the terminal behind a stream; None if it is no terminal."""

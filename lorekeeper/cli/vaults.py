@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
-from lorekeeper.cli.terminal import show
+from lorekeeper.cli.terminal import YES, show
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import quantity, shown
+
+if TYPE_CHECKING:
+    from lorekeeper.vaults.registry import Vault
 
 commands = Commands()
 
@@ -74,7 +80,33 @@ async def _add(call: Call) -> int:
     status = await _synced(call, [added.key])
     if not call.json:
         show(ADDED.format(key=added.key))
+        await _tell_marked(call, added)
     return status
+
+
+async def _tell_marked(call: Call, vault: Vault) -> None:
+    """List what the author of a vault has marked for players, and open its headings if the user says so."""
+    from lorekeeper.cli.render_audience import print_look
+    from lorekeeper.views.opening import look_at_marked, store
+
+    async with call.library() as library:
+        found = await asyncio.to_thread(look_at_marked, library.vaults, vault)
+        if not found.open:
+            return
+        before = await asyncio.to_thread(library.vaults.shares.all)
+        print_look(found, "Marked for players", "players", headings=False, lines=False)
+        headings = sum(len(note.headings) for note in found.open)
+        if sys.stdin.isatty():
+            print(
+                f"Open {quantity(headings, 'heading')} of them to players now? [y/N] ",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+            if (await asyncio.to_thread(sys.stdin.readline)).strip().casefold() in YES:
+                await store(library.vaults, before, found.after)
+                return
+    show(f"Closed so far: {quantity(headings, 'heading')} of these notes. 'lorekeeper share --marked' opens them.")
 
 
 async def _list(call: Call) -> int:

@@ -14,6 +14,7 @@ from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, note_entity
 from lorekeeper.notes import read_note
+from lorekeeper.notes.marks import LOOKED_AT
 from lorekeeper.text.phrases import STARTER
 
 NOTES = STARTER.with_name("vault")
@@ -32,7 +33,7 @@ def shipped_notes() -> dict[str, list[Entity]]:
     """The notes, the creatures and tables in them, and the vault as a document, by type. Blocking, for some milliseconds."""
     paths = sorted(path.relative_to(NOTES).as_posix() for path in NOTES.rglob("*.md"))
     by_name = {fold(Path(path).stem): path for path in paths}
-    notes = [read_note(path, (NOTES / path).read_text("utf-8")) for path in paths]
+    notes = [read_note(path, (NOTES / path).read_text("utf-8"), LOOKED_AT) for path in paths]
     entities = [note_entity(note, KEY, NAME, MODIFIED, lambda target: by_name.get(fold(target))) for note in notes]
     creatures = [creature for note in notes for creature in creatures_of(note, KEY, NAME, lambda _: None).entities]
     tables = [table for note in notes for table in note_tables(note, KEY, NAME).entities]

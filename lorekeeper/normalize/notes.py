@@ -27,6 +27,9 @@ SOURCE = VAULT
 OPEN_TAGS = "open_tags"
 """Key of the tags that stand outside of secret stretches, of notes that have others too."""
 
+OPEN_ALIASES = "open_aliases"
+"""Key of the other names that no mark keeps secret, of notes that have others too."""
+
 MAX_WRITTEN_BYTES = MAX_RECORD_BYTES // 2
 """Most bytes of a note's sections, as searched and as written; of a larger note the former alone are kept."""
 
@@ -74,7 +77,7 @@ def _fields(
 ) -> dict[str, Value | None]:
     return {
         "folder": _held("folder", [note.path.rpartition("/")[0]]),
-        "aliases": _held("aliases", note.aliases),
+        "aliases": aliased(note.aliases),
         "tags": tagged(note.tags),
         "modified": int(modified),
         "session": note.session,
@@ -101,6 +104,11 @@ def stated(data: Mapping[str, Any], path: str) -> dict[str, Value | None]:
         "state": state_of(facts, texts, path),
         "world_date": world_date_of(facts),
     }
+
+
+def aliased(aliases: Iterable[str]) -> tuple[str, ...] | None:
+    """The filter value of a note's other names."""
+    return _held("aliases", aliases)
 
 
 def tagged(tags: Iterable[str]) -> tuple[str, ...] | None:
@@ -152,6 +160,11 @@ def _data(note: Note, links: list[dict[str, Any]]) -> dict[str, Any]:
         **({"facts_in_text": list(note.facts_in_text)} if note.facts_in_text else {}),
         **({"keys": dict(note.keys)} if note.keys else {}),
         **({OPEN_TAGS: [tag for tag in note.tags if tag not in note.secret_tags]} if note.secret_tags else {}),
+        **(
+            {OPEN_ALIASES: [each for each in note.aliases if each not in note.secret_aliases]}
+            if note.secret_aliases
+            else {}
+        ),
         **marks(note.mark, note.audience, opened_by=note.opened_by),
     }
 

@@ -81,8 +81,8 @@ def _audiences(written: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """The filter value of who may see an entry; None if everybody may."""
     if written is None:
         return None
+    from lorekeeper.notes.marks import people_or_all
     from lorekeeper.notes.properties import listed as listed_texts
-    from lorekeeper.notes.secrets import people_or_all
 
     texts = [written] if isinstance(written, str) else list(written)
     return listed([people_or_all(listed_texts(texts))]) or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,15 +13,14 @@ from markdown_it.token import Token
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
-from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_spans, infobox_lines
+from lorekeeper.notes.cuts import LONGEST_UNDERLINED, NO_HEADING, Cut, cut_callouts, cut_lines, cut_spans, infobox_lines
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
 from lorekeeper.notes.links import read_inline
-from lorekeeper.notes.marks import OwnMarks
+from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, narrowest, title_mark
 from lorekeeper.notes.names import file_name, is_generic, plain
-from lorekeeper.notes.note import PATH_SEPARATOR, Link, Section, StatBlock
+from lorekeeper.notes.note import MOVED_PLACE, NEW, PATH_SEPARATOR, Held, Link, Section, StatBlock
 from lorekeeper.notes.printed import Printed, printed
-from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, key_mark, narrowest
 from lorekeeper.notes.source import OPEN, Code, blocks, language, span
 from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
 from lorekeeper.notes.tidying import Tidying
@@ -89,14 +89,22 @@ class Body:
         own: the user's own marks.
         lone_tags: of the lines that have tags alone: those are of the whole note.
         values: what queries for the note's own keys are answered with, by folded key.
+        is_open: whether a mark of the whole note opens it, so that its headings wait until they were looked at.
         title: its first heading, if that is the title of the whole; "" for none.
+        headings: paths of those that nothing closes.
+        said: paths of those among them that say they are for players.
+        held: what a stem closes.
     """
 
     code: Code
     path: str
     own: OwnMarks
     values: Mapping[str, str] = field(default_factory=dict)
+    is_open: bool = False
     title: str = ""
+    headings: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
     footnotes: Footnotes = field(default_factory=Footnotes)
     sections: list[Section] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -117,6 +125,7 @@ class Body:
         parts = self._parts(left, tokens, place)
         starts = [start for start, _ in parts]
         cuts = [cut for cut in cuts if not _put_back(left, cut, _place_at(parts, cut.line))]
+        self.held += [_held(cut) for cut in cuts if _place_at(parts, cut.line).marked.audience != DM]
         self._complete(left, parts)
         self._read_printed(printed_in, parts)
         self._read_blocks(left, tokens, parts)
@@ -159,29 +168,61 @@ class Body:
                 infobox_lines(left, blocks(left)) if any(_INFOBOX.search(line) for line in left) else frozenset[int]()
             )
             left, keyed = cut_lines(left, boxes, self.own)
-        return left, sorted(cuts + stretches + keyed, key=lambda cut: cut.line)
+        found = sorted(cuts + stretches + keyed, key=lambda cut: cut.line)
+        return left, found
 
     def _parts(self, lines: list[str], tokens: Sequence[Token], place: Place) -> list[tuple[int, Place]]:
         """The places of a stretch, each with the number of its first line; the headings leave the lines."""
-        found = headings(lines, tokens)
-        levels = [
-            h.level for i, (_, _, h) in enumerate(found) if not i or heading_mark(h.text, self.own).audience != DM
+        found = [
+            (start, end, Heading(each.level, self.code.show(each.text).replace("`", "")))
+            for start, end, each in headings(lines, tokens)
         ]
+        levels = [
+            each.level
+            for i, (_, _, each) in enumerate(found)
+            if not i or title_mark(each.text, self.own).audience != DM
+        ]
+        has_title = bool(found) and place.depth == 0 and is_title(found[0][2].text, levels, self.path)
+        places = [place]
+        for _, _, each in found[has_title:]:
+            places.append(places[-1].under(each))
+        counts = Counter(each.path for each in places)
         parts = [(0, place)]
-        for i, (start, end, heading) in enumerate(found):
-            text = self.code.show(heading.text).replace("`", "")
-            marked = Heading(heading.level, text, heading_mark(text, self.own))
-            if i == 0 and place.depth == 0 and is_title(text, levels, self.path):
-                self.title = text
+        for i, (start, end, each) in enumerate(found):
+            if i == 0 and has_title:
+                self.title = each.text
+                mark = title_mark(each.text, self.own)
                 # the title stands in no path, but what it says of secrecy holds for all below it
-                here = replace(place, mark=marked.mark if marked.mark.audience is not None else place.mark)
+                here = replace(place, mark=mark if mark.audience is not None else place.mark)
             else:
-                here = parts[-1][1].under(marked)
+                here = self._under(parts[-1][1], each, counts)
             parts.append((start, here))
             for number in range(start, end):
                 self._add_links(lines[number], place.line + number, here)
                 lines[number] = ""
         return parts
+
+    def _under(self, place: Place, heading: Heading, counts: Mapping[str, int]) -> Place:
+        """The place below a heading: a stem closes it, and so does that nobody has looked at it where the note is open."""
+        unmarked = place.under(heading)
+        said, path = audience_of(heading.text, own=self.own), unmarked.path
+        mark = title_mark(heading.text, self.own)
+        is_shown = self.own.seen is not None and self.own.seen.is_shown
+        is_open = self.is_open or is_shown or unmarked.marked.audience == PLAYERS
+        if mark.audience is None and place.depth == 0 and heading.text:
+            if said.audience == PLAYERS and self.own.opens(path):
+                mark = Mark(heading.text, PLAYERS)
+            elif is_open and not self.own.has_seen(path, counts[path]):
+                mark = Mark(WAITS, DM)
+                if unmarked.marked.audience != DM:
+                    self.held.append(Held(NEW, path))
+        elif mark.audience == DM and unmarked.marked.audience != DM:
+            self.held.append(held_by(mark, "heading"))
+        here = place.under(replace(heading, mark=mark))
+        if place.depth == 0 and heading.text and here.marked.audience != DM:
+            self.headings.append(path)
+            self.said += [path] if said.audience == PLAYERS else []
+        return here
 
     def _read_blocks(self, lines: list[str], tokens: Sequence[Token], parts: Sequence[tuple[int, Place]]) -> None:
         """Take facts and stat blocks out of the blocks that hold them, and give callouts their titles."""
@@ -250,9 +291,10 @@ class Body:
     def _take(self, pairs: Sequence[Pair], place: Place) -> None:
         """Facts that leave the text; a key such as "Secret" makes a secret stretch of its own instead."""
         for line, key, value in pairs:
-            mark = key_mark(key, self.own)
+            mark = title_mark(key, self.own)
             self._add_links(value, place.line + line, place.within(mark, 0) if mark.audience == DM else place)
             if mark.audience == DM:
+                self.held.append(held_by(mark, "key"))
                 self.sections.append(Section(place.path, f"**{key}**: {self._value(value)}", mark.text, mark.audience))
             elif key and value:
                 self.facts.append(Fact(self.code.show(key), self._value(value)))
@@ -271,7 +313,11 @@ class Body:
         if mark.audience in (None, DM):
             return ""
         texts = [heading.text for heading in place.headings]
-        opening = (i for i, text in enumerate(texts) if heading_mark(text, self.own).audience == PLAYERS)
+        opening = (
+            i
+            for i, text in enumerate(texts)
+            if title_mark(text, self.own).audience == PLAYERS or self.own.opens(PATH_SEPARATOR.join(texts[: i + 1]))
+        )
         return PATH_SEPARATOR.join(texts[next(opening, len(texts)) :])
 
     def _value(self, written: str) -> str:
@@ -321,6 +367,17 @@ def _put_back(lines: list[str], cut: Cut, place: Place) -> bool:
     return True
 
 
+def _held(cut: Cut) -> Held:
+    if cut.mark.written == MOVED:
+        return Held(MOVED_PLACE, next((line.strip() for line in cut.lines if line.strip()), ""))
+    return held_by(cut.mark, "callout" if cut.mark.written.startswith("> [!") else "text")
+
+
+def held_by(mark: Mark, place: str) -> Held:
+    """What a mark closes, for the list of what waits."""
+    return Held(place, mark.written, mark.stem, mark.said)
+
+
 def secret(place: Place) -> bool:
     """Whether something says that not everybody may see what stands at a place."""
     return place.marked.audience not in (None, PLAYERS)
@@ -344,4 +401,4 @@ def headings(lines: Sequence[str], tokens: Sequence[Token]) -> list[tuple[int, i
 def _is_underlined(lines: Sequence[str], token: Token) -> bool:
     start, end = span(token)
     line = lines[start].strip()
-    return end - start == 2 and len(line) <= 60 and not re.search(r"[.,:;|*]|\[\[|\ufdd0", line)
+    return end - start == 2 and len(line) <= LONGEST_UNDERLINED and not NO_HEADING.search(line)

@@ -4,47 +4,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markdown_it.token import Token
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
-from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.links import read_inline
-from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import (
+from lorekeeper.notes.marks import (
+    LINE,
+    MOVED,
+    NAME,
     TAG,
+    TITLE,
     UNMARKED,
     Mark,
-    callout_mark,
-    heading_mark,
+    OwnMarks,
+    audience_of,
+    first_words,
     is_number,
-    key_mark,
+    narrowest,
+    sign_mark,
     tag_mark,
-    word_audience,
+    title_mark,
 )
 from lorekeeper.notes.spans import KEY, LEAD, MOST_KEY_WORDS, Span, SpanScanner, begins
+from lorekeeper.shares import digest_of
 
 _ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-{2,})[ \t]*")
+LONGEST_UNDERLINED, NO_HEADING = 60, re.compile(r"[.,:;|*]|\[\[|\ufdd0")
+"""Characters of a heading over a line of dashes, and what such a heading does not have: it is a paragraph over a rule."""
+
 _HASHES = re.compile(r"(?:#{2,6}[ \t]*|#[ \t]+)(?=[^#\s])")
-_STRONG = re.compile(r"(\*{1,3}|_{1,3}|==)([^*_=\n]{1,40})\1(?=[^\S\n])")
 _ADMONITION = re.compile(
     r"(?:!{3}|\?{3}\+?)[ \t]+(?P<word>[\w-]{1,40})(?:[ \t]+[\w -]{0,60})?(?:[ \t]+\"(?P<title>[^\"\n]*)\")?[ \t]*"
 )
 """How a block of MkDocs begins whose text is indented below it: ``!!! gm "Plot"``."""
 
 _BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:]{1,30})[\])](?![(\[:])[^\S\n]*")
+_LABELS = re.compile(r"(?<![\[\]])[\[(]([^\[\]()\n]{1,40})[\])](?![(\[])")
+_COMMENT_LINE = re.compile(r"\[[^\[\]\n]{1,60}\]:[ \t]*(?:<>|#)[ \t]*[\"'(].*")
+"""A link definition that leads nowhere, by which people hide a comment."""
+
+_LABEL = re.compile(r"[ \t]*(?:>[ \t]?)*\[\^([^\]\n]{1,60})\]:")
+_LEADING_LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
+"""A link tells the name of another note, and no more of this one."""
+
+_END_OF_KEY = re.compile(r"[:：](?=\s|$)|::|\s[-–—]\s|—")
+_FIRST_CHARS, _FIRST_WORDS = 120, 3
+"""How far into a line its beginning is looked for, and how many words it has where no colon ends it."""
+
 _INLINE_HTML = re.compile(
     r"</?(?:b|strong|i|em|u|mark|span|font|small|big|p|sup|sub)(?:\s[^<>]{0,200})?>", re.IGNORECASE
 )
-
-
-KEPT = "hidden by the game master"
-"""What keeps a line that has no mark of its own."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -
     """Lines without the callouts that say who may see them, and these; as many lines as before."""
     left, cuts, after = list(lines), list[Cut](), 0
     for callout in callouts(lines, tokens):
-        mark = callout_mark(callout.word, callout.title, callout.options, own)
+        mark = _callout_mark(callout.word, callout.title, callout.options, own)
         if callout.start < after or mark.audience is None:
             continue
         after = callout.end
@@ -77,6 +92,18 @@ def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -
         cuts.append(Cut(callout.start, (*title, *inner), mark))
         left[callout.start : callout.end] = [""] * (callout.end - callout.start)
     return left, cuts
+
+
+def _callout_mark(word: str, title: str, options: str, own: OwnMarks) -> Mark:
+    """What a callout says of its content by its word, the options behind it, and its title: ``[!dm]``, ``[!note|gm] Plot``.
+
+    Options and title only ever keep something secret.
+    """
+    marks = [replace(title_mark(word, own, NAME), written=f"> [!{word}]")]
+    for written, said in ((f"> [!{word}|{options}]", options), (f"> [!{word}] {title}", title)):
+        mark = audience_of(said, TITLE, own) if said else UNMARKED
+        marks += [replace(mark, written=written)] if mark.audience == DM else []
+    return narrowest(marks)
 
 
 def infobox_lines(lines: Sequence[str], tokens: Sequence[Token]) -> frozenset[int]:
@@ -114,10 +141,10 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
                 i = split.end
                 continue
             mark, end = tables.row(i)
-        if _is_kept(left, i, own):
-            mark, end = Mark(KEPT, DM), (_end_of_heading if _is_head(left, i) else _end_of_key)(left, i)
         if mark is UNMARKED and left[i].strip() and not _inner(left[i]).lstrip().startswith("|"):
             mark, end = _line_mark(left, i, own)
+        if mark.audience != DM and own.is_closed_before(line_digest(left[i])):
+            mark, end = Mark(MOVED, DM), i + 1
         if mark.audience == DM:
             stood = tuple(left[i:end])
             cuts.append(Cut(i, stood, mark, (i, stood)))
@@ -126,59 +153,73 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
     return left, cuts
 
 
-def _is_kept(lines: Sequence[str], i: int, own: OwnMarks) -> bool:
-    """Whether the game master keeps a line that is no heading of Markdown, by its words as readers see them."""
-    if not own.shares.texts or is_heading(lines, i):
-        return False
-    text = lines[i][_lead(lines[i]) :]
-    return not own.shares.texts.isdisjoint((comparable(text), comparable(read_inline(text).text)))
-
-
 def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
-    """What keeps a line secret, and the line after what it keeps."""
+    """What keeps a line secret by how it begins, and the line after what it keeps."""
     line = lines[i]
-    if _HEADING.match(line):
+    if _HEADING.match(line) or _is_underlined(lines, i):
         return UNMARKED, i + 1
     text = line[_lead(line) :]
     if hashes := _HASHES.match(text):
-        mark = heading_mark(text[hashes.end() :], own)
+        mark = title_mark(text[hashes.end() :], own)
         return mark, _end_of_heading(lines, i) if mark.audience == DM else i + 1
     if (admonition := _ADMONITION.fullmatch(text)) and (mark := _mark_of_admonition(admonition, own)).audience == DM:
         return mark, _end_of_key(lines, i)
+    if _COMMENT_LINE.match(line):
+        return Mark("a comment", DM), i + 1
     text = _INLINE_HTML.sub("", text)
-    if (word := _BRACKETED_WORD.match(text)) and word_audience(word["word"], "line", own) == DM:
+    if (word := _BRACKETED_WORD.match(text)) and (mark := title_mark(word["word"], own)).audience == DM:
         alone = word.end() == len(text)
-        return Mark(word[0].strip(), DM), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
+        return replace(mark, written=word[0].strip()), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
     if (key := KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
         if text[key.end() :].strip("*_~= \t"):
             return mark, _end_of_key(lines, i)
         return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
-    if (strong := _STRONG.match(text)) and word_audience(strong[2], "line", own) == DM:
-        return Mark(strong[2], DM), _end_of_key(lines, i)
-    if word_audience(text, "line", own) == DM and (end := _end_of_items(lines, i)) > i + 1:
-        return Mark(text.strip(), DM), end
-    if "#" in text and re.search(r"[^\W_]", TAG.sub("", text)):
-        mark = tag_mark(TAG.findall(text), own)
-        return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
-    return UNMARKED, i + 1
+    labels = (label[1] for label in _LABELS.finditer(text) if len(label[1].split()) <= _FIRST_WORDS)
+    if label := next((mark for each in labels if (mark := title_mark(each, own)).audience == DM), None):
+        return replace(label, written=text.strip()[:_FIRST_CHARS]), _end_of_key(lines, i)
+    mark = _mark_within(line, text, own)
+    return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
+
+
+def _mark_within(line: str, text: str, own: OwnMarks) -> Mark:
+    """What closes a line by its first words or by a tag in it; a line of tags alone is left to the whole note."""
+    if "#" in text and not re.search(r"[^\W_]", TAG.sub("", text)):
+        return UNMARKED
+    mark = _mark_of_beginning(line, text, own)
+    return mark if mark.audience == DM or "#" not in text else tag_mark(TAG.findall(text), own)
 
 
 def _mark_of_admonition(match: re.Match[str], own: OwnMarks) -> Mark:
-    return callout_mark(match["word"], match["title"] or "", own=own)
+    return _callout_mark(match["word"], match["title"] or "", "", own)
+
+
+def _mark_of_beginning(line: str, text: str, own: OwnMarks) -> Mark:
+    """What the first words of a line say, a sign anywhere in it, or the label of a footnote."""
+    if label := _LABEL.match(line):
+        text = f"{label[1]}: {text}"
+    shown = _END_OF_KEY.split(read_inline(_LEADING_LINK.sub(" ", text[:_FIRST_CHARS])).text, maxsplit=1)[0]
+    mark = audience_of(first_words(shown, _FIRST_WORDS), LINE, own)
+    if mark.audience != DM and not text.isascii():
+        mark = sign_mark(text, own)
+    return replace(mark, written=text.strip()[:_FIRST_CHARS]) if mark.audience == DM else UNMARKED
 
 
 def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
-    """What the key of a line says: one in emphasis, one before a colon that is no sentence, or a word before a dash."""
+    """What the key of a line says: one in emphasis, one before a colon that is no sentence, or before a dash."""
     key, value = match["key"].strip(" \t_{("), text[match.end() :]
     is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
     if not key or is_number(value) or len(key.split()) > MOST_KEY_WORDS:
         return UNMARKED
-    if not (match["colon"] or match["dash"] or is_emphasised):
+    if not (match["colon"] or match["dash"] or is_emphasised) or _LEADING_LINK.fullmatch(key.strip()):
         return UNMARKED
-    is_secret = word_audience(key, "line", own) == DM
-    if not is_secret and (match["colon"] or is_emphasised):
-        is_secret = key_mark(key, own).audience == DM
-    return Mark(key, DM) if is_secret else UNMARKED
+    mark = title_mark(key if is_emphasised else first_words(key, _FIRST_WORDS), own)
+    return mark if mark.audience == DM else UNMARKED
+
+
+def line_digest(line: str) -> str:
+    """What a line is known by wherever it is moved; "" for one of fewer than three words, which may stand anywhere."""
+    text = line[_lead(line) :]
+    return digest_of(text) if len(text.split()) >= _FIRST_WORDS else ""
 
 
 def _lead(line: str) -> int:
@@ -239,15 +280,6 @@ def _end_of_list(lines: Sequence[str], first: int) -> int:
     return end
 
 
-def _end_of_items(lines: Sequence[str], first: int) -> int:
-    """The line after the items below an item that is one word, as "Secrets"; the line after it if it is no such item."""
-    if not _ITEM.match(_inner(lines[first]).lstrip()):
-        return first + 1
-    end = _end_of_key(lines, first)
-    below = next((line[_lead(line) :] for line in lines[first + 1 : end] if line.strip()), "")
-    return first + 1 if is_number(below) else end
-
-
 def _end_of_heading(lines: Sequence[str], first: int) -> int:
     """The line after what a line that stands as a heading is above: to the next one, or the end of its list or quote."""
     quotes, _ = _depth(lines[first])
@@ -259,6 +291,13 @@ def _end_of_heading(lines: Sequence[str], first: int) -> int:
             end = i
             break
     return end
+
+
+def _is_underlined(lines: Sequence[str], i: int) -> bool:
+    """Whether a line is a heading by the one below it, and not a paragraph over a rule."""
+    following = lines[i + 1] if i + 1 < len(lines) else ""
+    is_short = len(lines[i].strip()) <= LONGEST_UNDERLINED and not NO_HEADING.search(lines[i])
+    return bool(_UNDERLINE.fullmatch(following)) and (is_short or following.strip().startswith("="))
 
 
 def is_heading(lines: Sequence[str], i: int) -> bool:
@@ -340,10 +379,10 @@ class _Tables:
                 public.append(line[: len(line) - len(_inner(line))] + _row(row[n] for n in shown))
             hidden.append(_row((row[n] for n in kept) if is_whole else row))
         public += [""] * (len(hidden) - len(public))
-        return _Split(end, public, tuple(hidden), Mark(next(iter(secret.values())), DM))
+        return _Split(end, public, tuple(hidden), self._mark(next(iter(secret.values()))))
 
     def _is_secret_title(self, cell: str) -> bool:
-        return self._mark(cell).audience == DM or word_audience(cell, "line", self._own) == DM
+        return self._mark(cell).audience == DM
 
     def _look_at(self, i: int) -> None:
         if i >= self._end:
@@ -357,13 +396,11 @@ class _Tables:
         return end
 
     def _mark_of_first(self, cell: str, second: str) -> Mark:
-        """What the first cell of a row says of the others; "GM" alone introduces a person."""
-        if word_audience(cell, "line", self._own) == DM and not is_number(second):
-            return Mark(cell, DM)
-        return self._mark(cell)
+        """What the first cell of a row says of the others."""
+        return UNMARKED if is_number(second) else self._mark(cell)
 
     def _mark(self, cell: str) -> Mark:
-        return key_mark(_INLINE_HTML.sub("", cell).strip("*_~= :"), self._own)
+        return title_mark(_LEADING_LINK.sub(" ", _INLINE_HTML.sub("", cell)).strip("*_~= :"), self._own)
 
     def _is_head(self, i: int) -> bool:
         following = _inner(self._lines[i + 1]) if i + 1 < len(self._lines) else ""

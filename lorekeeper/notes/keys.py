@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.languages import alternatives, listed
+from lorekeeper.notes.words import alternatives, listed
 
 OPEN, DONE = "open", "done"
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from datetime import date
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.languages import LANGUAGES, alternatives, listed
 from lorekeeper.notes.properties import Properties
+from lorekeeper.notes.words import alternatives, kinds, listed
 
 NOTE, SESSION, PREP = "note", "session", "prep"
 
-_BY_WORD = {word: kind for row in reversed(LANGUAGES) for kind, words in row.kinds.items() for word in words.split("|")}
-"""Our kinds by the folded words for them; the words of an earlier row of the table come before those of a later one."""
+_BY_WORD = kinds()
+"""Our kinds by the folded words for them."""
 
-_PLANS = re.compile(rf"\b(?:{'|'.join(row.kinds[PREP] for row in LANGUAGES)})s?\b")
+_PLANS = re.compile(rf"\b(?:{alternatives(f'kind {PREP}')})s?\b")
 
 SUBKIND_KEYS = ("subtype", "sub type", "subkind", "subcategory", "sub category")
 """Keys that say more of a kind whose word we do not know."""
@@ -61,8 +61,8 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     if is_listing(path):
         return fold(written) or NOTE
     tagged = (known(part) for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]))
-    kinds = list(filter(None, tagged))
-    if kind := next((kind for kind in kinds if kind != "lore"), next(iter(kinds), "")):
+    by_tag = list(filter(None, tagged))
+    if kind := next((kind for kind in by_tag if kind != "lore"), next(iter(by_tag), "")):
         return _played_or_planned(kind, folders, stem)
     foldered = (of_folder(folder) for folder in reversed(folders))
     kind = next(filter(None, foldered), "") or _of_keys(properties)
@@ -70,7 +70,7 @@ def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) 
     return _played_or_planned(kind or (SESSION if is_session else "") or fold(written) or NOTE, folders, stem)
 
 
-_RACE, _CLASS, _PLAYED = frozenset(listed("race")), frozenset(listed("class_")), frozenset(listed("player"))
+_RACE, _CLASS, _PLAYED = frozenset(listed("race")), frozenset(listed("class")), frozenset(listed("player"))
 
 
 def _of_keys(properties: Properties) -> str:

@@ -1,29 +1,40 @@
-"""A user's own marks: words that say of a heading, a callout, a key of front matter, a file or a folder who may see it.
+"""Who may see something by what it is called: the stems and signs of ``stems.tsv``, and the marks of a user's own.
 
     dm: [Spielleitung, Hinter den Kulissen]
     players: [Was alle wissen]
     none: [Hidden Valley]
 
-They come before the built-in ones of `secrets`. A text under ``dm`` also counts where it stands in whole words within a longer
-heading or name; one under ``players`` or ``none`` only where it is the whole of it, or all of it but what stands in brackets, or
-what stands there. So a mark that opens something never holds for more than was written.
+A user's own marks come first. A text under ``dm`` also counts in whole words within a longer heading or name; one under ``players``
+or ``none`` only where it is the whole of it, or all of it but what stands in brackets, or what stands there. A stem only ever keeps
+something from players: that a heading says it is for them opens nothing before the game master has looked at it.
+
+The classes of stems: ``master``, ``secret`` and a ``sign`` close wherever something is marked, ``inner`` and ``plan`` in what names
+something, ``ahead`` in names of files and folders. A ``role`` closes beside a word of ``own`` ("Keeper's notes"), ``player`` and
+``group`` beside a ``not`` ("Not for players"). A name that consists of ``player``, ``group``, ``public`` and ``open`` alone is for
+players ("What the party knows"); articles, ``the``, count for nothing. ``none`` and ``unset`` are values of front matter.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import html
+import itertools
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from lorekeeper.notes.comparing import comparable
+from lorekeeper.audience import DM, PLAYERS, Audience, narrower
+from lorekeeper.folding import fold
 from lorekeeper.printable import shown
-from lorekeeper.shares import Shares
+from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 7
+RULES = 8
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -33,18 +44,200 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
+STEMS = Path(__file__).with_name("stems.tsv")
+
+NAME, TITLE, LINE, VALUE = "name", "title", "line", "value"
+"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; how a line begins; front matter."""
+
+_CLOSING = {
+    NAME: frozenset({"master", "secret", "inner", "plan", "ahead"}),
+    TITLE: frozenset({"master", "secret", "inner", "plan"}),
+    LINE: frozenset({"master", "secret"}),
+    VALUE: frozenset({"master", "secret", "inner", "none"}),
+}
+_OPENING = frozenset({"player", "group", "public", "open", "the"})
+_READERS = frozenset({"player", "group", "public"})
+
+WAITS = "waits until you open it"
+"""What keeps a heading that was not looked at."""
+
+MOVED = "stood in a part that was not open"
+"""What keeps a line that was moved out of such a part."""
+
+_INITIALS = re.compile(r"\b(?:[^\W\d_]\.[ ]?){2,}(?!\w)")
+_SEPARATOR = re.compile(r"\s*[&+/,;]\s*")
+_INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+"""Characters that nobody sees, beside those of Unicode's category Cf."""
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
+_FEW_WORDS = 3
+TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
+
+
+def visible_text(text: str) -> str:
+    """A text without the characters that nobody sees: zero-width spaces, soft hyphens, marks of direction."""
+    if text.isascii():
+        return text
+    return "".join(c for c in text if unicodedata.category(c) != "Cf" and ord(c) not in _INVISIBLE)
+
+
+@functools.lru_cache(maxsize=8192)
+def comparable(text: str) -> str:
+    """The form in which texts are compared with marks: `fold` of what a reader sees of them, "&" and the like as "and"."""
+    text = visible_text(html.unescape(text)) if "&" in text or not text.isascii() else text
+    if "." in text:
+        text = _INITIALS.sub(lambda match: f"{match[0].replace('.', '').replace(' ', '')} ", text)
+    return fold(_SEPARATOR.sub(" and ", text.strip(" \t&+/,;")))
+
+
+def humps_apart(key: str) -> str:
+    """A key in camel case as words: "gmOnly" is "gm Only"."""
+    return _HUMP.sub(" ", visible_text(key))
+
+
+# --- stems ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stem:
+    """A row of the table: the word, which begins longer ones if it ends in "-"; its class; and a language that has it."""
+
+    word: str
+    kind: str
+    language: str
+
+
+@functools.cache
+def stems() -> tuple[Stem, ...]:
+    """The table of stems."""
+    rows = (line.split("\t") for line in STEMS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return tuple(Stem(*row) for row in rows if row[0] != "stem")
+
+
+@functools.cache
+def _table() -> dict[str, frozenset[str]]:
+    """The classes of each word and beginning."""
+    table: dict[str, set[str]] = {}
+    for stem in stems():
+        table.setdefault(stem.word, set()).add(stem.kind)
+    return {word: frozenset(kinds) for word, kinds in table.items()}
+
+
+@functools.cache
+def _signs() -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(stem.word) for stem in stems() if stem.kind == "sign"))
+
+
+@functools.lru_cache(maxsize=8192)
+def _classes(word: str) -> frozenset[str]:
+    """The classes of one word, or of two with a space between them."""
+    table = _table()
+    if word in table or " " in word:
+        return table.get(word, frozenset())
+    beginnings = (table.get(f"{word[:end]}-") for end in range(len(word), 2, -1))
+    return next(filter(None, beginnings), frozenset())
+
+
+def stem_kinds(word: str) -> frozenset[str]:
+    """The classes of a word of `Mark.stem`."""
+    return _classes(word)
+
+
+@functools.lru_cache(maxsize=8192)
+def _closing_word(folded: str, place: str) -> str:
+    """The word of a comparable text that closes what it stands for; "" if none does."""
+    words = [word for word in folded.split() if "the" not in _classes(word)]
+    pairs = (f"{one} {other}" for one, other in itertools.pairwise(words))
+    found = {word: kinds for word in (*words, *pairs) if (kinds := _classes(word))}
+    if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
+        return closing
+    said = frozenset[str]().union(*found.values())
+    if "not" in said and ("player" in said or (place != LINE and "group" in said)):
+        return next(word for word, kinds in found.items() if kinds & {"player", "group"})
+    if place == LINE:
+        return ""
+    if "not" in said and "open" in said and len(words) <= _FEW_WORDS:
+        return next(word for word, kinds in found.items() if "not" in kinds)
+    kinds_of = [_classes(word) for word in folded.split()]
+    is_for_a_role = any(each >= {"the", "open"} for each in kinds_of) or place == NAME
+    if is_for_a_role and "role" in said and all(each & {"role", "the", "open"} for each in kinds_of):
+        return next(word for word, kinds in found.items() if "role" in kinds)
+    of_a_role = [word for word, kinds in found.items() if "role" in kinds]
+    if of_a_role and any("own" in kinds for word, kinds in found.items() if word != of_a_role[0]):
+        return of_a_role[0]
+    return ""
+
+
+@functools.lru_cache(maxsize=8192)
+def _says_players(folded: str, place: str) -> bool:
+    """Whether a text says that something is for players; "Party" alone says so as a value, and as a heading names them."""
+    kinds = [_classes(word) for word in folded.split()]
+    is_said = place == VALUE or any("open" in each for each in kinds)
+    return is_said and any(each & _READERS for each in kinds) and all(each & _OPENING for each in kinds)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What somebody wrote to say who may see something.
+
+    Attributes:
+        written: as written.
+        audience: who may see it, None where nothing was said.
+        stem: the word or sign that says so; "" where another mark does.
+        said: the text that has it: by this it can be opened all the same.
+    """
+
+    written: str = ""
+    audience: Audience | None = None
+    stem: str = ""
+    said: str = ""
+
+    @property
+    def text(self) -> str:
+        """What keeps something from players; "" where it opens it to all of them."""
+        return "" if self.audience == PLAYERS else self.written
+
+    @property
+    def opening(self) -> str:
+        """What opens something to all players; "" where it keeps it from them."""
+        return self.written if self.audience == PLAYERS else ""
+
+
+UNMARKED = Mark()
+
+
+def narrowest(marks: Iterable[Mark]) -> Mark:
+    """What all marks together say: who is in each of them, by the first that says so; `UNMARKED` without any."""
+    said = [mark for mark in marks if mark.audience is not None]
+    if not said:
+        return UNMARKED
+    together = functools.reduce(narrower, (mark.audience for mark in said if mark.audience is not None))
+    alone = next((mark for mark in said if mark.audience == together), None)
+    return alone or Mark("; ".join(mark.written for mark in said if mark.audience != PLAYERS), together)
+
+
+OWN: dict[str, Audience | None] = {"dm": DM, "players": PLAYERS, "none": None}
+"""What the lists of a user's own marks say."""
+
 
 @dataclass(frozen=True, eq=False)
 class OwnMarks:
-    """The marks of one file.
+    """What holds beside the stems: a user's own marks, and what the game master has decided.
 
     Attributes:
         texts: which list a folded text is in: "dm", "players" or "none".
-        shares: what the game master has decided on the vault that is read, beside them.
+        shares: what was decided on the vault that is read.
+        is_looking: whether the game master is being shown what could be opened: no heading waits.
+        seen: what was looked at of the note that is read.
+        path: of that note.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     shares: Shares = field(default_factory=Shares)
+    is_looking: bool = False
+    seen: Opened | None = None
+    path: str = ""
 
     @property
     def rules(self) -> str:
@@ -54,24 +247,205 @@ class OwnMarks:
     @property
     def digest(self) -> str:
         """Changes whenever something else is marked; "" without any."""
-        said = [*sorted(self.texts.items()), *sorted(self.shares.texts)]
+        said = sorted(self.texts.items())
         return hashlib.blake2b(json.dumps(said).encode("utf-8"), digest_size=8).hexdigest() if said else ""
 
     def whole(self, folded: str) -> str:
-        """The list that has a folded text; "" for none."""
-        return "dm" if folded in self.shares.texts else self.texts.get(folded, "")
+        """The list that has a folded text; "" for none. What was opened although a stem closes it counts as "none"."""
+        if listed := self.texts.get(folded, ""):
+            return listed
+        return "none" if self.seen and self.seen.stems and digest_of(folded) in self.seen.stems else ""
 
-    def is_secret_within(self, folded: str) -> bool:
-        """Whether a folded text has one of the list ``dm`` within it, in whole words."""
-        return any(kind == "dm" and f" {text} " in f" {folded} " for text, kind in self.texts.items())
+    def of_note(self, path: str) -> OwnMarks:
+        """The same for one note."""
+        return replace(self, seen=self.shares.opened(path), path=path)
 
     def of(self, folded: str) -> str:
         """The list that decides on a folded text: the one that has it as a whole, else "dm" if it has a part of it."""
-        return self.whole(folded) or ("dm" if self.is_secret_within(folded) else "")
+        if listed := self.whole(folded):
+            return listed
+        within = (text for text, kind in self.texts.items() if kind == "dm")
+        return "dm" if any(f" {text} " in f" {folded} " for text in within) else ""
+
+    def has_seen(self, path: str, number: int) -> bool:
+        """Whether a heading of the note was looked at, which stands there so often; or others of the folder have it."""
+        key = heading_key(path)
+        if self.is_looking or (self.seen and number <= self.seen.headings.count(key)):
+            return True
+        return number == 1 and self.seen is not None and self.shares.is_common(self.path, key)
+
+    def opens(self, path: str) -> bool:
+        """Whether a heading that says it is for players was opened by the game master."""
+        return self.seen is not None and heading_key(path) in self.seen.said
+
+    def is_closed_before(self, digest: str) -> bool:
+        """Whether a line, by its digest, stood in a part of the note that was not open."""
+        return bool(digest) and not self.is_looking and self.seen is not None and digest in self.seen.closed
 
 
 BUILT_IN = OwnMarks()
-"""No marks beside the built-in ones."""
+"""No marks beside the built-in ones, and nothing shared."""
+
+LOOKED_AT = OwnMarks(is_looking=True)
+"""The same where no heading waits: the notes are our own, or the game master is being shown them."""
+
+
+def audience_of(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> Mark:
+    """Who may see what a text stands for, by what it is called: "dm", "players" if it says so, None if it says nothing.
+
+    Args:
+        text: a heading, a name, a key, or how a line begins.
+        place: where it stands; more words close a name than a line.
+        own: the user's own marks.
+    """
+    whole = comparable(humps_apart(text))
+    if own.texts or own.seen:
+        asides = _ASIDE.findall(text)
+        rest, unnumbered = comparable(_ASIDE.sub(" ", text)), whole.lstrip("0123456789 ")
+        parts = map(own.whole, (*map(comparable, asides), rest, unnumbered))
+        listed = own.of(comparable(text)) or own.of(whole) or next(filter(None, parts), "")
+        # what stands in brackets may take back what a user's own mark opens
+        if listed and not (listed == "players" and any(_closing_word(comparable(each), place) for each in asides)):
+            return Mark(text, OWN[listed])
+    if sign := _signs().search(text):
+        return Mark(text, DM, sign[0], text)
+    if word := _closing_word(whole, place):
+        return Mark(text, DM, word, text)
+    if place != LINE and _says_players(whole, place):
+        return Mark(text, PLAYERS, whole, text)
+    return UNMARKED
+
+
+def first_words(text: str, number: int) -> str:
+    """The first words of a text, behind its article."""
+    words = itertools.dropwhile(lambda word: "the" in _classes(comparable(word)), text.split())
+    return " ".join(itertools.islice(words, number))
+
+
+def closes(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> bool:
+    """Whether what a text stands for is the game master's."""
+    return audience_of(text, place, own).audience == DM
+
+
+def opened_by_list(mark: Mark) -> Mark:
+    """A mark as far as it holds by itself: of what opens something only a user's own marks do."""
+    return UNMARKED if mark.audience == PLAYERS and mark.stem else mark
+
+
+def title_mark(text: str, own: OwnMarks = BUILT_IN, place: str = TITLE) -> Mark:
+    """What a heading, a key or a name says of what it stands for; that it is for players only where a user's own mark does."""
+    return opened_by_list(audience_of(text, place, own))
+
+
+def sign_mark(text: str, own: OwnMarks = BUILT_IN) -> Mark:
+    """Whether a line has a sign that closes it, wherever it stands."""
+    sign = _signs().search(text)
+    return Mark(text, DM, sign[0], text) if sign and own.of(comparable(text)) != "none" else UNMARKED
+
+
+def tag_mark(tags: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
+    """What tags say of what they stand for: "dm-only", "secret/plot". Only ever that it is secret."""
+    marks = (audience_of(part, TITLE, own) for tag in tags for part in dict.fromkeys((tag, *tag.split("/"))))
+    return next((replace(mark, written=f"#{mark.written}") for mark in marks if mark.audience == DM), UNMARKED)
+
+
+def path_mark(path: str, own: OwnMarks = BUILT_IN) -> Mark:
+    """What the names of a note's file and folders say together."""
+    *folders, file = path.split("/")
+    names = ((file.rpartition(".")[0] or file, file), *((each, f"{each}/") for each in reversed(folders)))
+    marks = ((title_mark(name, own, NAME), written) for name, written in names)
+    return narrowest(replace(mark, written=written) for mark, written in marks)
+
+
+def says_players(path: str) -> str:
+    """The name of a note's file or folders that says it is for players; "" if none does."""
+    *folders, file = path.split("/")
+    names = (file.rpartition(".")[0] or file, *reversed(folders))
+    return next((name for name in names if audience_of(name, NAME).audience == PLAYERS), "")
+
+
+# --- values and people ---------------------------------------------------------------------------------------------------
+
+_PARTICLES = frozenset("of the von van der den de del della di da du la le el al bin ibn ter y".split())
+_NAME_WORD = re.compile(r"[^\W\d_](?:[\w'’.-]*\w)?\.?")
+_EMAIL = re.compile(r"[^\s@,;]{1,64}@[^\s@,;]{1,200}")
+_MOST_WORDS = 4
+_IN_BRACKETS = re.compile(r"\([^()\n]{0,40}\)")
+_NO_WORDS = re.compile(r"[\W\d_]*\d[\W\d_]*")
+
+
+def value_audience(text: str, own: OwnMarks = BUILT_IN) -> Audience | None:
+    """What a value of front matter says: "player-safe" is for players, "gm" for the game master; None for anything else."""
+    return audience_of(text, VALUE, own).audience
+
+
+def is_undecided(text: str) -> bool:
+    """Whether a value leaves it to marks within the note: "mixed"."""
+    return "unset" in _classes(comparable(text))
+
+
+def is_name(text: str) -> bool:
+    """Whether a text may be the name of a person: up to four words that begin with capitals, or an e-mail address."""
+    words = text.split()
+    if _EMAIL.fullmatch(text):
+        return True
+    if not 0 < len(words) <= _MOST_WORDS or words[0][0].islower() or not all(map(_NAME_WORD.fullmatch, words)):
+        return False
+    return not any(word[0].islower() and word not in _PARTICLES for word in words)
+
+
+def is_number(value: str) -> bool:
+    """Whether a value is a number and no more, as in "SL: 3"."""
+    return _NO_WORDS.fullmatch(value) is not None
+
+
+def introduces(key: str, value: str) -> bool:
+    """Whether a key of front matter only names a person, as "gm: Geoff" does. In a text "GM: Geoff" may as well be a secret."""
+    value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
+    return bool(_classes(comparable(key)) & {"master", "role"}) and (is_name(value) or is_number(value))
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Who is named as those who may see something.
+
+    Attributes:
+        words: what the words among them say.
+        people: names of people.
+        others: what is neither.
+    """
+
+    words: tuple[Audience, ...] = ()
+    people: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def audience(self) -> Audience:
+        """Who may see it; the game master alone if anything is not understood."""
+        if self.others:
+            return DM
+        return self.people or (PLAYERS if PLAYERS in self.words else DM)
+
+
+def readers(found: Iterable[str], own: OwnMarks = BUILT_IN) -> Readers:
+    """Words and names apart."""
+    words, people, others = list[Audience](), list[str](), list[str]()
+    for text in found:
+        name = visible_text(text).strip("[]@ \t")
+        if (said := value_audience(name, own)) is not None:
+            words.append(said)
+        elif not own.whole(comparable(name)):
+            (people if is_name(name) else others).append(name)
+    return Readers(tuple(words), tuple(dict.fromkeys(people)), tuple(others))
+
+
+def people_or_all(found: list[str], own: OwnMarks = BUILT_IN) -> Audience:
+    """ "dm", "players", or the people of a list, whatever they are called; the narrower if it has words and people."""
+    said = readers(found, own)
+    return (*said.people, *said.others) or said.audience
+
+
+# --- a user's own marks ------------------------------------------------------------------------------------------------
 
 
 def read_marks(text: str) -> OwnMarks:

@@ -90,6 +90,27 @@ class StatBlock:
     kind: str = "creature"
 
 
+NEW, MOVED_PLACE = "new heading", "moved text"
+"""Places of `Held`: what waits since nobody has looked at it."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Something that is closed, in a note that is or could be open.
+
+    Attributes:
+        place: what it is: "heading", "callout", "key", "text", "alias", "name", `NEW` or `MOVED_PLACE`.
+        text: what is closed, as written.
+        stem: the word or sign that closes it; "" where another mark does, or nobody has looked at it.
+        said: the text that has the stem: by this it is opened.
+    """
+
+    place: str
+    text: str
+    stem: str = ""
+    said: str = ""
+
+
 @dataclass(frozen=True)
 class Note:
     """One note, read.
@@ -101,6 +122,7 @@ class Note:
         aliases: its other names, each once.
         tags: without "#", in lower case.
         secret_tags: those of them that stand in secret stretches only.
+        secret_aliases: those of its other names that a stem closes.
         session: number of the session it is about, None for none.
         session_date: its date, if that is a date of our calendar.
         dated: the date that the note states, of its session or another, if that is a date of our calendar.
@@ -116,6 +138,10 @@ class Note:
         opened_by: what opens it to all of them; "" if nothing does.
         title_from: what the name comes from: "name" or "title" of the front matter, "heading", "file" or "folder".
         heading: the first heading, if it is the title of the whole note: it stands in no section's path. "" for none.
+        headings: paths of the headings that nothing closes, in reading order; a path stands there as often as in the note.
+        said: paths of those that say they are for players.
+        held: what is closed of it, by stems and since nobody has looked at it.
+        waits: whether it is shared, and closed since nobody has looked at it.
         problems: what could not be read, and was left out.
         doubts: what stands where it is said who may see the note, and is not understood.
         unread: why the note is not read as it is meant, and its text is stored as it stands; "" if it is.
@@ -127,6 +153,7 @@ class Note:
     aliases: Sequence[str] = ()
     tags: Sequence[str] = ()
     secret_tags: Sequence[str] = ()
+    secret_aliases: Sequence[str] = ()
     session: int | None = None
     session_date: date | None = None
     dated: date | None = None
@@ -141,6 +168,10 @@ class Note:
     opened_by: str = ""
     title_from: str = "file"
     heading: str = ""
+    headings: Sequence[str] = ()
+    said: Sequence[str] = ()
+    held: Sequence[Held] = ()
+    waits: bool = False
     problems: Sequence[str] = ()
     doubts: Sequence[str] = ()
     unread: str = ""

@@ -9,27 +9,38 @@ from dataclasses import replace
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
-from lorekeeper.notes.audience_keys import (
+from lorekeeper.notes.body import Body, Fact, Place, held_by
+from lorekeeper.notes.kinds import KIND_KEYS, PREP, date_of, kind_of, known, misdated, session_of, stated_date
+from lorekeeper.notes.links import read_inline, without_references
+from lorekeeper.notes.marks import (
+    BUILT_IN,
+    NAME,
+    UNMARKED,
+    Mark,
+    OwnMarks,
+    audience_of,
+    narrowest,
+    path_mark,
+    tag_mark,
+    title_mark,
+)
+from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
+from lorekeeper.notes.note import Link, Note, Section, StatBlock
+from lorekeeper.notes.printed import CREATURE
+from lorekeeper.notes.properties import READ_ALONE, Properties, joined, texts
+from lorekeeper.notes.source import Code, front_matter, normal
+from lorekeeper.notes.statblocks import base_of, in_front_matter
+from lorekeeper.notes.visibility import (
     TAG_KEYS,
     doubts,
     field_mark,
     has_unsure_mark,
     is_key,
     is_secret_key,
+    kind_mark,
     property_mark,
     says_audience,
 )
-from lorekeeper.notes.body import Body, Fact, Place
-from lorekeeper.notes.kinds import KIND_KEYS, date_of, kind_of, known, misdated, session_of, stated_date
-from lorekeeper.notes.links import read_inline, without_references
-from lorekeeper.notes.marks import BUILT_IN, OwnMarks
-from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
-from lorekeeper.notes.note import Link, Note, Section, StatBlock
-from lorekeeper.notes.printed import CREATURE
-from lorekeeper.notes.properties import READ_ALONE, Properties, joined, texts
-from lorekeeper.notes.secrets import UNMARKED, Mark, heading_mark, narrowest, path_mark, tag_mark
-from lorekeeper.notes.source import Code, front_matter, normal
-from lorekeeper.notes.statblocks import base_of, in_front_matter
 from lorekeeper.printable import one_line
 
 _HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
@@ -109,11 +120,11 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
     Args:
         path: of the note within its vault, with "/" or "\\\\" between folders.
         text: of the whole file; a byte order mark, any line ends and any form of Unicode are taken.
-        own: the user's own marks of who may see something.
+        own: the user's own marks of who may see something, and what was shared and looked at.
     """
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
     try:
-        return _read(path, normal(text), own)
+        return _read(path, normal(text), own.of_note(path))
     except MemoryError:
         raise
     except Exception as error:
@@ -144,7 +155,8 @@ def _read(path: str, text: str, own: OwnMarks) -> Note:
         problems = [problem.replace(READ_ALONE, closed) for problem in problems]
     problems += misdated(properties)
     code = Code()
-    body = Body(code, path, own, _values(path, properties, own))
+    opening = narrowest((property_mark(properties, own), path_mark(path, own)))
+    body = Body(code, path, own, _values(path, properties, own), opening.audience not in (None, DM))
     body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
     body.problems[:0] = problems
     if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
@@ -168,13 +180,17 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, tags, path, title)
     name, origin = name_of(properties, title, path)
-    mark = _note_mark(path, properties, body)
+    mark, waits = _note_mark(path, name, kind, properties, body)
+    aliases = aliases_of(properties, name, title, path, kind)
+    closed = {alias: closing for alias in aliases if (closing := audience_of(alias, own=body.own)).audience == DM}
+    held = [*body.held, *(held_by(each, "alias") for each in closed.values())]
     facts, secrets = _property_facts(properties, origin, body.own)
     return Note(
         path=path,
         name=name,
         kind=kind,
-        aliases=aliases_of(properties, name, title, path, kind),
+        aliases=aliases,
+        secret_aliases=list(closed),
         tags=list(dict.fromkeys((*tags, *secret_tags))),
         secret_tags=[tag for tag in secret_tags if tag not in tags],
         session=session_of(properties, kind, path, title),
@@ -191,6 +207,10 @@ def _note(path: str, properties: Properties, body: Body) -> Note:
         opened_by=mark.opening,
         title_from=origin,
         heading=title,
+        headings=body.headings,
+        said=body.said,
+        held=[held_by(mark, "name"), *held] if mark.audience == DM and mark.stem else held,
+        waits=waits,
         problems=body.problems,
         doubts=doubts(properties, body.own),
     )
@@ -202,16 +222,29 @@ def _heading(line: str) -> str:
     return f"{'#' * int(match[1])} {match[2].strip()}" if match else line
 
 
-def _note_mark(path: str, properties: Properties, body: Body) -> Mark:
-    """Who may see the whole note: the narrowest of what front matter, path, title, tags and fields in the text say."""
+def _note_mark(path: str, name: str, kind: str, properties: Properties, body: Body) -> tuple[Mark, bool]:
+    """Who may see the whole note, and whether it is shared but was not looked at.
+
+    The narrowest holds of what front matter, path, title, tags and fields in the text say. Sharing opens what has no mark.
+    """
     own = body.own
     fields = ((fact.key, fact.value) for fact in body.facts)
     tags = [tag for text in properties.texts(*TAG_KEYS) for tag in _split_tags(text)]
-    marks = (property_mark(properties, own), path_mark(path, own), heading_mark(body.title, own))
-    said = narrowest((*marks, tag_mark((*tags, *body.lone_tags), own), field_mark(fields, own)))
+    marks = (property_mark(properties, own), path_mark(path, own), title_mark(body.title, own), title_mark(name, own))
+    planned = title_mark(PREP, own, NAME) if kind == PREP else UNMARKED
+    closing = (
+        planned,
+        kind_mark(properties, KIND_KEYS, own),
+        tag_mark((*tags, *body.lone_tags), own),
+        field_mark(fields, own),
+    )
+    said = narrowest((*marks, *closing))
     decided = Mark(*own.shares.decided(path, _tags(properties, body.tags)))
-    # sharing opens what has no mark, and closes nothing: a note for everybody stays so if a person is given its folder
-    return narrowest((said, decided)) if decided.audience == DM or said is UNMARKED else said
+    if decided.audience == DM or said is not UNMARKED:
+        return narrowest((said, decided)) if decided.audience == DM else said, False
+    if decided.audience is None or own.is_looking or (own.seen and own.seen.is_shown):
+        return decided, False
+    return UNMARKED, True
 
 
 def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from lorekeeper.audience import DM
 from lorekeeper.folding import fold
-from lorekeeper.notes.marks import BUILT_IN, OwnMarks
-from lorekeeper.notes.secrets import word_audience
+from lorekeeper.notes.marks import BUILT_IN, NAME, OwnMarks, closes
 
 DEEPEST = 20
 """Blocks within blocks; what is deeper stays in the text as it is."""
@@ -243,7 +241,7 @@ def _without_admonitions(lines: Sequence[str], own: OwnMarks) -> list[str]:
     for token in blocks(lines) if any("ad-" in line or _WORD_FENCE.search(line) for line in lines) else ():
         word = language(token).strip("{.}") if token.type == "fence" else ""
         is_admonition = word.startswith(ADMONITION) and not token.level
-        if is_admonition or (word and word_audience(word, "fence", own) == DM):
+        if is_admonition or (word and closes(word, NAME, own)):
             start, end = span(token)
             first = result[start]
             before = re.sub(r"[^>]", " ", re.split(r"[`~]", first, maxsplit=1)[0])

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lorekeeper.audience import DM
-from lorekeeper.notes.comparing import comparable
 from lorekeeper.notes.facts import field_pair
-from lorekeeper.notes.marks import OwnMarks
-from lorekeeper.notes.secrets import Mark, heading_mark, is_number, key_mark, word_audience
+from lorekeeper.notes.marks import LINE, TITLE, Mark, OwnMarks, audience_of, closes, first_words, is_number
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
 COMMENT_PROGRAMS = re.compile(
@@ -40,7 +38,7 @@ _OPENING = re.compile(
     r"(?P<comment>%%|<!--)"
     r"|<(?P<tag>[a-zA-Z][\w-]{0,30})(?=[\s>])"
     r"|(?P<field>[\[(])(?P<key>[^\W_][^\[\]():\n]{0,60}):"
-    r"|\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])"
+    r"|(?P<aside>[\[(])(?P<first>[^\[\]():\n]{1,60})(?=[\])\n]|[^\[\]():\n])"
     r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
     r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
     r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
@@ -51,6 +49,8 @@ _OPENING = re.compile(
     r"|(?<![*_])(?P<stars>\*{1,3}|_{1,3})(?=[^\s*_])(?P<bold>[^*_\n|]{1,60}?)(?::[^\S\n]?(?P=stars)|(?P=stars)[^\S\n]?:)",
     re.MULTILINE,
 )
+_CODE = re.compile(r"\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])")
+_FIRST_WORDS = 3
 _SIGN = re.compile(
     r"\s*(?:(start|begin|open|end|stop|close)[\s:_-]+)?([^\n]{1,40}?)\s*[:_ -]?\s*(start|begin|open|end|stop|close)?\s*",
     re.IGNORECASE,
@@ -64,9 +64,13 @@ _SIGNS = (
 _CLASSES = re.compile(
     r"\b(?:class|id|data-visibility|data-audience)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|[\"']?([^\s>\"']+))", re.IGNORECASE
 )
-_SECRET_CLASS = re.compile(r"(?:dm|gm|secrets?|spoilers?)(?: .*)?")
+_HIDDEN = re.compile(
+    r"\shidden(?=[\s=>/])|(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE
+)
+_COLOURS = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s{0,9}:\s{0,9}([^;\"'>]{1,40})", re.IGNORECASE)
+_HEAD_CELL = re.compile(r"<th\b[^<>]{0,200}>(.{0,200}?)</th", re.IGNORECASE | re.DOTALL)
 _SUMMARY = re.compile(r"\s*<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
-_LONGEST_SUMMARY = 1000
+_LONGEST_SUMMARY, _LONGEST_TABLE = 1000, 4000
 _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
 _VOID = frozenset("br hr img input link meta source wbr area base col embed track".split())
 _PLAIN = re.compile(r"[^<>\"']*+")
@@ -138,7 +142,7 @@ class SpanScanner:
             ("comment", self._comment),
             ("tag", self._tag),
             ("field", self._field),
-            ("code", self._code),
+            ("aside", self._aside),
             ("short", self._shortcode),
             ("liquid", self._shortcode),
             ("bars", self._covered),
@@ -175,7 +179,7 @@ class SpanScanner:
         if match is None or "/" in content:
             return None
         sign = (match[1] or match[3] or "").casefold()
-        if sign in ("end", "stop", "close") or word_audience(match[2], "callout", self._own) != DM:
+        if sign in ("end", "stop", "close") or not closes(match[2], TITLE, self._own):
             return None
         ending = _ending(match[2])
         # "%%secret%%" may be a comment of one word
@@ -219,10 +223,16 @@ class SpanScanner:
     def _is_secret_tag(self, name: str, written: str, end: int) -> bool:
         values = (next(filter(None, groups), "") for groups in _CLASSES.findall(written))
         words = (word for value in (*values, name) for word in value.split())
-        if any(_SECRET_CLASS.fullmatch(comparable(word)) or self._is_secret_word(word) for word in words):
+        if any(closes(word, LINE, self._own) for word in words) or _HIDDEN.search(written):
             return True
+        colours = {kind[:5].casefold(): colour.strip().casefold() for kind, colour in _COLOURS.findall(written)}
+        if len(colours) > 1 and len(set(colours.values())) == 1:
+            return True
+        if name == "table":
+            heads = _HEAD_CELL.findall(self.text, end, end + _LONGEST_TABLE)
+            return any(closes(_ANY_TAG.sub("", head), TITLE, self._own) for head in heads)
         summary = _SUMMARY.match(self.text[end : end + _LONGEST_SUMMARY]) if name == "details" else None
-        return summary is not None and heading_mark(_ANY_TAG.sub("", summary[1]).strip(), self._own).audience == DM
+        return summary is not None and closes(_ANY_TAG.sub("", summary[1]).strip(), TITLE, self._own)
 
     # --- within lines ------------------------------------------------------------------------------------------------
 
@@ -235,21 +245,49 @@ class SpanScanner:
         if before == "[" or after not in (":", " ", "\t") or not self._is_secret_key(opening["key"]):
             return None
         inside = opening.end() + (after == ":")
-        depth, end, close = 1, -1, inside
-        for bracket in _BRACKET.finditer(self.text, inside):
-            close = end = bracket.start()
-            depth += {"[": 1, "(": 1, "\n": 0}.get(bracket[0], -1)
-            if bracket[0] == "\n" or not depth:
-                end += bracket[0] != "\n"
-                break
-        else:
-            close = end = len(self.text)
+        close, end = self._bracketed(inside)
         value = self.text[inside:close]
         if is_number(value):
             return None
         return self._keep(
-            opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, Mark(opening["key"], DM)
+            opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, self._mark(opening["key"])
         )
+
+    def _aside(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """``(secretly a vampire)``, ``[hidden from them]``: what its first words close; a link shows the name of a note alone."""
+        if self.text[max(0, opening.start() - 1) : opening.start()] in ("[", "]"):
+            return None
+        if self._line_at(opening.start()).is_heading or not closes(
+            first_words(opening["first"], _FIRST_WORDS), LINE, self._own
+        ):
+            return self._code_of(opening)
+        close, end = self._bracketed(opening.start() + 1)
+        if self.text[end : end + 1] in ("(", "["):
+            return None
+        found = self._code_of(opening)
+        content = self.text[opening.start() + 1 : close]
+        if found or len(content.split()) <= _FIRST_WORDS:
+            return found
+        return self._keep(
+            opening.start(),
+            self.text[opening.start() + 1 : close],
+            end,
+            self._mark(first_words(opening["first"], _FIRST_WORDS), LINE),
+        )
+
+    def _bracketed(self, inside: int) -> tuple[int, int]:
+        """Where the bracket that is open closes, and where to go on; at the end of its line without one."""
+        depth = 1
+        for bracket in _BRACKET.finditer(self.text, inside):
+            depth += {"[": 1, "(": 1, "\n": 0}.get(bracket[0], -1)
+            if bracket[0] == "\n" or not depth:
+                return bracket.start(), bracket.start() + (bracket[0] != "\n")
+        return len(self.text), len(self.text)
+
+    def _code_of(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """The same place as the beginning of ``[spoiler]text[/spoiler]``."""
+        code = _CODE.match(self.text, opening.start())
+        return self._code(code) if code else None
 
     def _code(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``[spoiler]text[/spoiler]``; alone, ``[GM]`` is for the line that it begins, and for the rest of one after a sentence."""
@@ -290,7 +328,8 @@ class SpanScanner:
     def _said(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``He is kind. DM: he lies``: to the end of the paragraph, or of the emphasis that it stands in."""
         key = opening["said"] or opening["initials"]
-        if opening.start() <= self._line_at(opening.start()).lead:
+        most = _FIRST_WORDS - bool(opening["dashed"])
+        if opening.start() <= self._line_at(opening.start()).lead or len(key.split()) > most:
             return None
         if not (self._is_secret_word(key) or (not opening["dashed"] and self._is_secret_key(key))):
             return None
@@ -307,7 +346,7 @@ class SpanScanner:
         if end is None:
             end = line.end if line.is_heading else self._end_of_paragraph(line.end)
         value = self.text[opening.end() : end]
-        return None if is_number(value) else self._keep(start, self.text[start:end], end, Mark(key, DM))
+        return None if is_number(value) else self._keep(start, self.text[start:end], end, self._mark(key))
 
     def _end_of_paragraph(self, at: int) -> int:
         """The end of the last line that goes on with the one which ends here."""
@@ -341,14 +380,15 @@ class SpanScanner:
         closing = re.compile(rf"^[ \t]{{0,3}}:{{{len(opening['fence'])},}}[ \t]*$", re.MULTILINE)
         return self._between(opening.start(), inside, closing, opening[0].strip())
 
+    def _mark(self, said: str, place: str = TITLE) -> Mark:
+        mark = audience_of(said, place, self._own)
+        return mark if mark.audience == DM else Mark(said, DM)
+
     def _is_secret_word(self, word: str) -> bool:
-        return word_audience(word, "line", self._own) == DM
+        return closes(word, TITLE, self._own)
 
     def _is_secret_key(self, key: str) -> bool:
-        return len(key.split()) <= MOST_KEY_WORDS and DM in (
-            word_audience(key, "line", self._own),
-            key_mark(key, self._own).audience,
-        )
+        return len(key.split()) <= MOST_KEY_WORDS and closes(key, TITLE, self._own)
 
     # --- what is kept ------------------------------------------------------------------------------------------------
 

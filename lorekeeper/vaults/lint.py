@@ -26,7 +26,7 @@ KINDS = {
     "stat-block": "is not a creature",
     "table": "is not an entry of its own",
     "template": "is a template outside a folder of templates, and is not read",
-    "conflict": "is a copy of a sync conflict, and is not read; compare it with the note, and delete one",
+    "conflict": "is a copy of another note, as sync programs make them, and is not read; compare the two, and delete one",
     "dangling": "there is no such note",
     "ambiguous": "may mean several notes",
 }

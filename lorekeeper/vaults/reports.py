@@ -25,9 +25,20 @@ class VaultReport(ImportReport):
         tags: different tags in them.
         passed: files and folders that were passed over, by reason.
         renamed: notes that have moved, with their vectors.
+        waiting: what is shared and was not looked at: notes, and headings of open notes.
+        marked: notes that their author marked for players, and nobody has looked at.
     """
 
-    KEYS: ClassVar[tuple[str, ...]] = (*ImportReport.KEYS, "vaults", "missing", "notes", "tags", "renamed")
+    KEYS: ClassVar[tuple[str, ...]] = (
+        *ImportReport.KEYS,
+        "vaults",
+        "missing",
+        "notes",
+        "tags",
+        "renamed",
+        "waiting",
+        "marked",
+    )
 
     vaults: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -36,6 +47,8 @@ class VaultReport(ImportReport):
     tags: int = 0
     passed: Counter[str] = field(default_factory=Counter)
     renamed: int = 0
+    waiting: dict[str, int] = field(default_factory=lambda: {"notes": 0, "headings": 0})
+    marked: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """That of imports, with the attributes above; the `COUNTED` numbers stand beside the others."""

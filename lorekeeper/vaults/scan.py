@@ -36,7 +36,7 @@ TEMPLATE_FOLDERS = frozenset({"template", "templates", "_template", "_templates"
 HIDDEN, TEMPLATE, EXCLUDED, LINK, PROGRAMS = "hidden", "a template", "excluded", "a symbolic link", "of a program"
 
 
-CONFLICT = "copies of a sync conflict"
+CONFLICT = "copies of other notes"
 
 _CONFLICT = re.compile(
     r"\.sync-conflict-[0-9]{8}-|[(\[ _-](?:conflicted copy|case conflict|conflict copy|in conflict|konfliktkopie|in konflikt|"
@@ -44,6 +44,17 @@ _CONFLICT = re.compile(
     re.IGNORECASE,
 )
 """How Syncthing, Dropbox, Nextcloud and Obsidian Sync call a copy of a note that was changed in two places."""
+
+_ADDED = re.compile(
+    r"[ _.-]*(?:\(?[0-9]{1,2}\)?|~|(?:-? ?)?(?:copy|kopie|copie|copia|kopia|backup|orig|bak|old|conflict|remote|local|base)"
+    r"(?:[ _.-]?\(?[\w-]{1,40}\)?)?|[A-Z0-9]{2,}(?:-[A-Z0-9]+)*)",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"(?:copy|kopie|copie|copia|kopia) (?:of|von|de|di|van)? ?", re.IGNORECASE)
+"""What programs put behind or before the name of a file when they keep a copy of it: "X (1)", "X-DESKTOP-7H2K", "Copy of X"."""
+
+_COMPARED_BYTES, _FEWEST_WORDS = 1 << 16, 4
+"""How much of a file is compared with the one it may be a copy of, and the words of a line that counts."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,42 @@ def scan(root: Path, exclude: Sequence[str] = ()) -> Scan:
         return found
     found.root = status.st_dev, status.st_ino
     _Walk(root, _patterns(root, exclude, found), found).run()
+    for path in [path for path, other in _pairs(found.files) if _is_copy(root, found.files[path], found.files[other])]:
+        del found.files[path]
+        found.passed[CONFLICT] += 1
+        found.conflicts.append(path)
     return found
+
+
+def _pairs(files: dict[str, File]) -> Iterator[tuple[str, str]]:
+    """The files that are called as if they were copies of others beside them, and these."""
+    by_folder: dict[str, dict[str, str]] = {}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        by_folder.setdefault(folder, {})[name.rpartition(".")[0]] = path
+    for names in by_folder.values():
+        for name, path in names.items():
+            begun = [name[:end] for end in range(len(name) - 1, 0, -1) if _ADDED.fullmatch(name[end:])]
+            before = _BEFORE.match(name)
+            bases = [*begun, *([name[before.end() :]] if before else [])]
+            if base := next((names[each] for each in bases if each in names), ""):
+                yield path, base
+
+
+def _is_copy(root: Path, file: File, other: File) -> bool:
+    """Whether a file says half of what the other says, or the other way round: so two notes with like names are no copies."""
+    lines = [_prose(root, each) for each in (file, other)]
+    fewest = min(map(len, lines))
+    return fewest > 0 and 2 * len(lines[0] & lines[1]) >= fewest
+
+
+def _prose(root: Path, file: File) -> set[bytes]:
+    try:
+        with open_within(root, file.name) as opened:
+            text = opened.read(_COMPARED_BYTES)
+    except OSError:
+        return set()
+    return {line.strip() for line in text.splitlines() if len(line.split()) >= _FEWEST_WORDS}
 
 
 class _Walk:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.audience import DM, PLAYERS, parsed
 from lorekeeper.folding import fold
 from lorekeeper.people.rows import Rows
-from lorekeeper.shares import FOLDER, NOTE, TAG, TEXT, Share, Shares
+from lorekeeper.shares import FOLDER, NOTE, OPENED, TAG, Opened, Share, Shares
 
 if TYPE_CHECKING:
     from lorekeeper.audience import Audience
@@ -58,10 +58,6 @@ class SharesFile:
             with self._rows.edited() as rows:
                 rows[:] = change(rows)
 
-    def keep_note(self, vault: str, path: str) -> None:
-        """Keep a note for the game master."""
-        self.edit(lambda rows: kept(rows, vault, NOTE, path))
-
     def forget(self, vault: str) -> None:
         """Remove all decisions on a vault."""
         if any(each.vault == vault for each in self.all()):
@@ -102,12 +98,40 @@ def kept(rows: Iterable[Share], vault: str, kind: str, name: str) -> list[Share]
     return [*_without(rows, vault, kind, name), Share(vault, kind, name, DM)]
 
 
+def opened(rows: Iterable[Share], vault: str, seen: Mapping[str, Opened]) -> list[Share]:
+    """Decisions with what was looked at of notes, by path."""
+    found = [each for each in rows if not (each.vault == vault and each.kind == OPENED and each.name in seen)]
+    return [*found, *(Share(vault, OPENED, path, PLAYERS, each) for path, each in seen.items())]
+
+
+def begun(
+    rows: Iterable[Share], vault: str, seen: Mapping[str, Opened], by_name: Mapping[str, Audience]
+) -> list[Share]:
+    """Decisions with what stood open when it was first recorded what is looked at, by path; some by their names alone."""
+    rows = [each for each in rows if not (each.vault == vault and each.kind == "text")]
+    decided = {each.name for each in rows if each.vault == vault and each.kind == NOTE}
+    shares = [Share(vault, NOTE, path, who) for path, who in by_name.items() if path not in decided]
+    return [*opened([*rows, *shares], vault, seen), Share(vault, OPENED, "", DM)]
+
+
+def moved(rows: Iterable[Share], vault: str, paths: Mapping[str, str]) -> list[Share]:
+    """Decisions on notes under their new paths, by the old ones."""
+    return [
+        replace(each, name=paths[each.name])
+        if each.vault == vault and each.kind in (NOTE, OPENED) and each.name in paths
+        else each
+        for each in rows
+    ]
+
+
 def _is_in(share: Share, vault: str, kind: str, name: str) -> bool:
     """Whether a decision is on something, or on what is in it."""
-    if share.vault != vault or share.kind == TEXT:
+    if share.vault != vault or (share.kind == OPENED and not share.name):
         return False
-    if kind == FOLDER and share.kind in (FOLDER, NOTE):
+    if kind == FOLDER and share.kind in (FOLDER, NOTE, OPENED):
         return not name or share.name == name or share.name.startswith(f"{name}/")
+    if kind == NOTE and share.kind == OPENED:
+        return share.name == name
     return share.kind == kind and (share.name == name or (kind == TAG and share.name.startswith(f"{name}/")))
 
 
@@ -124,6 +148,15 @@ def _without(rows: Iterable[Share], vault: str, kind: str, name: str) -> list[Sh
 def _share(row: Mapping[str, object]) -> Share:
     vault, kind, name, audience = (row[key] for key in ("vault", "kind", "name", "audience"))
     who = parsed(audience)
-    if not (isinstance(vault, str) and isinstance(name, str) and kind in (NOTE, FOLDER, TAG, TEXT) and who):
+    kinds = (NOTE, FOLDER, TAG, OPENED, "text")
+    if not (isinstance(vault, str) and isinstance(name, str) and kind in kinds and who):
         raise ValueError("one of its rows is none")
-    return Share(vault, str(kind), name, who if isinstance(audience, list) or who in (DM, PLAYERS) else DM)
+    whom = who if isinstance(audience, list) or who in (DM, PLAYERS) else DM
+    return Share(vault, str(kind), name, whom, _seen(row.get("seen")))
+
+
+def _seen(value: object) -> Opened | None:
+    if not isinstance(value, Mapping):
+        return None
+    lists = {key: tuple(map(str, value[key])) for key in ("headings", "said", "stems", "closed")}
+    return Opened(bool(value["is_shown"]), **lists)

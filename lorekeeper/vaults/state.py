@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 8
+FORMAT = 9
 """SQLite's user_version; a file of another one is made anew."""
 
 SHEET = "a character's sheet"
@@ -55,7 +55,9 @@ class Row:
         failed: why entities of it are not in the library.
         shared: what was decided on sharing it when it was read (`Shares.recorded`).
         people: folded names of the characters that it states, with whether it is a sheet of theirs, with ability scores.
-        secret: its name, if a mark keeps the whole of it for the game master; "" otherwise.
+        open_to: whom it is open to, for people; "" if it is the game master's.
+        waits: what of it is shared and was not looked at: paths of headings, "" for the note itself.
+        is_marked: whether its author marked it, or a part of it, for players, and nobody has looked at it.
     """
 
     size: int
@@ -74,7 +76,9 @@ class Row:
     problems: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     shared: str = ""
-    secret: str = ""
+    open_to: str = ""
+    waits: list[str] = field(default_factory=list)
+    is_marked: bool = False
     people: dict[str, bool] = field(default_factory=dict)
 
     @property

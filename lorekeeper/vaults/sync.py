@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from lorekeeper.audience import DM
+from lorekeeper.audience import DM, PLAYERS, Audience, parsed
 from lorekeeper.cache.protocol import Identity, Progress, SearchCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, Entity, uri_of
@@ -28,14 +28,16 @@ from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.reading import plain_note
 from lorekeeper.printable import one_line, shown
-from lorekeeper.shares import NOTE, Share, Shares
+from lorekeeper.shares import NOTE, OPENED, Opened, Share, Shares
 from lorekeeper.system import in_own_thread
+from lorekeeper.vaults.opened import closed_lines, is_marked, open_to_of, opened_of, waiting_in
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
 from lorekeeper.vaults.reading import Content, UnreadableError, content
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.renames import keep_vectors
 from lorekeeper.vaults.reports import VaultReport
 from lorekeeper.vaults.scan import SHEETS, File, Scan, scan
+from lorekeeper.vaults.shares import begun, kept, moved, opened
 from lorekeeper.vaults.sheets import Sheets, is_cut_off, sheets_of
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
 from lorekeeper.vaults.state import SHEET, Row, State, Summary, all_entities
@@ -47,6 +49,9 @@ TYPES = (NOTES, "creatures", "rules", "spells", "equipment", "characters")
 
 BATCH = IMPORT_BATCH
 """Notes that are stored, and recorded as stored, at a time."""
+
+Edit = Callable[[Callable[[list[Share]], list[Share]]], None]
+"""Changes the decisions in their file by a function."""
 
 RACY_NANOSECONDS = 2_000_000_000
 """A file that was read so soon after its last change is read again: another change may have left the same time and size."""
@@ -65,7 +70,7 @@ class VaultSync:
         own: the user's own marks; if they were others when the vault was read last, all of it is read again.
         start: called with the number of files to read, and of notes to store.
         progress: called with the number of further ones read or stored.
-        keep: called with the path of a note that was kept under another one, before it is stored.
+        edit: changes the file of what was shared; None for a library that has none.
     """
 
     def __init__(
@@ -79,13 +84,15 @@ class VaultSync:
         own: OwnMarks = BUILT_IN,
         start: Progress | None = None,
         progress: Progress | None = None,
-        keep: Callable[[str], None] = lambda _: None,
+        edit: Edit | None = None,
     ) -> None:
         self._vault, self._state, self._cache, self._embedding = vault, state, cache, embedding
         self._report, self._stopped, self._start, self._progress = report, stopped, start, progress
         self._own, self._is_marked_otherwise = own, False
-        self._keep, self._kept = keep, frozenset[str]()
-        """Digests of the notes that the game master keeps: a copy of one is kept too, and so is one that has moved."""
+        self._edit, self._kept = edit, frozenset[str]()
+        """Digests of the notes that the game master keeps: a copy of one is kept too."""
+        self._left: dict[str, list[str]] = {}
+        """Paths of the notes that are gone and were shared or looked at, by digest."""
 
     async def run(self, *, verify: bool) -> None:
         """Bring the library in step with the vault.
@@ -108,6 +115,9 @@ class VaultSync:
             self._fail("", f"the folder {shown(str(vault.path))} is missing; the library keeps the notes it had")
             return
         self._is_marked_otherwise = summary.marks != self._own.rules
+        if self._edit and not self._own.shares.is_begun:
+            seen, by_name = await self._open_now()
+            await asyncio.to_thread(self._change, partial(begun, vault=vault.key, seen=seen, by_name=by_name))
         stored = await self._hashes() if verify or summary.synced is None else None
         plan = await in_own_thread(self._plan, found, stored)
         if self._start:
@@ -125,8 +135,12 @@ class VaultSync:
         plan = Plan(found, self._state.rows(self._vault.key))
         plan.stored = all_entities(plan.before.values()) if stored is None else stored
         self._report.failed += [ImportFileError(self._where(p.where), p.reason) for p in found.problems]
-        kept = (row for path, row in plan.before.items() if self._own.shares.keeps(path))
-        self._kept = frozenset(row.digest for row in kept)
+        decided = {each.name: each.audience for each in self._own.shares.listed if each.kind in (NOTE, OPENED)}
+        for path in (path for path in plan.before if path in decided):
+            if path not in found.files and not found.may_have(path):
+                self._left.setdefault(plan.before[path].digest, []).append(path)
+        kept = (each for path, each in plan.before.items() if decided.get(path) == DM)
+        self._kept = frozenset(each.digest for each in kept)
         due = self._due(plan, verified=stored is not None)
         if self._start:
             self._start(len(due))
@@ -177,8 +191,8 @@ class VaultSync:
                 row.size, row.changed, row.touched, row.read = _times(read)
                 plan.kept[path] = row
                 return
-            if path not in plan.before and read.digest in self._kept:
-                self._keep_too(path)
+            if path not in plan.before:
+                self._take_over(path, read.digest)
             reason, note, sheets = self._understood(path, read.text, plan.before.get(path))
         except FileNotFoundError:
             del plan.scan.files[path]
@@ -219,10 +233,34 @@ class VaultSync:
             return (sheets.passed if sheets else "") or SHEETS, None, sheets
         return "", sheets.note, sheets
 
-    def _keep_too(self, path: str) -> None:
-        self._keep(path)
-        kept = Share(self._vault.key, NOTE, path, DM)
-        self._own = replace(self._own, shares=Shares([*self._own.shares.listed, kept]))
+    def _change(self, change: Callable[[list[Share]], list[Share]]) -> None:
+        """Change what was decided, in its file and for this sync. Blocking."""
+        if self._edit:
+            self._edit(change)
+            self._own = replace(self._own, shares=Shares(change(list(self._own.shares.listed))))
+
+    def _take_over(self, path: str, digest: str) -> None:
+        """Let a note have what was decided on the one that it was before it moved, or that it is a copy of."""
+        left = self._left.pop(digest, [])
+        if len(left) == 1:
+            self._change(partial(moved, vault=self._vault.key, paths={left[0]: path}))
+        elif digest in self._kept:
+            self._change(partial(kept, vault=self._vault.key, kind=NOTE, name=path))
+
+    async def _open_now(self) -> tuple[dict[str, Opened], dict[str, Audience]]:
+        """What the library shows players of the vault, read before anything had to be looked at, by path.
+
+        And the notes that their names alone opened, with whom they are open to: those count as shared from now on.
+        """
+        found, by_name = dict[str, Opened](), dict[str, Audience]()
+        stored = [identity for identity in await self._cache.content_hashes(NOTES) if identity[0] == self._vault.key]
+        for first in range(0, len(stored), BATCH):
+            for entity in await self._cache.load(NOTES, stored[first : first + BATCH]):
+                if (seen := opened_of(entity)) is not None:
+                    found[entity.slug] = seen
+                    whole, said = parsed(entity.data.get(AUDIENCE)), str(entity.data.get("opened_by") or "")
+                    by_name |= {entity.slug: whole} if whole == PLAYERS and ":" not in said else {}
+        return found, by_name
 
     def _read_again(self, plan: Plan) -> None:
         """Read notes again whose links mean others than before, or that give what a changed file gave too."""
@@ -280,13 +318,27 @@ class VaultSync:
         for path in paths:
             rows[path], entities = self._given(plan, path, bases)
             found |= {_key(e): e for e in entities}
+        self._remember_closed({path: plan.read[path].note for path in paths})
+        for path, row in rows.items():
+            row.shared = self._own.shares.recorded(path, row.tags)
         return rows, list(found.values())
+
+    def _remember_closed(self, notes: Mapping[str, Note]) -> None:
+        """Record what stands in the closed parts of notes that were looked at: there it is closed wherever it moves."""
+        seen: dict[str, Opened] = {}
+        for path, note in notes.items():
+            before = self._own.shares.opened(path)
+            is_parted = note.audience != DM and not note.unread  # of what is closed as a whole no part is known
+            if before and is_parted and (closed := closed_lines(note)) != before.closed:
+                seen[path] = replace(before, closed=closed)
+        if seen and self._edit:
+            self._change(partial(opened, vault=self._vault.key, seen=seen))
 
     def _given(self, plan: Plan, path: str, bases: Mapping[str, Entity]) -> tuple[Row, list[Entity]]:
         """What one file gives: its error is its own, and it is a plain note then."""
         read = plan.read[path]
         try:
-            return self._of_sheets(path, read, read.sheets) if read.sheets else self._of_note(plan, path, read, bases)
+            return self._of_sheets(read, read.sheets) if read.sheets else self._of_note(plan, path, read, bases)
         except MemoryError:
             raise
         except Exception as error:
@@ -296,7 +348,7 @@ class VaultSync:
                 return Row(*times, passed=SHEETS, failed=[note.unread]), []
             return self._of_note(plan, path, replace(read, note=note, bases=()), bases)
 
-    def _of_sheets(self, path: str, read: Read, sheets: Sheets) -> tuple[Row, list[Entity]]:
+    def _of_sheets(self, read: Read, sheets: Sheets) -> tuple[Row, list[Entity]]:
         entities, unread = sheets_as_entities(sheets, self._vault.key, self._vault.name, read.modified)
         row = Row(
             *_times(read.content),
@@ -306,7 +358,8 @@ class VaultSync:
             counts={"characters": len(entities)},
             passed=SHEET,
             problems=unread,
-            shared=self._own.shares.recorded(path, ()),
+            open_to=open_to_of(read.note.audience),
+            waits=[""] * read.note.waits,
             people=dict(read.people),
         )
         return row, entities
@@ -332,8 +385,9 @@ class VaultSync:
             creatures.bases,
             problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
             failed=[*([note.unread] if note.unread else []), *failed],
-            shared=self._own.shares.recorded(path, note.tags),
-            secret=note.name if note.audience == DM else "",
+            open_to=open_to_of(note.audience),
+            waits=waiting_in(note),
+            is_marked=is_marked(note, self._own.shares),
             people=dict(read.people),
         )
         return row, entities
@@ -405,6 +459,9 @@ class VaultSync:
         for path, row in rows.items():
             report.warnings += [ImportFileError(self._where(path), why) for why in row.problems]
             report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
+        report.waiting["notes"] += sum("" in row.waits for row in rows.values())
+        report.waiting["headings"] += sum(len(list(filter(None, row.waits))) for row in rows.values())
+        report.marked += sum(row.is_marked for row in rows.values())
         problems = [str(problem) for problem in report.failed]
         root = list(plan.scan.root) if plan.scan.root else None
         own, now, number = self._own, time.time(), len(stored)

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -385,7 +385,7 @@ class Vaults(AsyncClosing):
                             self.shares.marks(vault.key, own),
                             start,
                             progress,
-                            partial(self.shares.keep_note, vault.key),
+                            self.shares.edit if self.shares.file else None,
                         ).run(verify=vault.key not in self._verified)
                         self._verified.add(vault.key)
         counted("vault_sync")

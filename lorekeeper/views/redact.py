@@ -15,7 +15,17 @@ from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, Viewer, parsed, 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
-from lorekeeper.normalize.notes import OPEN_TAGS, Resolve, linked, rejoined, second_of, stated, tagged
+from lorekeeper.normalize.notes import (
+    OPEN_ALIASES,
+    OPEN_TAGS,
+    Resolve,
+    aliased,
+    linked,
+    rejoined,
+    second_of,
+    stated,
+    tagged,
+)
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of, stated_date
 from lorekeeper.notes.links import Written, relinked, wikilink
@@ -31,7 +41,18 @@ V = TypeVar("V")
 JsonObject = Mapping[str, Any]
 
 MARKS = frozenset(
-    {"mark", AUDIENCE, "opened_by", "opened", "note_mark", "note_audience", "note_opened_by", "continues", OPEN_TAGS}
+    {
+        "mark",
+        AUDIENCE,
+        "opened_by",
+        "opened",
+        "note_mark",
+        "note_audience",
+        "note_opened_by",
+        "continues",
+        OPEN_TAGS,
+        OPEN_ALIASES,
+    }
 )
 """Keys of data that say what is secret, and to whom: they are for the game master."""
 
@@ -106,6 +127,8 @@ def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
         )
     tags = entity.data.get(OPEN_TAGS)
     changed = {"links": links, **stated(data, entity.slug), **({} if tags is None else {"tags": tagged(tags)})}
+    if isinstance(named := entity.data.get(OPEN_ALIASES), list):
+        data["aliases"], changed["aliases"] = named, aliased(map(str, named))
     fields = _without(entity.fields, {AUDIENCE, *changed})
     return replace(entity, data=data, fields={**fields, **clean_fields("notes", changed)})
 

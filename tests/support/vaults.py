@@ -12,12 +12,34 @@ from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
+from lorekeeper.notes.marks import OwnMarks
 from lorekeeper.settings import load_settings
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
+from lorekeeper.views.opening import look, look_at_marked, store, target_of
 from tests.support.commands import variables
 from tests.support.entities import everything
+
+PUBLIC = OwnMarks({"public knowledge": "players", "players": "players"}, is_looking=True)
+"""Marks of a user who has declared one that opens a section, where no heading waits."""
+
+PUBLIC_MARKS = "players: [Public Knowledge, players]\n"
+"""The same as a file of marks has it."""
+
+
+async def open_marked(library: Library) -> None:
+    """Confirm what the authors of all vaults have marked for players."""
+    await library.vaults.sync()
+    for vault in library.vaults.registry.vaults():
+        await store(library.vaults, library.vaults.shares.all(), look_at_marked(library.vaults, vault).after)
+
+
+async def open_to(library: Library, what: str, people: Sequence[str] = (), opens: Sequence[str] = ()) -> None:
+    """Share something of a vault as the command does, with all that stands there now."""
+    await library.vaults.sync()
+    found = look(library.vaults, target_of(library.vaults, what), people, opens)
+    await store(library.vaults, library.vaults.shares.all(), found.after)
 
 
 def write(vault: Path, notes: Mapping[str, str]) -> Path:

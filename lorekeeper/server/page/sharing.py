@@ -1,4 +1,4 @@
-"""Sharing a note from its page: what players would see is shown before anything is shared. For the game master alone."""
+"""Sharing from the page: what players would see, and what waits, is shown before anything is opened. For the game master alone."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lorekeeper.render.note_html import note_body
 from lorekeeper.server.browsers import is_own
 from lorekeeper.server.page.entries import found
 from lorekeeper.server.page.impersonation import Seen
-from lorekeeper.server.page.site import SEEN, Page, Site, entry_address, redirect, trusted
+from lorekeeper.server.page.site import SEEN, Page, Site, address, entry_address, redirect, trusted
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 from lorekeeper.views.explained import explained
-from lorekeeper.views.sharing import Preview, Target, decided, preview_of, store, target_of, who
+from lorekeeper.views.opening import EVERYTHING, Look, Target, closed_for_all, look, store, target_of, who
 
 PATH = "/share"
 
-MAX_BODY, MAX_LISTED = 8000, 50
+MAX_BODY, MAX_LISTED = 64_000, 50
 """Longest form in bytes, and most lines that are listed."""
 
 
@@ -34,20 +34,36 @@ class Shown:
     """What the page shows.
 
     Attributes:
-        who: sees what of the note now, and why, in one sentence.
-        html: the note as players would see it, "" if they would see nothing.
-        held: the mark that keeps it all the same, "" for none.
-        secrets: places and texts that look like secrets.
-        names: of notes that a mark keeps secret, which the note has.
+        name: what is shared.
+        uri: of that.
+        back: address of the page from which it was asked for.
+        who: sees what of the note now, and why, in one sentence; "" of a folder.
+        html: the note as players would see it, "" if they would see nothing, and of a folder.
+        look: what opens, and what waits.
+        waits: the note, the place, the text and the word of each part that waits, and the text by which it is opened.
+        plans: paths of notes that look like plans, and wait.
+        closed: why other notes stay closed, with their number.
+        common: headings that several notes share, with their number.
+        headings: other headings that open, each with its note.
+        lines: lines that open and have such a word within them.
+        folders: what is around the note, and can be shared as a whole.
         people: names of the players at the table.
         chosen: with whom it would be shared, "" for everybody.
     """
 
+    name: str
+    uri: str
+    back: str
     who: str
     html: Markup
-    held: str
-    secrets: Sequence[tuple[str, str]]
-    names: Sequence[str]
+    look: Look
+    waits: Sequence[tuple[str, str, str, str, str]]
+    plans: Sequence[str]
+    closed: Sequence[tuple[str, int]]
+    common: Sequence[tuple[str, int]]
+    headings: Sequence[tuple[str, str]]
+    lines: Sequence[str]
+    folders: Sequence[tuple[str, str]]
     people: Sequence[str]
     chosen: str
 
@@ -64,48 +80,99 @@ async def _share(site: Site, request: Request) -> Response:
     uri, person, action = (fields.get(name, [""])[0] for name in ("uri", "with", "do"))
     if action == "look":
         return await _page(site, request, uri, person)
-    if action not in ("share", "fix", "keep"):
+    if action not in ("share", "all", "keep"):
         raise bad_request("the form does not say whether to share the note or to hide it")
     entity, target = await _target(site, request, uri)
     vaults = site.library.vaults
     before = await asyncio.to_thread(vaults.shares.all)
-    after = await asyncio.to_thread(decided, vaults, target, before, _people(request, person), action)
+    if action == "keep":
+        after = closed_for_all(target, before)
+    else:
+        opens = (EVERYTHING,) if action == "all" else fields.get("open", [])
+        people = _people(request, person)
+        looked = await asyncio.to_thread(look, vaults, target, people)
+        _check_unchanged(looked, fields.get("stood", [""])[0])
+        after = (await asyncio.to_thread(look, vaults, target, people, opens)).after if opens else looked.after
     await store(vaults, before, after)
-    return redirect(entry_address(entity.uri))
+    return redirect(entry_address(entity.uri) if entity else address("/share", uri=uri))
+
+
+def _check_unchanged(looked: Look, stood: str) -> None:
+    """RefusedError if other notes or headings would open than those that the page has shown."""
+    if stood != looked.stands:
+        raise RefusedError(HTTPStatus.CONFLICT, "the notes have changed since this page was loaded; load it again")
 
 
 async def _page(site: Site, request: Request, uri: str, person: str) -> Response:
     entity, target = await _target(site, request, uri)
     people = _people(request, person)
-    vaults = site.library.vaults
-    preview = await asyncio.to_thread(preview_of, vaults, target, people)
-    told = explained(entity)
-    audience = told["audience"]
-    names = preview.names
+    looked = await asyncio.to_thread(look, site.library.vaults, target, people)
+    common, headings = looked.headings()
+    reasons: dict[str, int] = {}
+    for note in (note for note in looked.closed if not note.plan):
+        reasons[note.why] = reasons.get(note.why, 0) + 1
     shown = Shown(
-        f"Now {told['seen']}."
-        if told.get("seen")
-        else f"Seen now by {who(tuple(audience) if isinstance(audience, list) else audience)} ({told['why']}).",
-        await asyncio.to_thread(_html, preview),
-        next((mark for _, mark in preview.held), ""),
-        [(each.place, each.text) for each in preview.secrets[:MAX_LISTED]],
-        names[:MAX_LISTED],
+        entity.name if entity else target.written,
+        uri,
+        entry_address(entity.uri) if entity else "/",
+        _now(entity),
+        await asyncio.to_thread(_html, looked) if entity else trusted(""),
+        looked,
+        [
+            (note.path, each.place, each.text, each.stem, each.said)
+            for note in looked.notes
+            for each in note.held
+            if each.stem and (note.seen or entity)
+        ],
+        [note.path for note in looked.closed if note.plan][:MAX_LISTED],
+        sorted(reasons.items(), key=lambda pair: -pair[1]),
+        common[:MAX_LISTED],
+        headings,
+        [line for note in looked.open for line, _ in note.lines][:MAX_LISTED],
+        _around(target),
         _players(request),
         people[0] if people else "",
     )
     return site.page(request, "share.html", entity=entity, share=shown)
 
 
-async def _target(site: Site, request: Request, uri: str) -> tuple[Entity, Target]:
-    """The note of a uri, and what is shared of the vault; NotFoundError if it is no note of a vault."""
-    entity = await found(site.view(request), uri)
-    if entity.type != "notes" or not site.library.vaults.exist:
+def _now(entity: Entity | None) -> str:
+    if entity is None:
+        return ""
+    told = explained(entity)
+    audience = told["audience"]
+    if told.get("seen"):
+        return f"Now {told['seen']}."
+    return f"Seen now by {who(tuple(audience) if isinstance(audience, list) else audience)} ({told['why']})."
+
+
+def _around(target: Target) -> list[tuple[str, str]]:
+    """The folder of a target and its vault, each with its address here."""
+    if target.kind == "tag" or not target.name:
+        return []
+    folder = target.name.rpartition("/")[0]
+    named = [(f"the folder {folder}", f"{folder}/")] if folder else []
+    return [
+        (name, address(PATH, uri=f"lore://notes/{target.vault.key}/{path}"))
+        for name, path in (*named, ("the whole vault", "."))
+    ]
+
+
+async def _target(site: Site, request: Request, uri: str) -> tuple[Entity | None, Target]:
+    """The note of a uri, None for a folder or a tag, and what is shared; NotFoundError if a vault has neither."""
+    if not uri.startswith("lore://notes/") or not site.library.vaults.exist:
         raise NotFoundError("there is no such note")
+    path = uri.removeprefix("lore://notes/").partition("/")[2]
+    if path == "." or path.endswith("/") or path.startswith("#"):
+        key = uri.removeprefix("lore://notes/").partition("/")[0]
+        return None, await asyncio.to_thread(target_of, site.library.vaults, path, key)
+    entity = await found(site.view(request), uri)
     return entity, await asyncio.to_thread(target_of, site.library.vaults, entity.uri)
 
 
-def _html(preview: Preview) -> Markup:
-    return trusted(note_body(preview.shown, entry_address, {}).html) if preview.shown else trusted("")
+def _html(looked: Look) -> Markup:
+    shown = looked.open[0].shown if looked.open else None
+    return trusted(note_body(shown, entry_address, {}).html) if shown else trusted("")
 
 
 def _players(request: Request) -> Sequence[str]:

@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 from lorekeeper.audience import DM, PLAYERS, Audience
-from lorekeeper.notes import vocabulary
-from lorekeeper.notes.comparing import comparable
-from lorekeeper.notes.marks import BUILT_IN, OwnMarks
-from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, Properties, listed, texts
-from lorekeeper.notes.secrets import (
+from lorekeeper.notes.marks import (
+    BUILT_IN,
+    NAME,
     OWN,
     UNMARKED,
     Mark,
+    OwnMarks,
+    audience_of,
+    closes,
+    comparable,
     humps_apart,
     introduces,
     is_name,
-    key_mark,
+    is_undecided,
     narrowest,
     readers,
-    word_audience,
+    value_audience,
 )
+from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, Properties, listed, texts
+from lorekeeper.notes.words import listed as words
 
+STRICT = frozenset(
+    {
+        "visibility",
+        "audience",
+        "visible to",
+        "shared with",
+        "share with",
+        "viewers",
+        "visible for",
+        "seen by",
+        "sichtbarkeit",
+    }
+)
+"""Keys whose value is an audience: words, or names of people. Anything else is for the game master alone."""
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(word.strip() for word in words.split(","))
+_LOOSE = frozenset({"access", "permission", "permissions"})
+"""Keys that say it too, and more often something else, as of the way into a harbour: only words, and lists of names."""
 
+_PUBLISHING = frozenset({"publish", "dg publish", "player facing", "player visible"})
+"""Keys that open a note where they are true, and close it where they are anything else."""
 
-_STRICT, _LOOSE = _set(vocabulary.STRICT_KEYS), _set(vocabulary.LOOSE_KEYS)
-_OPENING, _EVERYDAY = _set(vocabulary.OPENING_KEYS), _set(vocabulary.EVERYDAY_OPENING_KEYS)
-_CLOSING, _UNDECIDED = vocabulary.CLOSING_KEYS, _set(vocabulary.UNDECIDED)
-_YES, _NO = vocabulary.YES, vocabulary.NO
+_EVERYDAY = frozenset({"public", "published", "share", "revealed"})
+"""Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
+
+_YES, _NO = frozenset(words("yes")), frozenset(words("no"))
 
 TAG_KEYS = ("tags", "tag")
 """Keys of the tags of a note, some of which are marks."""
-
-_PERSON = frozenset({"gm", "dm"})
-
-KEYS = _STRICT | _LOOSE | _OPENING | _CLOSING
-"""Comparable keys that say who may see a note."""
 
 UNREADABLE = Mark("front matter that cannot be read", DM)
 """What it says: nobody knows whether it closes the note."""
@@ -65,9 +81,21 @@ def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
     )
 
 
+def kind_mark(properties: Properties, keys: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
+    """What the kind of a note says: "type: session plan", "type: secret"."""
+    written = properties.text(*keys)
+    mark = audience_of(written, NAME, own) if written else UNMARKED
+    return replace(mark, written=f"{properties.key(*keys)}: {written}") if mark.audience == DM else UNMARKED
+
+
 def field_mark(fields: Iterable[tuple[str, str]], own: OwnMarks = BUILT_IN) -> Mark:
     """What ``visibility:: dm`` in the text says of the note: only ever that it is the game master's."""
-    said = (Mark(f"{key}: {value}", DM) for key, value in fields if _closes(key, value, own))
+    marks = ((key, value, _key_mark(key, value, own)) for key, value in fields)
+    said = (
+        mark
+        for key, value, mark in marks
+        if mark.audience == DM and (value_audience(value, own) == DM or comparable(value) in _YES | _NO)
+    )
     return next(said, UNMARKED)
 
 
@@ -75,16 +103,14 @@ def doubts(properties: Properties, own: OwnMarks = BUILT_IN) -> list[str]:
     """What front matter has where it should say who may see the note, and what nobody understands."""
     found = []
     for key, value in properties.pairs:
-        if (name := _key(key, own)) not in KEYS:
-            continue
-        parts = listed(texts(value))
+        name, parts = _key(key, own), listed(texts(value))
         others = ", ".join(map(repr, readers(parts, own).others))
-        if name in _STRICT and others and comparable(parts[0]) not in _UNDECIDED:
+        if name in STRICT and others and not is_undecided(parts[0]):
             found.append(
                 f"{key}: {others} is neither an audience (dm, players) nor a name, which begins with a capital letter; "
                 "the note is for the game master alone"
             )
-        elif name in _OPENING - _EVERYDAY and parts and _flag(name, parts, own) is None:
+        elif name in _PUBLISHING and parts and _flag(name, parts, own) is None:
             found.append(f"{key}: {parts[0]!r} is neither true nor false; the note is for the game master alone")
         elif name in _LOOSE and isinstance(value, str) and is_name(value) and _key_mark(key, value, own) is UNMARKED:
             found.append(
@@ -95,20 +121,17 @@ def doubts(properties: Properties, own: OwnMarks = BUILT_IN) -> list[str]:
 
 def is_key(key: str, own: OwnMarks = BUILT_IN) -> bool:
     """Whether a key of front matter says who may see a note."""
-    said = own.whole(comparable(key))
-    return OWN[said] is not None if said else _key(key, own) in KEYS
+    if said := own.whole(comparable(key)):
+        return OWN[said] is not None
+    name = _key(key, own)
+    return name in STRICT | _LOOSE or _opens(name, own) or closes(name, own=own)
 
 
 def is_secret_key(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
     """Whether a key, or one within its value, keeps what it stands for secret; "GM" alone introduces a person."""
-    folded = comparable(key)
-    if not own.whole(folded) and (folded in _PERSON or word_audience(key, "line", own) == DM):
-        return not all(introduces(key, text) for text in texts(value))
-    return any(
-        key_mark(name, own).audience == DM
-        or (_key(name, own) in _CLOSING - _PERSON and not own.whole(comparable(name)))
-        for name in (key, *islice(_keys_within(value), MOST_STEPS))
-    )
+    if introduces(key, "Ana") and not own.whole(comparable(key)):
+        return closes(key, own=own) and not all(introduces(key, text) for text in texts(value))
+    return any(closes(name, own=own) for name in (key, *islice(_keys_within(value), MOST_STEPS)))
 
 
 def says_audience(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
@@ -117,10 +140,15 @@ def says_audience(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
 
 
 def _key(key: str, own: OwnMarks) -> str:
-    """A key as `KEYS` has it; camel case is taken apart if that gives one."""
+    """A key in comparable form; camel case is taken apart unless a user's own mark has it."""
     folded = comparable(key)
-    apart = comparable(humps_apart(key))
-    return apart if apart in KEYS and folded not in KEYS and not own.whole(folded) else folded
+    return folded if own.whole(folded) else comparable(humps_apart(key))
+
+
+def _opens(name: str, own: OwnMarks) -> bool:
+    if listed_as := own.whole(name):
+        return listed_as == "players"
+    return name in _PUBLISHING | _EVERYDAY or audience_of(name, own=own).audience == PLAYERS
 
 
 def _key_mark(key: str, value: object, own: OwnMarks) -> Mark:
@@ -131,17 +159,15 @@ def _key_mark(key: str, value: object, own: OwnMarks) -> Mark:
 
 
 def _audience(key: str, found: list[str], own: OwnMarks, *, is_list: bool) -> Audience | None:
-    listed_as, value = own.whole(key), comparable(found[0])
-    if not listed_as and key in _STRICT | _LOOSE:
+    if not own.whole(key) and key in STRICT | _LOOSE:
         said = readers(found, own)
         if key in _LOOSE and (said.others or (said.people and not is_list)):
             return None
-        return None if value in _UNDECIDED else said.audience
-    opens = listed_as == "players" if listed_as else key in _OPENING
-    flag = _flag(key, found, own)
+        return None if is_undecided(found[0]) else said.audience
+    opens, flag = _opens(key, own), _flag(key, found, own)
     if flag is None:
         # "gm: Geoff" and "public: Everybody fears him" are facts, "publish: soon" is a mistake
-        return DM if opens and not listed_as and key not in _EVERYDAY else None
+        return DM if key in _PUBLISHING else None
     if flag != opens:
         return DM
     # "secret: false" opens nothing: it only says that the note is no secret by itself
@@ -153,18 +179,10 @@ def _flag(key: str, found: list[str], own: OwnMarks) -> bool | None:
     value = comparable(found[0])
     if value in _YES | _NO and not own.whole(value):
         return value in _YES
-    audience = word_audience(found[0], "value", own)
-    if audience is None:
+    audience = value_audience(found[0], own)
+    if audience is None or len(value.split()) > 2:
         return None
-    opens = own.whole(key) == "players" or key in _OPENING
-    return audience == PLAYERS if opens else True
-
-
-def _closes(key: str, value: str, own: OwnMarks) -> bool:
-    name, folded = _key(key, own), comparable(value)
-    if name in _STRICT:
-        return word_audience(value, "value", own) == DM
-    return (name in _CLOSING and folded in _YES) or (name in _OPENING and folded in _NO)
+    return audience == PLAYERS if _opens(key, own) else True
 
 
 def _nested(properties: Properties) -> Iterator[tuple[str, object]]:
