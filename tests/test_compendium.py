@@ -458,3 +458,28 @@ def test_automation_of_other_programs_never_replaces_a_class(tmp_path):
         entities, report = read(folder)
         assert [(e.name, e.fields["hit_die"]) for e in entities if e.kind == "class"] == [("Marshal", "d8")]
         assert [key for key in report.skipped if key.startswith(last)]
+
+
+def test_subclasses_that_are_opened_by_their_word_have_the_features_that_begin_with_their_names(tmp_path):
+    def feature(name: str) -> str:
+        return f'<feature optional="YES"><name>{name}</name><text>It is {name}.</text></feature>'
+
+    names = (
+        "Bard College: College of Reeds",
+        "College of Reeds: Reed Pipe",
+        "Wind Song (College of Reeds)",
+        "Reed Pipe: Heron",
+        "Squawk (Heron)",
+        "Fighting Style: Archery",
+    )
+    features = "".join(map(feature, names))
+    path = tmp_path / "bards.xml"
+    text = f"<class><name>Bard</name><hd>8</hd><autolevel level='3'>{features}</autolevel></class>"
+    path.write_text(f"<compendium>{text}</compendium>", "utf-8")
+    found, report = read(path)
+    told = {each.name: [feature["name"] for feature in each.data["features"]] for each in found}
+    assert told == {
+        "Bard": ["Reed Pipe: Heron (level 3)", "Squawk (Heron) (level 3)", "Fighting Style: Archery (level 3)"],
+        "College of Reeds": ["College of Reeds (level 3)", "Reed Pipe (level 3)", "Wind Song (level 3)"],
+    }
+    assert (report.failed, report.warnings, report.not_taken) == ([], [], [])

@@ -10,6 +10,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.render import markdown
 from tests.support.homebrew import read
+from tests.support.libraries import open_library
 
 pytestmark = pytest.mark.corpus
 
@@ -43,3 +44,17 @@ def test_subraces_within_their_race(corpus: Path):
     }
     assert "120 feet" in markdown(found["Mudkin (Deep)"])
     assert "swim 25" in markdown(found["Mudkin (Shore)"])
+
+
+async def test_a_spell_for_each_class(corpus: Path, tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        report = await library.import_paths([corpus / "cases" / "new" / "fc-spell-per-class.xml"])
+        (spell,) = await library.cache.get_entities("spells")
+    assert spell.fields["classes"] == ("druid", "ranger", "wizard")
+    assert report.warnings == []
+
+
+def test_subclasses_of_2017(corpus: Path):
+    found, _ = of(corpus, "fc-2017-subclasses.xml")
+    kinds = {name: (e.kind, len(e.data["features"])) for name, e in found.items()}
+    assert kinds == {"Warden": ("class", 3), "Path of the Reed": ("subclass", 2), "Path of the Stone": ("subclass", 3)}

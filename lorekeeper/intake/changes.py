@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from lorekeeper.cache.protocol import BATCH, Identity, Progress, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
+from lorekeeper.normalize.build import united
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 if TYPE_CHECKING:  # a vault, which is stored in the same way, needs no reader of files
     from lorekeeper.intake.files import Batch
-    from lorekeeper.intake.formats.text_file import Found
+    from lorekeeper.intake.formats.text_file import Entry, Found
     from lorekeeper.intake.import_cache import Digest
     from lorekeeper.intake.reports import ImportReport
 
@@ -84,7 +85,8 @@ class PendingEntities:
     """The new and changed entities of an import, until they are stored.
 
     They wait until there are `IMPORT_BATCH` of their type, or until all together have `IMPORT_CHARS`. Of several
-    entries with one identity the last is kept, with a warning if their content differs. A row of a table never replaces the
+    entries with one identity the last is kept, with a warning if their content differs; those that differ in lists alone become
+    one (see `united`). A row of a table never replaces the
     whole entry, see `is_table_row`, and is replaced by it without a warning.
 
     Args:
@@ -94,7 +96,7 @@ class PendingEntities:
     """
 
     def __init__(self, cache: SearchCache, report: ImportReport, vaults: Collection[str] = ()) -> None:
-        self.stored, self._report, self._vaults = StoredHashes(cache), report, vaults
+        self.stored, self._cache, self._report, self._vaults = StoredHashes(cache), cache, report, vaults
         self._last: dict[tuple[str, Identity], tuple[str, str]] = {}
         """Content hash and place of the last entry of each type and identity so far."""
         self._rows: set[tuple[str, Identity]] = set()
@@ -109,8 +111,24 @@ class PendingEntities:
             if digest.identity[0] in self._vaults:
                 self._report.failed.append(ImportFileError(found.where, of_vault(digest.identity[0])))
                 continue
-            self._add(found, digest, await self.stored.of(digest.type))
+            whole = await self._with_earlier(found, digest)
+            self._add(
+                whole or found, (whole or found).digest, await self.stored.of(digest.type), is_united=whole is not None
+            )
         self._chars += batch.chars
+
+    async def _with_earlier(self, found: Found, digest: Digest) -> Entry | None:
+        """An entry with what an earlier one of its identity lists besides; None if they are alike, or differ in more."""
+        earlier_hash, _ = self._last.get((digest.type, digest.identity), (None, ""))
+        if earlier_hash in (None, digest.content_hash) or digest.table_row:
+            return None
+        waiting = self._pending.get(digest.type, {}).get(digest.identity)
+        known = [waiting] if waiting else await self._cache.load(digest.type, [digest.identity])
+        is_it = bool(known) and known[0].content_hash == earlier_hash
+        whole = united(known[0], found.entity) if is_it else None
+        from lorekeeper.intake.formats.text_file import Entry
+
+        return None if whole is None else Entry(whole, found.where)
 
     def has(self, entity: Entity) -> bool:
         """Whether this very entity is to be stored."""
@@ -125,7 +143,7 @@ class PendingEntities:
             due = {entity_type: self._pending.pop(entity_type) for entity_type in full}
         return {entity_type: list(entities.values()) for entity_type, entities in due.items()}
 
-    def _add(self, found: Found, digest: Digest, stored: Hashes) -> None:
+    def _add(self, found: Found, digest: Digest, stored: Hashes, *, is_united: bool) -> None:
         key, stored_hash = (digest.type, digest.identity), stored.get(digest.identity)
         earlier_hash, earlier_place = self._last.get(key, (None, ""))
         known = (earlier_hash or stored_hash) not in (None, digest.content_hash)
@@ -134,13 +152,16 @@ class PendingEntities:
         if earlier_hash is not None:
             self._count(-1, unchanged=earlier_hash == stored_hash)
             self._report.repeated += 1
-            if earlier_hash != digest.content_hash and key not in self._rows:
+            if earlier_hash != digest.content_hash and key not in self._rows and not is_united:
                 self._warn(found, earlier_place)
         self._count(1, unchanged=stored_hash == digest.content_hash)
         self._last[key] = digest.content_hash, found.where
         (self._rows.add if digest.table_row else self._rows.discard)(key)
-        if digest.content_hash != (earlier_hash or stored_hash):
-            self._pending.setdefault(digest.type, {})[digest.identity] = found.entity
+        waiting = self._pending.setdefault(digest.type, {})
+        if digest.content_hash == stored_hash and digest.identity in waiting:
+            del waiting[digest.identity]
+        elif digest.content_hash != (earlier_hash or stored_hash):
+            waiting[digest.identity] = found.entity
 
     def _count(self, number: int, *, unchanged: bool) -> None:
         if unchanged:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.entities import (
+    AUDIENCE,
     MAX_KEY_LENGTH,
     MAX_RECORD_BYTES,
     MAX_TEXT_LENGTH,
@@ -154,6 +155,63 @@ def checked(entity_type: str, record: object) -> Entity:
         slug=_key("slug", record["slug"], collection_of(entity_type).max_slug),
         fields=fields,
     )
+
+
+LISTED = frozenset({"dnd_class", "archetype", "book"})
+"""Keys whose texts are lists with commas."""
+
+
+def united(one: Entity, other: Entity) -> Entity | None:
+    """Two entities of one identity as one, if they differ in lists alone, such as classes or tags; None if not.
+
+    Files list a spell once for each of its classes. Lists of objects that say more than a name are no such lists.
+    """
+    if (one.type, one.kind, one.name, one.source_api) != (other.type, other.kind, other.name, other.source_api):
+        return None
+    data = _united(one.data, other.data)
+    fields = _united(one.fields, other.fields) if one.fields.get(AUDIENCE) == other.fields.get(AUDIENCE) else None
+    if data is None or fields is None:
+        return None
+    try:
+        return checked(one.type, {**other.as_record(), "data": data, "fields": fields})
+    except FilterError:  # together they are too much for one entry
+        return None
+
+
+def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Two objects whose values are equal, or lists of names; None if any other value differs."""
+    found: dict[str, Any] = {}
+    for key in {**one, **other}:
+        first, second = one.get(key), other.get(key)
+        if first == second:
+            found[key] = first
+        elif (names := _names_of(key, first)) is None or (more := _names_of(key, second)) is None:
+            return None
+        elif isinstance(first or second, dict):
+            found[key] = {**(first or {}), **(second or {})}
+        else:
+            every = [*names, *(name for name in more if name not in names)]
+            found[key] = tuple(every) if isinstance(first or second, tuple) else every
+            if isinstance(first or second, str):
+                found[key] = ", ".join(every)
+    return found
+
+
+def _names_of(key: str, value: object) -> Sequence[Any] | None:
+    """The names in a list, also one with commas, or of flags; None if it is another value."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()] if key in LISTED else None
+    if isinstance(value, Mapping):
+        return list(value) if value and all(isinstance(each, bool) for each in value.values()) else None
+    if isinstance(value, (list, tuple)) and all(isinstance(each, str) or _is_reference(each) for each in value):
+        return value
+    return None
+
+
+def _is_reference(value: object) -> bool:
+    return isinstance(value, Mapping) and value.keys() <= {"name", "key", "url"}
 
 
 def slugify(name: str) -> str:

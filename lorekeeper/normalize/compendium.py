@@ -560,19 +560,21 @@ def _class_features(element: Element) -> Iterator[ClassFeature]:
 
 
 def _subclasses(features: Iterable[ClassFeature], *, alone: bool) -> dict[str, list[ClassFeature]]:
-    """The features of each subclass by its name: "Order: Name" opens it, and features called "... (Name)" follow.
+    """The features of each subclass by its name: "Order: Name" opens it, and "... (Name)" and "Name: ..." follow.
 
-    Where they stand alone, apart from the class, one that calls itself a subclass may have no others.
+    What has the word of no subclass opens none: "Totem Spirit: Bear" is a choice within one. Files that use other words open
+    theirs where the feature alone does it. Where they stand alone, apart from the class, a subclass may have no others.
     """
     optional = [feature for feature in features if feature.optional]
+    openings = [(match, each) for each in optional if (match := _OPENS.fullmatch(each.name))]
+    named = {match["name"] for match, _ in openings if _SUBCLASS.search(match["what"])}
     found: dict[str, list[ClassFeature]] = {}
-    for opening in optional:
-        match = _OPENS.fullmatch(opening.name)
-        if match is None:
-            continue
+    for match, opening in openings:
         name = match["name"]
-        own = [each for each in optional if each.name.endswith(f"({name})")]
-        if own or (alone and _SUBCLASS.search(match["what"])):
+        if match["what"] in named or (named and name not in named):
+            continue
+        own = [each for each in optional if each.name.endswith(f"({name})") or each.name.startswith(f"{name}: ")]
+        if own or (alone and name in named):
             found[name] = [opening, *own]
     return found
 
@@ -581,7 +583,7 @@ def _of_subclass(feature: str, subclass: str) -> str:
     """The name of a feature of a subclass without the subclass's."""
     if feature.endswith(f": {subclass}"):
         return subclass
-    return feature.removesuffix(f"({subclass})").strip()
+    return feature.removesuffix(f"({subclass})").removeprefix(f"{subclass}: ").strip()
 
 
 def _class_feature(class_name: str, feature: ClassFeature, origin: Origin) -> Read:
