@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.library import Library
+from lorekeeper.search.query import Query
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from tests.support.entities import make
@@ -68,7 +69,7 @@ async def test_a_name_that_means_several_gets_no_entry_whole(library):
     ("name", "entry", "shown", "not_shown"),
     [
         ("forced march", "pace", "Each hour beyond eight asks for a save", "slow in mud"),
-        ("burnt reed fumes", "banes", "| Burnt Reed Fumes | 500 gp | 13 |", "Gull Bane"),
+        ("burnt reed fumes", "banes", "Bane | Price | DC / Burnt Reed Fumes | 500 gp | 13", "Gull Bane"),
         ("silt paste vials", "banes", "Silt Paste", "Boats"),
     ],
 )
@@ -86,6 +87,19 @@ async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_not
     assert "No spell has 'tessas laughing spell' in its name." in text
     assert "The nearest in meaning:" in text
     assert "lore://spells/srd-2024/grim-laughter" in text
+
+
+async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
+    answer = await call(library, "lookup_rule", semantic_query="price of silt paste and of gull bane")
+    row = "Gull Bane | 100 gp | 11 / Burnt Reed Fumes | 500 gp | 13 / Silt Paste | 40 gp | 15"
+    assert row in answer.text
+    assert row in answer.structured["results"][0]["snippet"]
+    page = await library.search(Query(["rules"], "banes are sold in vials"))
+    assert "Bane | Price | DC / Gull Bane | 100 gp" in page.results[0].snippet
+    ends = make("mud", f"Mud is deep.\n\n{BANES}\nThe rest is silt.", type="rules", name="Mud Prices", document="x")
+    await library.cache.store_entities([ends], "rules")
+    page = await library.search(Query(["rules"], "mud deep prices", documents=["x"]))
+    assert page.results[0].snippet.endswith("40 gp | 15 / The rest is silt.")
 
 
 @pytest.mark.parametrize(

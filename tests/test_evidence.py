@@ -131,11 +131,13 @@ def test_a_level_that_is_asked_for_is_shown_with_what_a_class_has_then():
         {"name": "Stamps", "gained_at": [{"level": 2}], "desc": "You stamp."},
         {"name": "Tricks", "data_for_class_table": [{"level": 5, "column_value": "3d6"}]},
         {"name": "1st", "data_for_class_table": [{"level": 5, "column_value": "4"}]},
+        {"name": "Reach", "data_for_class_table": [{"level": 3, "column_value": "+10 ft."}]},
     ]
     clerk = make("clerk", type="character_options", kind="class", name="Clerk", data={"features": features})
     for query in ("what does a clerk get at level 5", "5th-level clerk"):
         assert evidence(clerk, query).text.startswith("Level 5: Filing; Tricks 3d6.")
     assert "Level" not in evidence(clerk, "how does a clerk file").text
+    assert evidence(clerk, "clerk at level 3").text.startswith("Level 3: Reach +10 ft. ")
 
 
 def test_an_overview_goes_on_with_what_has_a_heading_as_far_as_there_is_room():

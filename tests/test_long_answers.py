@@ -189,16 +189,23 @@ CLERK = """# Clerk
 | 1 | Filing | 2 |
 | 2 | — | 3 |
 | 3 | Stamps, Filing | 3 |
+| 7 | Filing (three), Ink | 4 |
 
 ## Features
 
 ### Level 1: Filing
 
-*again at level 3*
+*again at level 3 (two), 7 (three)*
 
-You file.
+You file. From 3rd level on you file twice, and at level 7 three times.
 
 **Tidy Mind.** You know where things are.
+
+### Level 6: Ink
+
+*again at level 7*
+
+You never lack ink.
 
 ### Level 3: Stamps
 
@@ -218,8 +225,11 @@ You stamp what you filed.
     [
         ("level 3", "**Level 3:** Features Stamps, Filing; Tricks 3\n\n### Level 3: Stamps\n\nYou stamp"),
         ("3rd", "Again at level 3: Filing"),
+        ("3rd", "Filing. From 3rd level on you file twice, and at level 7 three times."),
+        ("level 7", "Again at level 7: Filing. From 3rd level on you file twice, and at level 7 three times."),
+        ("level 7", "Again at level 7: Ink. You never lack ink."),
         ("2", "**Level 2:** Tricks 3\n\nNo feature comes with this level."),
-        ("filing", "### Level 1: Filing\n\n*again at level 3*\n\nYou file.\n\n**Tidy Mind.**"),
+        ("filing", "### Level 1: Filing\n\n*again at level 3 (two), 7 (three)*\n\nYou file. From"),
         ("tidy mind", "**Tidy Mind.** You know where things are."),
         ("Blots", "| d6 | Blot |\n|---|---|\n| 1-2 | Round |"),
         ("round", "| 1-2 | Round |"),

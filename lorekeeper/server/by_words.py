@@ -14,6 +14,7 @@ from lorekeeper.search.results import Result, ResultPage, words_of
 from lorekeeper.server.parts import part
 from lorekeeper.text.evidence import read
 from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.rows import in_line
 from lorekeeper.views.view import View
 
 MOST, LOOKED_AT = 3, 10
@@ -69,7 +70,7 @@ def _with_part(result: Result, name: str) -> Result:
         found = part(markdown(result.entity), name, most=LONGEST)
     except NotFoundError:
         return result
-    return replace(result, snippet=found.text)
+    return replace(result, snippet=in_line(found.text))
 
 
 async def _is_named(view: View, query: Query, name: str) -> bool:

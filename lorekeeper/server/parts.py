@@ -15,6 +15,8 @@ from lorekeeper.render.prose import HEADING, table
 from lorekeeper.render.tables import page_tables, plain
 from lorekeeper.rolling.tables import tables_in
 from lorekeeper.server.cutting import end_within
+from lorekeeper.text.cleaning import clean, sentences
+from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.matching import occurring, word_stems
 
 LONG, FIRST = 7_500, 4_000
@@ -29,10 +31,14 @@ MOST_NAMED, LONGEST_NAME, MAX_OUTLINE = 60, 80, 1_500
 MOST_ROWS, MOST_BLOCKS = 12, 3
 """Most rows of a table, and most paragraphs, that hold the words asked for."""
 
+MOST_AGAIN = 300
+"""Most characters of a feature that comes again without saying what is new at that level."""
+
 _NONE = ("", "-", "–", "—")
 _LEVEL = re.compile(r"(?:at )?(?:level|lvl)\.? ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)?(?: level)?", re.IGNORECASE)
 _OF_LEVEL = re.compile(r"level (\d{1,2})\b")
-_AGAIN = re.compile(r"^\*[^*\n]*again at level ([\d, ]+)", re.MULTILINE)
+_AGAIN = re.compile(r"^\*[^*\n]*again at level ([^*\n]+)\*", re.MULTILINE)
+_DETAIL = re.compile(r"\([^()]*\)")
 _LABEL = re.compile(r"(?:[-*] )?\*\*([^*\n]{1,100}?)[.:]?\*\*")
 _FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _MARK = re.compile(r"\((?:secret: .*|players see this)\)")
@@ -119,17 +125,27 @@ def _level(page: str, wanted: str) -> tuple[str, str] | None:
     new = [n for n, each in enumerate(sections) if (at := _OF_LEVEL.match(fold(each.path[-1]))) and int(at[1]) == level]
     if not match or not (rows or new):
         return None
-    again = [
-        each.path[-1].rpartition(": ")[2]
+    texts_again = {
+        each.path[-1].rpartition(": ")[2]: _of_level(_own_text(page, sections, n), level)
         for n, each in enumerate(sections)
-        if (named := _AGAIN.search(_own_text(page, sections, n))) and str(level) in re.split(r"\D+", named[1])
-    ]
+        if (named := _AGAIN.search(_own_text(page, sections, n)))
+        and str(level) in re.split(r"\D+", _DETAIL.sub("", named[1]))
+    }
     said = [[f"{name} {cell}" for name, cell in row[1:] if cell not in _NONE] for row in rows[:1]]
     texts = [f"**Level {level}:** {'; '.join(cells)}" for cells in said]
-    texts += [] if new or again or any(_feature(row) for row in rows) else ["No feature comes with this level."]
+    texts += [] if new or texts_again or any(_feature(row) for row in rows) else ["No feature comes with this level."]
     texts += [_text(page, sections, n) for n in new]
-    texts += [f"Again at level {level}: {', '.join(dict.fromkeys(again))}"] if again else []
+    texts += [f"Again at level {level}: {name}. {told}".strip() for name, told in texts_again.items()]
     return f"Level {level}", "\n\n".join(texts)
+
+
+def _of_level(text: str, level: int) -> str:
+    """What a feature says of a level at which it comes again: the sentences that name it, else how it begins."""
+    told = [
+        sentence for block in text.split("\n\n")[1:] if not _AGAIN.match(block) for sentence in sentences(clean(block))
+    ]
+    named = [sentence for sentence in told if re.search(rf"\b(?:level {level}|{level}(?:st|nd|rd|th))\b", sentence)]
+    return " ".join(named) or snippet(" ".join(told), MOST_AGAIN)
 
 
 def _headed(page: str, wanted: str) -> tuple[str, str] | None:

@@ -22,6 +22,7 @@ from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import marked, said
+from lorekeeper.text.rows import with_rows
 from lorekeeper.text.sections import Section, sections, written
 
 NAMED = 0.3
@@ -200,7 +201,8 @@ def evidence(
         body = overview(entity, room, prose, _fields_of(query).union(asked))
     if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
         body = Evidence("", body.section)  # the fields have said it
-    shown = repaired_excerpt(entity, f"{lead} {body.text}".strip()) or facts(entity)
+    told = with_rows(body.text, (section.text for section in written(entity))) if ";" in body.text else body.text
+    shown = repaired_excerpt(entity, f"{lead} {told}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
 
 
@@ -219,7 +221,7 @@ def level_line(entity: Entity, query: str) -> str:
         if isinstance(cell, Mapping) and cell.get("level") == level and not _SLOTS.match(str(each.get("name")))
     ]
     said = [*filter(None, [", ".join(map(str, gained))]), *cells]
-    return f"Level {level}: {'; '.join(said)}." if said else ""
+    return f"Level {level}: {'; '.join(said).rstrip('.')}." if said else ""
 
 
 def levels(entity: Entity) -> str:
