@@ -16,6 +16,7 @@ from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import inline
 from lorekeeper.render.spell import ORDINALS
 from lorekeeper.render.tables import PageTable, page_tables
+from lorekeeper.text.spelling import as_spelt
 
 MOST_NAMED = MAX_VALUES
 """Most spells that are looked up for a subclass, in one query."""
@@ -80,7 +81,8 @@ def _line(listed: Listed) -> str:
         return f"{inline(listed.name)} (in no book of this library)"
     spell = listed.entities[0]
     flags = [flag for flag in ("ritual", "concentration") if spell.fields.get(flag)]
-    told = [str(spell.fields.get("school") or ""), str(spell.fields.get("casting_time") or ""), *flags]
+    spelt = as_spelt(spell).fields
+    told = [str(spelt.get("school") or ""), str(spelt.get("casting_time") or ""), *flags]
     books = ", ".join(dict.fromkeys(each.document for each in listed.entities))
     return f"**{inline(listed.name)}** {' · '.join(filter(None, [*map(inline, told), books]))}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lorekeeper.entities import Entity, Value
 from lorekeeper.records.values import amount
+from lorekeeper.text.spelling import as_spelt
 
 _DONE = {
     "saves": "Forces Saves",
@@ -28,7 +29,8 @@ UNPRINTED: dict[str, dict[str, str]] = {
 def declared(entity: Entity, printed: set[str]) -> list[tuple[str, str]]:
     """Labels and values of these fields, but for flags that are not set and labels that the page has."""
     fields = UNPRINTED.get(entity.type, {}).items()
-    said = [("Area", _area(entity)), *((label, _said(entity.fields.get(name))) for name, label in fields)]
+    spelt = as_spelt(entity).fields
+    said = [("Area", _area(entity)), *((label, _said(spelt.get(name))) for name, label in fields)]
     return [(label, value) for label, value in said if value and label not in printed]
 
 

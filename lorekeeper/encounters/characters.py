@@ -12,6 +12,7 @@ from lorekeeper.printable import one_line
 from lorekeeper.search.party import CHARACTERS, current, level_of
 from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.facts import lead
+from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
 
 THE_TABLE = frozenset(
@@ -92,7 +93,7 @@ def matrix_row(character: Entity) -> dict[str, object]:
     return {
         "name": one_line(character.name),
         "uri": character.uri,
-        "classes": one_line(lead(character)),
+        "classes": one_line(lead(as_spelt(character))),
         "level": level_of(character),
         "armor_class": fields.get("armor_class"),
         "hit_points": fields.get("hit_points"),

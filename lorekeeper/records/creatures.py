@@ -18,6 +18,7 @@ from lorekeeper.records.values import (
     flag,
     is_empty,
     is_true,
+    length,
     line,
     local_key,
     local_keys,
@@ -343,6 +344,10 @@ def _speed_of_line(words: str) -> Speed:
     found: dict[str, float] = {}
     for match in _SPEED.finditer(words):
         found.setdefault((match[1] or "walk").lower(), int(match[2]))
+    if not found and (walking := length(words, first=True)) is not None:
+        return Speed(
+            words, {"walk": walking}, None
+        )  # of another language: its words for kinds of movement are not known
     return Speed(words, found, "hover" in words.lower() if found else None)
 
 

@@ -6,7 +6,20 @@ import re
 from dataclasses import dataclass, field
 
 from lorekeeper.records.parts import Area, Distance, Duration, Material
-from lorekeeper.records.values import Source, feet, flag, is_true, line, listed, local_key, mapping, names, number, text
+from lorekeeper.records.values import (
+    Source,
+    feet,
+    flag,
+    is_true,
+    length,
+    line,
+    listed,
+    local_key,
+    mapping,
+    names,
+    number,
+    text,
+)
 
 COMPONENTS = {"verbal": "V", "somatic": "S", "material": "M"}
 
@@ -112,7 +125,7 @@ def range_of(source: Source) -> Distance:
     """The range of a spell: for "Sight" Open5e has 2,020 feet or 0."""
     value, words = source.value("range"), source.line("range_text")
     said, stated = words or (value if isinstance(value, str) else ""), number(value)
-    if said and not _LENGTH.search(said):
+    if said and not _LENGTH.search(said) and length(said) is None:
         return Distance(said, None, stated)
     return Distance(said, None if value is None else feet(value, source.peek("range_unit")), stated)
 

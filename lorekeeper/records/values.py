@@ -9,6 +9,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 
 from lorekeeper.folding import fold
 
@@ -16,6 +18,14 @@ Object = Mapping[str, object]
 
 _COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
 MILE = 5280
+
+LENGTHS = {"foot": 1.0, "meter": 10 / 3, "kilometer": 10_000 / 3, "mile": float(MILE), "square": 5.0}
+"""Units of length in feet: translations of the books have 1.5 m for 5 ft., and a square of a map is 5 ft. wide."""
+
+UNITS = Path(__file__).parent.parent / "data" / "lengths.tsv"
+"""Words for these units, a line for each unit and language: unit, language, words. Sources: the unit names of Unicode's CLDR, and
+the abbreviations of published translations of the SRD."""
+
 _UNLIMITED = 999_999
 """Open5e's number for an unlimited range; anything above it is one in miles, but not in feet."""
 
@@ -296,6 +306,32 @@ def gold(value: object) -> float | None:
     return amount if amount is None or coin is None else amount * _COINS[coin[1]]
 
 
+@cache
+def _unit_words() -> dict[str, float]:
+    """Words for units of length, each with what it is in feet."""
+    rows = (row.split("\t") for row in UNITS.read_text("utf-8").splitlines())
+    return {word.lower(): LENGTHS[unit] for unit, _, words in rows for word in words.split(", ")}
+
+
+@cache
+def _length() -> re.Pattern[str]:
+    """A number with a unit of length; words of scripts without spaces may be followed by others."""
+    words = sorted(_unit_words(), key=len, reverse=True)
+    ends = (re.escape(word) + ("" if word[-1] > "\u2e80" else r"(?![^\W\d_])") for word in words)
+    return re.compile(
+        rf"(?<![\d.,])(?P<amount>\d{{1,4}}(?:[.,]\d{{1,2}})?)[ \u00a0-]?(?P<unit>{'|'.join(ends)})", re.IGNORECASE
+    )
+
+
+def length(text: str, *, first: bool = False) -> float | None:
+    """The first length of a text in any language that `UNITS` has, in feet; with ``first`` only if the text begins with it."""
+    plain = unicodedata.normalize("NFC", text).strip()
+    match = _length().match(plain) if first else _length().search(plain)
+    if match is None:
+        return None
+    return round(float(match["amount"].replace(",", ".")) * _unit_words()[match["unit"].lower()], 3)
+
+
 def feet(value: object, unit: object = None) -> float | None:
     """A distance in feet; miles are converted. None if the unit is not a length.
 
@@ -309,4 +345,6 @@ def feet(value: object, unit: object = None) -> float | None:
         return None
     if re.search(r"\bmiles?\b", words):
         return amount * MILE
+    if not re.search(r"\b(feet|foot|ft)\b", words) and (found := length(f"{value} {unit or ''}")) is not None:
+        return found
     return amount if unit is None or re.search(r"\b(feet|foot|ft)\b", words) else None

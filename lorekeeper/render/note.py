@@ -14,6 +14,7 @@ from lorekeeper.render.prose import inline
 from lorekeeper.render.source import Source, title
 from lorekeeper.text.notes import folder, new_headings, session, tags
 from lorekeeper.text.secrecy import said_of_note, said_of_section
+from lorekeeper.text.spelling import as_spelt
 
 MAX_PAGE_CHARS = 40_000
 """Characters of its sections that the page of a note shows, about 10,000 tokens; of further ones it has the headings."""
@@ -96,7 +97,8 @@ def _line(entity: Entity) -> str:
     modified = entity.fields.get("modified")
     changed = f"changed {dates.written(modified)[:10]}" if isinstance(modified, int) else ""
     vault = entity.document_name or entity.document
-    parts = [capital(title(entity.kind)), vault, folder(entity), session(entity), changed, tags(entity)]
+    spelt = as_spelt(entity)
+    parts = [capital(title(spelt.kind)), vault, folder(entity), session(entity), changed, tags(spelt)]
     return italic(*map(inline, parts), separator=" · ")
 
 

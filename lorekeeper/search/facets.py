@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from lorekeeper.cache.protocol import Documents, Identity, ValueCounts
+from lorekeeper.cache.protocol import Documents, Identity, SearchCache, ValueCounts
 from lorekeeper.editions import parts_of, with_twins
 from lorekeeper.entities import COLLECTIONS, Field, FieldType
 from lorekeeper.search import by_name
@@ -19,6 +20,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.query_syntax import BOOK, IN, ParsedQuery, called, stored_values
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.facts import format_rating
+from lorekeeper.text.spelling import spelling
 
 MOST_VALUES = 12
 """Most values of a facet, the commonest ones; chosen ones come on top."""
@@ -108,11 +110,26 @@ async def facets(searcher: Searcher, sought: ParsedQuery, page: ResultPage | Non
     else:
         parts = await _under_filters(searcher, query.resolved())
         counted = await _counted(searcher, parts, _SHARED if sought.empty else None)
-    return [
+    found = [
         facet
         for facet in _facets(sought, counted, await searcher.documents.titled())
         if len(facet.values) > 1 or any(v.chosen for v in facet.values)
     ]
+    return [await _as_spelt(searcher.cache, facet) for facet in found]
+
+
+async def _as_spelt(cache: SearchCache, facet: Facet) -> Facet:
+    """A facet whose values with letters beyond ASCII are labelled as an entry that has them spells them."""
+    if facet.entity_type is None or all(value.label.isascii() for value in facet.values):
+        return facet
+    name = next(each.name for each in _declared(facet.entity_type) if called(each) == facet.name)
+    values = list(facet.values)
+    for place, value in enumerate(values):
+        if not value.label.isascii():
+            test: Any = {name: value.value}
+            for entity in await cache.get_entities(facet.entity_type, limit=1, **test):
+                values[place] = replace(value, label=spelling(entity, name, value.value))
+    return replace(facet, values=values)
 
 
 _Counts = dict[str, dict[str, ValueCounts]]

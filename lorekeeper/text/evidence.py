@@ -24,6 +24,7 @@ from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import marked, said
 from lorekeeper.text.rows import with_rows
 from lorekeeper.text.sections import Section, sections, written
+from lorekeeper.text.spelling import as_spelt
 
 NAMED = 0.3
 """What a word counts that the entry's name has: it is shown anyway."""
@@ -280,8 +281,9 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
     """The fields that a query or a filter asks for, and that the facts do not show: "Immune: poison. Fly: 60 ft."."""
     wanted = _fields_of(query).union(asked)
     parts = []
+    fields = as_spelt(entity).fields if wanted else {}
     for name in FIELDS if wanted else ():
-        value = entity.fields.get(name)
+        value = fields.get(name)
         if name not in wanted or value is None or (not value and not name.startswith("save_")):
             continue
         _, label, unit = FIELDS[name]

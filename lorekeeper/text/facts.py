@@ -10,6 +10,7 @@ from lorekeeper.records import Item, Option, Source, creatures, items, option, s
 from lorekeeper.records.grammar import damage, plain
 from lorekeeper.repairs import with_values
 from lorekeeper.text.notes import folder, session, tags
+from lorekeeper.text.spelling import as_spelt
 
 Fact = Callable[[Entity], str]
 """One fact of an entry in a few words, "" if it is unknown."""
@@ -26,7 +27,7 @@ MAX_DURATION = 40
 @remembered
 def facts(entity: Entity) -> str:
     """The key facts in one line, such as "level 3 evocation · action · 150 ft · instantaneous · fire · sorcerer, wizard"."""
-    return _joined(entity, FACTS.get(entity.type, OTHER_FACTS))
+    return _joined(as_spelt(entity), FACTS.get(entity.type, OTHER_FACTS))
 
 
 def indexed_facts(entity: Entity) -> str:

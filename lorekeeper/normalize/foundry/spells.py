@@ -36,9 +36,8 @@ from lorekeeper.normalize.foundry.words import (
     plural,
     spoken,
 )
+from lorekeeper.records.values import LENGTHS as FEET
 from lorekeeper.terms import DAMAGE_TYPES
-
-FEET = {"foot": 1.0, "mile": 5280.0, "meter": 10 / 3, "kilometer": 10_000 / 3}
 
 _SHAPES = {"radius": "emanation", "circle": "cylinder"}
 

@@ -18,6 +18,7 @@ from lorekeeper.search.results import Key, Result
 from lorekeeper.server.page.site import address
 from lorekeeper.text.facts import SEPARATOR, facts, format_rating
 from lorekeeper.text.names import canonical_name
+from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
 
 SHORTEST = 3
@@ -132,9 +133,10 @@ async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str], *, ali
 
 def _kind(entity: Entity, *, alike: bool) -> str:
     """The kind of an entry; in a list of one kind the type of a creature, and the school of a spell."""
-    value = entity.fields.get(TYPED.get(entity.type, "")) if alike else None
+    spelt = as_spelt(entity)
+    value = spelt.fields.get(TYPED.get(entity.type, "")) if alike else None
     first = value[0] if isinstance(value, list | tuple) and value else value
-    return str(first or entity.kind.replace("-", " "))
+    return str(first or spelt.kind.replace("-", " "))
 
 
 def number_of(entity: Entity) -> str:

@@ -25,6 +25,7 @@ from lorekeeper.server.page.sessions import session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
 from lorekeeper.text.secrecy import said_of_note
+from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
 
 DAY_CHARS = len("2026-11-20")
@@ -133,10 +134,10 @@ def _folders(entity: Entity) -> list[tuple[str, str]]:
 
 def _tags(entity: Entity) -> list[tuple[str, str]]:
     """The tags of a note, without those that contain others."""
-    listed = entity.fields.get("tags")
-    found = [str(tag) for tag in listed] if isinstance(listed, tuple) else []
-    inner = [tag for tag in found if not any(other.startswith(f"{tag}/") for other in found)]
-    return [(tag.replace(" ", "-"), notes_with("tag", tag)) for tag in inner]
+    listed, spelt = (each.fields.get("tags") for each in (entity, as_spelt(entity)))
+    found = dict(zip(listed, spelt, strict=True)) if isinstance(listed, tuple) and isinstance(spelt, tuple) else {}
+    inner = {tag: own for tag, own in found.items() if not any(other.startswith(f"{tag}/") for other in found)}
+    return [(own.replace(" ", "-"), notes_with("tag", tag)) for tag, own in inner.items()]
 
 
 def notes_with(field: str, value: str) -> str:

@@ -15,6 +15,7 @@ from lorekeeper.search.party import CHARACTERS, current
 from lorekeeper.server.page.site import Page, Site
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
 from lorekeeper.text.facts import hit_points, lead
+from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
 
 MOST = 60
@@ -58,7 +59,7 @@ async def members(view: View) -> list[Member]:
 def _member(entity: Entity) -> Member:
     return Member(
         entity,
-        lead(entity),
+        lead(as_spelt(entity)),
         hit_points(entity),
         (_whole(entity, "hit_points_lost") or 0) > 0,
         _distances(entity, ((kind, f"speed_{kind}") for kind in MOVEMENTS)),
