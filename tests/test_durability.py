@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,16 @@ import pytest
 from tests.support.commands import variables
 from tests.support.killing import SUITES, Outcome, hashing, look
 from tests.support.library_process import Program
-from tests.support.programs import command_of, fill_disk, read_unwritable
+from tests.support.programs import command_of, examine_unwritable, fill_disk, read_unwritable
+
+
+def on_a_small_disk(folder: Path, program: Callable[..., None], *arguments: object) -> subprocess.CompletedProcess[str]:
+    """What a function of `programs` prints in a folder that is a disk of its own."""
+    shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=160M tmpfs "{folder}"'
+    if not shutil.which("unshare") or subprocess.run([*shell, mount]).returncode:
+        pytest.skip("needs user namespaces to make a small disk")
+    command = [*shell, f'{mount} && exec "$0" "$@"', *command_of(program, folder, *arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.mark.slow
@@ -68,11 +79,7 @@ async def test_all_that_six_processes_store_that_open_a_new_library_at_once_is_t
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str) -> None:
-    shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=160M tmpfs "{tmp_path}"'
-    if not shutil.which("unshare") or subprocess.run([*shell, mount]).returncode:
-        pytest.skip("needs user namespaces to make a small disk")
-    program = [*shell, f'{mount} && exec "$0" "$@"', *command_of(fill_disk, tmp_path, backend)]
-    ran = subprocess.run(program, capture_output=True, text=True)
+    ran = on_a_small_disk(tmp_path, fill_disk, backend)
     assert ran.stderr == ""
     refused, kept, stored, after = ran.stdout.splitlines()
     assert "free" in refused
@@ -80,16 +87,29 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, backend: str)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 @pytest.mark.parametrize("state", ["full", "read-only"])
 def test_a_library_beside_which_nothing_can_be_written_is_read_and_writing_is_an_error(
-    tmp_path: Path, state: str
+    tmp_path: Path, backend: str, state: str
 ) -> None:
-    shell, mount = ["unshare", "-rm", "sh", "-c"], f'mount -t tmpfs -o size=16M tmpfs "{tmp_path}"'
-    if not shutil.which("unshare") or subprocess.run([*shell, mount]).returncode:
-        pytest.skip("needs user namespaces to make a small disk")
-    program = [*shell, f'{mount} && exec "$0" "$@"', *command_of(read_unwritable, tmp_path, state)]
-    ran = subprocess.run(program, capture_output=True, text=True)
+    ran = on_a_small_disk(tmp_path, read_unwritable, backend, state)
     assert ran.stderr == ""
     held, refused, stored, after = ran.stdout.splitlines()
     assert (held, stored, after) == ("20", "20", "40 0 0")
     assert str(tmp_path) in refused
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("state", "reason"), [("full", "the disk of .* is full"), ("read-only", "no permission to write")]
+)
+def test_where_nothing_can_be_written_a_sound_library_is_not_called_damaged(
+    tmp_path: Path, state: str, reason: str
+) -> None:
+    ran = on_a_small_disk(tmp_path, examine_unwritable, state)
+    answered, integrity, refused, repaired = ran.stdout.splitlines()
+    assert re.fullmatch(f"20 The library could not be checked: {reason}.*Its keyword index answers.", answered)
+    assert re.match(f"not examined: {reason}", integrity)
+    assert re.match(rf"{reason}|{re.escape(str(tmp_path))}.* cannot be written", refused)
+    assert repaired == "{}"
+    assert not list(tmp_path.glob("*.damaged*"))

@@ -18,7 +18,7 @@ from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.editions import LABELS, edition_label
 from lorekeeper.embedding.protocol import prefixes_of
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import ConfigError, LoreKeeperError
+from lorekeeper.errors import CacheError, ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
 from lorekeeper.library import Library
 from lorekeeper.notes.marks import KEYS
@@ -211,7 +211,10 @@ async def _damage(library: Library, settings: Settings) -> Check:
         return Check("integrity", True, "not examined: the cache backend is that of another package")
     async with in_thread(closing(vector_cache(settings))) as vectors:
         backend = repair_backend(settings, library.store, library.embedding, vectors)
-        problems = await asyncio.to_thread(examine_store, backend)
+        try:
+            problems = await asyncio.to_thread(examine_store, backend)
+        except CacheError as error:
+            return Check("integrity", False, f"not examined: {error}")
     if not problems:
         return Check("integrity", True, "every entry is as it was stored")
     text = "; ".join(f"{entity_type}: {sentences[0]}" for entity_type, sentences in problems.items())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import selectors
@@ -15,7 +16,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,35 +120,45 @@ def fill_disk(folder: str, backend: str) -> None:
     asyncio.run(main())
 
 
-def read_unwritable(folder: str, state: str) -> None:
-    """Read an SQLite library on a disk that is full or read-only, write to it, and write again once that is possible."""
+@contextlib.contextmanager
+def _unwritable(folder: Path, state: str) -> Iterator[None]:
+    """A disk is full or read-only."""
+    ballast = folder / "ballast"
+
+    def remount(option: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{option}", str(folder)], check=True)
+
+    if state == "full":
+        for size in (2**20, 4096):
+            with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+                while file.write(bytes(size)) == size:
+                    pass
+    else:
+        remount("ro")
+    yield
+    ballast.unlink() if state == "full" else remount("rw")
+
+
+def read_unwritable(folder: str, backend: str, state: str) -> None:
+    """Read a library on a disk that is full or read-only, write to it, and write again once that is possible."""
     from lorekeeper.errors import CacheError
     from tests.support.commands import variables
     from tests.support.entities import batch
     from tests.support.killing import Outcome, hashing, look
 
-    ballast = Path(folder) / "ballast"
-
-    def remount(option: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,{option}", folder], check=True)
-
     async def main() -> None:
-        environ, outcome = variables(Path(folder), "sqlite"), Outcome()
+        environ, outcome = variables(Path(folder), backend), Outcome()
         async with hashing(environ) as cache:
             await cache.store_entities(batch("a", 0, 20), "spells")
-        if state == "full":
-            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
-                while file.write(bytes(4096)):
-                    pass
-        else:
-            remount("ro")
+        unwritable = _unwritable(Path(folder), state)
+        unwritable.__enter__()
         async with hashing(environ) as cache:
             print(len(await look(cache, outcome)))
             try:
                 await cache.store_entities(batch("b", 0, 20), "spells")
             except CacheError as error:
                 print(error)
-            ballast.unlink() if state == "full" else remount("rw")
+            unwritable.__exit__(None, None, None)
             print(await cache.store_entities(batch("b", 0, 20), "spells"))
             print(len(await look(cache, outcome)), outcome.doubled, outcome.apart)
 
@@ -214,6 +225,56 @@ def hold_library(folder: str, when: str) -> None:
     failover.EmbeddedBackend(Path(folder)).open()
     print("open", flush=True)
     signal.pause()
+
+
+def examine_unwritable(folder: str, state: str) -> None:
+    """Ask a library that another program has changed, on a disk where nothing can be written; examine and repair it there.
+
+    Print what is said of it, and what a repair finds once that is possible.
+    """
+    from lorekeeper.cli.main import main as command
+    from lorekeeper.embedding import EmbeddingService, HashingProvider
+    from lorekeeper.errors import CacheError
+    from lorekeeper.maintenance.repair import repair
+    from lorekeeper.search.query import Query
+    from lorekeeper.settings import load_settings
+    from tests.support.commands import variables
+    from tests.support.entities import batch
+    from tests.support.killing import hashing
+    from tests.support.libraries import open_library
+
+    environ = variables(Path(folder))
+    os.environ |= environ
+    chosen, _ = load_settings(environ, Path("no.env"))
+
+    async def ask() -> None:
+        service = EmbeddingService(lambda: HashingProvider(512))
+        async with open_library(Path(folder), service) as library:
+            page = await library.search(Query(["spells"], "text"))
+            print(page.total, page.note)
+
+    async def repaired() -> None:
+        try:
+            print((await repair(chosen)).problems)
+        except CacheError as error:
+            print(error)
+
+    async def fill() -> None:
+        async with hashing(environ) as cache:
+            await cache.store_entities(batch("a", 0, 20), "spells")
+
+    asyncio.run(fill())
+    for manifest in Path(folder).rglob("manifest.json"):
+        manifest.write_text(manifest.read_text() + "\n")
+    with _unwritable(Path(folder), state):
+        asyncio.run(ask())
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            command(["doctor", "--json"])
+        (integrity,) = (c["message"] for c in json.loads(said.getvalue())["checks"] if c["name"] == "integrity")
+        print(integrity)
+        asyncio.run(repaired())
+    asyncio.run(repaired())
 
 
 # --- drivers and models ----------------------------------------------------------------------------------------------

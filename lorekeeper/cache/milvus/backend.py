@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType
 from typing import Any, Generic, TypeVar
 
 from lorekeeper.cache.milvus.layout_v3 import FORMAT, Column, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.errors import MilvusSchemaError
+from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 T = TypeVar("T")
@@ -19,6 +21,10 @@ T = TypeVar("T")
 
 class ServerLostError(Exception):
     """The process that served the library is gone: it ended, was killed, or closed the library."""
+
+
+class UnwritableError(MilvusConnectionError):
+    """Nothing can be written to the folder of an embedded library now, which Milvus Lite does even to read; nothing is damaged."""
 
 
 class RefusedError(Exception):
@@ -62,6 +68,15 @@ class Operation(Generic[T]):
     answer: type[object] | tuple[type[object], ...] = object
     examines: bool = False
 
+
+LEAST_BYTES = 2**20
+"""Free space below which a disk is taken to be full: Milvus Lite then fails in many ways, and seldom says why."""
+
+_FULL = {errno.ENOSPC, errno.EFBIG, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
+"""What the system says of a full disk, of a file that may not grow, and of a quota."""
+
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+"""What it says of a file or folder that this user may not write."""
 
 OPERATIONS: dict[str, Operation[Any]] = {}
 """All operations, by name: what a process may ask the one that has the library open."""
@@ -200,6 +215,20 @@ def refusal(error: Exception) -> RefusedError:
         return error
     reason = one_line(" ".join(str(error).split()) or type(error).__name__, MAX_SHOWN)
     return DamagedError(reason) if any(map(_unreadable, _causes(error))) else RefusedError(reason)
+
+
+def unwritable(path: Path, error: BaseException) -> UnwritableError | None:
+    """The error if a library cannot be written, as an error of its engine shows, or the space that is left; else None."""
+    numbers = {cause.errno for cause in _causes(error) if isinstance(cause, OSError)}
+    if numbers & _FORBIDDEN:
+        return UnwritableError(
+            f"no permission to write the library {path}; make the folder and its files writable for this user"
+        )
+    try:
+        full = bool(numbers & _FULL) or shutil.disk_usage(path).free < LEAST_BYTES
+    except OSError:  # the folder is gone
+        return None
+    return UnwritableError(f"the disk of {path} is full; free some space and try again") if full else None
 
 
 def damaged(location: str, entity_type: str, reason: object) -> MilvusSchemaError:

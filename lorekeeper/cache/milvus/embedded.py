@@ -28,7 +28,7 @@ from zipfile import ZipFile
 
 from lorekeeper.cache.formats import Normalized, OlderLibraryError, at_most, reported
 from lorekeeper.cache.milvus import bundled_library
-from lorekeeper.cache.milvus.backend import damaged
+from lorekeeper.cache.milvus.backend import UnwritableError, damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
@@ -40,7 +40,7 @@ from lorekeeper.cache.protocol import Identity, Progress, Ranked
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
-from lorekeeper.errors import CacheError, UpgradingError
+from lorekeeper.errors import CacheError, MilvusConnectionError, UpgradingError
 from lorekeeper.filters import Selection
 
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
@@ -103,13 +103,19 @@ class EmbeddedStore(MilvusStore):
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         self._copy_after: dict[str, float] = {}
         self._grace_until: float | None = None
+        self._unchecked = ""
         self._settling: threading.Timer | None = None
         super().__init__(self.embedded, collections, companion, normalized)
 
     # --- beginning -------------------------------------------------------------------------------------------------
 
     def is_new(self) -> bool:
-        return not self.path.exists() and not self.companion.path.exists()
+        try:
+            return not self.path.exists() and not self.companion.path.exists()
+        except OSError as error:
+            raise MilvusConnectionError(
+                f"the library {self.path} cannot be used: {error.strerror}; check the permissions of the folders that it is in"
+            ) from error
 
     def unpack(self, archive: ZipFile) -> bool:
         with self.closed_lock():
@@ -277,11 +283,15 @@ class EmbeddedStore(MilvusStore):
                     upgrade.before_reading()
             except UpgradingError:
                 return left
+            except UnwritableError as error:
+                self._unchecked = str(error)
+                return left
+            self._unchecked = ""
         return super()._info(entity_type)
 
     def _left(self, entity_type: str) -> CollectionInfo | None:
         """The description of a collection that is not sealed any more, as it was sealed, if the companion has all of it."""
-        if not self.path.is_dir() or not self.companion.path.exists():
+        if self.is_new() or not self.path.is_dir() or not self.companion.path.exists():
             return None
         self._companion_upgrade.before_reading()
         state = self.companion.state(entity_type)
@@ -299,8 +309,12 @@ class EmbeddedStore(MilvusStore):
     def _is_current(self, entity_type: str) -> bool:
         current = super()._is_current(entity_type)
         if current:
-            with contextlib.suppress(CacheError):  # whoever uses the collection gets the error
+            try:
                 self.collections.info(entity_type)
+            except UnwritableError:
+                raise
+            except CacheError as error:  # whoever uses the collection gets it
+                logger.debug("%s cannot be used: %s", entity_type, error)
         return current
 
     def _opening(self, entity_type: str) -> str:
@@ -318,6 +332,8 @@ class EmbeddedStore(MilvusStore):
         return ""
 
     def pending(self) -> str:
+        if self._unchecked:
+            return f"The library could not be checked: {self._unchecked}. Its keyword index answers."
         comparing = self._comparing() if any(upgrade.under_way for upgrade in self._upgrades.values()) else ""
         return f"The library is being {comparing}. Until that is done, its keyword index answers." if comparing else ""
 

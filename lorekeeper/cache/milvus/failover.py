@@ -23,9 +23,11 @@ from lorekeeper.cache.milvus.backend import (
     LazyBackend,
     Operation,
     ServerLostError,
+    UnwritableError,
     damaged,
     perform,
     refusal,
+    unwritable,
 )
 from lorekeeper.cache.milvus.layout_v3 import type_of
 from lorekeeper.cache.milvus.sharing.client import Client, OtherVersionError
@@ -148,11 +150,15 @@ class EmbeddedBackend(LazyBackend):
                 with self._lock:  # another thread may be closing it
                     closed = self._openings != opening or self._backend is not backend
                 if not closed:
-                    raise self._translated(error) from error
+                    raise self._translated(error, opening) from error
                 logger.debug("%s was closed during an operation: repeating it", self.path)
         raise MilvusConnectionError(f"every process that served the library {self.path} has ended; try again")
 
-    def _translated(self, error: Exception) -> CacheError:
+    def _translated(self, error: Exception, opening: int) -> CacheError:
+        """Why an operation was refused. After a write that failed, the library is opened again: else rows would be lost."""
+        if reason := unwritable(self.path, error):
+            self._close(opening)
+            return reason
         refused = refusal(error)
         if isinstance(refused, DamagedError):
             return MilvusSchemaError(f"the library {self.path} is damaged: {refused}. {ADVICE}")
@@ -216,6 +222,10 @@ class EmbeddedBackend(LazyBackend):
                 except StoreTakenError:
                     if time.monotonic() > deadline:
                         raise refused from None
+                except MilvusSchemaError as error:
+                    if reason := unwritable(self.path, error):
+                        raise reason from error
+                    raise
                 time.sleep(RETRY_SECONDS)
         except BaseException:
             self._claim.give_up()
@@ -231,7 +241,7 @@ def _require_folder(path: Path) -> None:
         )
     keep_private(_make_folder(path, path))  # others can reach nothing in it, whatever Milvus Lite creates there
     if not os.access(path, os.W_OK | os.X_OK):
-        raise MilvusConnectionError(
+        raise UnwritableError(
             f"no permission to write the library {path}; check the owner and permissions of the folder"
         )
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.milvus.backend import Backend, Operation, perform
+from lorekeeper.cache.milvus.backend import Backend, Operation, perform, unwritable
 from lorekeeper.cache.milvus.bundled_library import COLLECTIONS, LOGS
 from lorekeeper.cache.milvus.layout_v3 import (
     HELD,
@@ -80,7 +80,7 @@ class Engine(Backend):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._opening = threading.RLock()
         """Held while collections are opened, created, dropped or renamed: two threads that do so at once would get two
         objects for one folder, and neither would see what is written through the other."""
@@ -119,7 +119,7 @@ class Engine(Backend):
     def has_log(self, name: str) -> bool:
         """Whether a collection has a log of rows that are in no other file: it was not closed after these were written."""
         try:
-            return any((self._path / COLLECTIONS / name / LOGS).iterdir())
+            return any((self.path / COLLECTIONS / name / LOGS).iterdir())
         except OSError:  # another version of Milvus Lite has it elsewhere
             return True
 
@@ -236,7 +236,7 @@ class Engine(Backend):
 class RecoveredEngine(Backend):
     """An engine whose collections are recovered and loaded when they are first used, each under a lock of its own.
 
-    A collection that cannot be read is left alone: the call that needs it fails.
+    A collection that cannot be read is left alone: the call that needs it fails. Where nothing can be written, every call fails.
 
     Args:
         engine: the store that this process owns; no other process can write to it meanwhile.
@@ -268,6 +268,8 @@ class RecoveredEngine(Backend):
                 except Exception as error:  # the engine's errors have no common base
                     if self._engine.is_closed:
                         return
+                    if unwritable(self._engine.path, error):
+                        raise
                     logger.info("%s cannot be opened: %s", entity_type, error)
                 self._recovered.add(entity_type)
 
@@ -338,10 +340,6 @@ def _open(path: Path) -> MilvusLite:
         return MilvusLite(str(path))
     except DataDirLockedError as error:
         raise StoreTakenError(f"another process has the library {path} open") from error
-    except PermissionError as error:
-        raise MilvusConnectionError(
-            f"no permission to write the library {path}; make the folder and its files writable for this user"
-        ) from error
     except (ImportError, AttributeError, TypeError) as error:
         raise _unusable(error) from error
     except Exception as error:

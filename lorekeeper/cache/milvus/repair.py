@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lorekeeper.cache.formats import UnknownFormatError, not_again
 from lorekeeper.cache.milvus import companion_path
+from lorekeeper.cache.milvus.backend import UnwritableError
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.remote import RemoteStore
@@ -88,6 +89,8 @@ class EmbeddedRepair(RepairBackend):
             if not problems and not self._is_client():
                 problems = self._damaged_vectors(entity_type, sorted(hashes))
             return problems
+        except UnwritableError:  # it cannot be examined
+            raise
         except CacheError as error:
             return [str(error)]
 

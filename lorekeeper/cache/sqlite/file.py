@@ -142,7 +142,7 @@ class SqliteFile:
             UnknownFormatError: its format is a later one, or from before those that are upgraded.
             CacheError: it cannot be opened.
         """
-        if not self.path.exists():
+        if not self.guarded(self.path.exists):
             return False
         current = self.read(read_format).is_current(self.layout, self.types)
         if not current:
