@@ -119,6 +119,14 @@ async def test_what_is_stale_is_read_again_with_its_changes_and_removals(library
     assert state_of(library).refresh == Refresh()
 
 
+async def test_what_a_clock_read_that_was_wrong_is_read_again_and_not_when_that_time_has_come(library, server):
+    await library.sync(["spells"])
+    age(source_of(library), -400.0)
+    assert {each.name for each in stale_lists(state_of(library), 30)} == {"documents", "spells"}
+    await refresh(library)
+    assert stale_lists(state_of(library), 30) == []
+
+
 async def test_a_type_that_has_changed_is_searched_before_somebody_asks(library, server, monkeypatch):
     await library.sync(["spells"])
     age(source_of(library))

@@ -303,7 +303,7 @@ async def test_what_was_killed_behind_such_an_answer_is_finished_by_the_next_pro
     earlier: Settings, gate: _Gate
 ) -> None:
     async with Library.from_settings(earlier) as library:
-        with pytest.raises(UpgradingError, match="being (opened|upgraded)"), library.questions.one():
+        with pytest.raises(UpgradingError, match=r"being (opened|upgraded)"), library.questions.one():
             await library.statistics()
         await asyncio.to_thread(gate.reached.wait)
         copy = earlier.library_path.parent.with_name("killed")

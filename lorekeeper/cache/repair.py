@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -53,9 +54,12 @@ class RepairBackend:
         raise NotImplementedError
 
 
-def damaged_suffix() -> str:
-    """Suffix of a damaged library that is replaced now."""
-    return time.strftime(".damaged-%Y-%m-%d-%H%M%S")
+def damaged_suffix(path: Path) -> str:
+    """Suffix of a damaged library that is replaced now, under which nothing is yet, whatever the clock says."""
+    now = time.strftime(".damaged-%Y-%m-%d-%H%M%S")
+    taken = {file.name for file in path.parent.iterdir()}
+    suffixes = itertools.chain([now], (f"{now}-{number}" for number in itertools.count(2)))
+    return next(suffix for suffix in suffixes if not any(name.startswith(path.name + suffix) for name in taken))
 
 
 def nothing_readable(path: Path, companion: Path | None = None) -> CacheError:

@@ -30,6 +30,9 @@ ALL = "*"
 RESUME_SECONDS = 24 * 3600.0
 """A sync that was interrupted longer ago than this starts over: what it has read is out of date."""
 
+SKEW_SECONDS = 60.0
+"""How far the clocks of machines that share a folder may differ."""
+
 LOCK_SECONDS = 1.0
 """How long to wait for another writer: one that works in the background has done with a page by then."""
 
@@ -168,6 +171,11 @@ class SyncState:
             self.run = last = new
         return last
 
+    def forget_future(self, now: float) -> None:
+        """Take times that have not come for long ago: a clock was wrong then, or is now, and nothing would be read until then."""
+        for times in (self.asked, *(listed.whole for listed in self.lists.values())):
+            times.update({key: 0.0 for key, when in times.items() if when > now})
+
     def of(self, name: str) -> Listed:
         """What is known about a list."""
         return self.lists.setdefault(name, Listed())
@@ -193,7 +201,10 @@ def load_state(path: Path, source: str) -> SyncState:
     except (OSError, ValueError) as error:
         logger.warning("%s cannot be used (%s): syncing from the start", path, error)
         return SyncState(source)
-    return state if (state.format, state.source) == (FORMAT, source) else SyncState(source)
+    if (state.format, state.source) != (FORMAT, source):
+        return SyncState(source)
+    state.forget_future(time.time() + SKEW_SECONDS)
+    return state
 
 
 def encode(state: SyncState) -> bytes:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress
@@ -107,7 +108,7 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
                 if report.problems:
                     with suppress(CacheError):  # what cannot be read is not known
                         report.left = await asyncio.to_thread(library.store.undeclared)
-                    await _rebuild(backend, library.embedding, report, start, progress)
+                    await _rebuild(backend, library.embedding, report, settings.library_path, start, progress)
             report.corrected = await correct_identities(library.cache)
     return report
 
@@ -116,6 +117,7 @@ async def _rebuild(
     backend: RepairBackend,
     embedding: EmbeddingService,
     report: RepairReport,
+    path: Path,
     start: Progress | None,
     progress: Progress | None,
 ) -> None:
@@ -125,4 +127,4 @@ async def _rebuild(
         start(sum(report.kept.values()))
     async with ThreadedCache(await asyncio.to_thread(backend.new_store), embedding) as cache:
         await store_in_batches(cache, salvage, progress)
-    report.aside = str(await asyncio.to_thread(backend.promote, damaged_suffix()))
+    report.aside = str(await asyncio.to_thread(backend.promote, damaged_suffix(path)))

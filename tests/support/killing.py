@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.library import Library
+from lorekeeper.maintenance.repair import repair
 from lorekeeper.settings import Settings, load_settings
 from tests.support.commands import variables
 from tests.support.embedding_server import EmbeddingServer
@@ -159,6 +163,35 @@ async def syncs(folder: Path, backend: str, rounds: int, outcome: Outcome, chanc
             shutil.rmtree(folder / str(number), ignore_errors=True)
 
 
+async def repairs(folder: Path, backend: str, rounds: int, outcome: Outcome, chance: random.Random) -> None:
+    """Kill a program that repairs a damaged library; it is repaired to the end then, and damaged again."""
+    server, stored = EmbeddingServer(), {f"s{n}": versioned(f"s{n}", n) for n in range(300)}
+    with server.running():
+        environ = variables(folder, backend)
+        environ |= {"LOREKEEPER_EMBEDDING_PROVIDER": "http", "LOREKEEPER_EMBEDDING_URL": server.url}
+        settings, _ = load_settings(environ, Path("no.env"))
+        async with Library.from_settings(settings) as library:
+            await library.cache.store_entities(list(stored.values()), "spells")
+        for _ in range(rounds):
+            await asyncio.to_thread(_damage, settings.library_path)
+            await _killed(environ, chance, "repair")
+            await repair(settings)
+            held = await _migrated(settings, outcome)
+            outcome.acknowledged += len(stored)
+            outcome.lost += sum(held.get(slug) != entity for slug, entity in stored.items()) + len(held.keys() - stored)
+            outcome.rounds += 1
+
+
+def _damage(library: Path) -> None:
+    """Cut off the largest file of a library in Milvus, or spoil the words of one in SQLite."""
+    if library.is_dir():
+        largest = max((library / "collections" / "spells").rglob("*.parquet"), key=lambda file: file.stat().st_size)
+        os.truncate(largest, largest.stat().st_size // 2)
+    else:
+        with closing(sqlite3.connect(library)) as c, c:
+            c.execute("DELETE FROM spells_fts")
+
+
 async def _migrated(settings: Settings, outcome: Outcome) -> dict[str, Any]:
     async with Library.from_settings(settings) as library:
         return await look(library.cache, outcome)
@@ -169,6 +202,7 @@ SUITES: dict[str, Callable[[Path, str, int, Outcome, random.Random], Any]] = {
     "reindex": reindexes,
     "sync": syncs,
     "migrate": migrations,
+    "repair": repairs,
 }
 
 

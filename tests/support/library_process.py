@@ -24,6 +24,7 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.migrate import migrate
+from lorekeeper.maintenance.repair import repair
 from lorekeeper.settings import load_settings
 from lorekeeper.system import claim_process
 from tests.support import forking
@@ -121,6 +122,9 @@ async def work(environ: Mapping[str, str], cache: SearchCache, command: str, *ar
             settings, _ = load_settings(environ, Path("no.env"))
             report = await migrate(settings, Path(args[0]), progress=lambda done: say({"step": done}))
             return report.total("stored")
+        case "repair":
+            settings, _ = load_settings(environ, Path("no.env"))
+            return (await repair(settings, progress=lambda done: say({"step": done}))).as_dict()
         case "sync":
             settings, _ = load_settings(environ, Path("no.env"))
             service = EmbeddingService(lambda: HashingProvider(512))
@@ -162,7 +166,7 @@ async def main(environ: Mapping[str, str]) -> None:
         while line := await asyncio.to_thread(sys.stdin.readline):
             try:
                 command = json.loads(line)
-                lasting = command[0] in ("churn", "crowd", "reindex", "migrate", "sync")
+                lasting = command[0] in ("churn", "crowd", "reindex", "migrate", "repair", "sync")
                 say(await (work(environ, cache, *command) if lasting else answer(cache, *command)))
             except LoreKeeperError as error:
                 say({"error": type(error).__name__, "message": str(error)})

@@ -16,7 +16,7 @@ import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,6 +88,7 @@ class Engine(Backend):
         """Of each collection, held while it is used: Milvus Lite begins to flush by emptying its memory, and until the rows
         are in a file, its readers miss them."""
         self._without_index = set[str]()
+        self._synced = set[Path]()
         self.is_closed = False
         with ExitStack() as opened:
             opened.enter_context(_store_open())
@@ -154,6 +155,7 @@ class Engine(Backend):
     def flush(self, name: str) -> None:
         with self._used(name) as collection:
             collection.flush()
+            self._sync(name)
 
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
         with self._used(name) as collection:
@@ -187,27 +189,45 @@ class Engine(Backend):
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         with self._used(name) as collection:
             collection.upsert([{**row, "vector": row["vector"].tolist()} for row in rows])
+            self._sync(name)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
         with self._used(name) as collection:
             collection.delete(list(keys))
+            self._sync(name)
 
     def close(self) -> None:
         """Declare the indexes of the collections that were opened, and close the store."""
         with self._opening:
             self.is_closed = True
-            for name in sorted(self._without_index):
+            opened = sorted(self._without_index)
+            for name in opened:
                 try:
                     _declare_index(self._database.get_collection(name))
                 except Exception as error:  # other programs search without an index then
                     logger.info("%s have no index: %s", name, error)
             self._without_index.clear()
             self._opened.close()
+            for name in opened:
+                self._sync(name)  # what a compaction has just made of its files
 
     @contextmanager
     def _used(self, name: str) -> Iterator[Collection]:
         with self._using[name]:
             yield self._collection(name)
+
+    def _sync(self, name: str) -> None:
+        """Have the rows of a collection on the disk, which Milvus Lite leaves to the system: the power may fail.
+
+        The companion, which is told of a write after it, would else know of rows that are gone. Files with rows that are not logs
+        never change.
+        """
+        folder = self.path / COLLECTIONS / name
+        written = {file for file in folder.rglob("*.parquet") if file not in self._synced}
+        for file in (*written, *(folder / LOGS).glob("*")):
+            with suppress(FileNotFoundError), file.open("r+b") as content:  # a compaction may have removed it
+                os.fsync(content.fileno())
+        self._synced |= written
 
     def _collection(self, name: str) -> Collection:
         """An open collection, whose index is dropped when it is opened."""
