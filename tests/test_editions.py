@@ -73,6 +73,46 @@ async def order_of(library: Library, **arguments: Any) -> list[str]:
     return [r["document"] for r in (await call(library, "lookup_spell", **arguments)).structured["results"]]
 
 
+# --- names with an edition -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "edition"),
+    [
+        ("Spark 2024", "2024"),
+        ("spark (2024)", "2024"),
+        ("2024 Spark", "2024"),
+        ("Spark [A5E]", "a5e"),
+        ("Spark (PHB 2014)", "2014"),
+        ("Spark, 2024 rules", "2024"),
+        ("spark (5th level)", None),
+        ("Spark [cantrip]", None),
+    ],
+)
+async def test_a_name_with_what_people_add_to_it_is_that_name(library, name, edition):
+    plain = await call(library, "lookup_spell", name="spark", **({"edition": edition} if edition else {}))
+    found = await call(library, "lookup_spell", name=name)
+    assert found.structured["results"] == plain.structured["results"]
+    assert found.structured["results"][0]["name"] == "Spark"
+    assert (f"edition='{edition}'" in (found.structured["note"] or "").casefold()) is (edition is not None)
+
+
+async def test_a_name_that_an_entry_has_is_left_as_it_is(library):
+    await library.cache.store_entities(
+        [
+            make("of-2024", name="Tide of 2024", document="srd-2014"),
+            make("broad", name="Spark (Broad)", document="tob"),
+        ],
+        "spells",
+    )
+    for name in ("tide of 2024", "Spark (Broad)"):
+        found = (await call(library, "lookup_spell", name=name)).structured
+        assert [fold(result["name"]) for result in found["results"]] == [fold(name)]
+        assert not found["note"]
+    other = (await call(library, "lookup_spell", name="Spark 2024", edition="a5e")).structured
+    assert "edition='2024'" not in (other["note"] or "")
+
+
 # --- the table -------------------------------------------------------------------------------------------------------
 
 

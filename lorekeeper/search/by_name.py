@@ -158,6 +158,16 @@ async def understand(cache: SearchCache, types: Sequence[str], filters: Filters,
     return Understood([*plain, *lookups], note, approximate)
 
 
+async def is_known(cache: SearchCache, types: Sequence[str], name: str) -> bool:
+    """Whether an entry of a library is called so, by a part of its name or by another name."""
+    wanted = fold(name)
+    known = {entity_type: NameList.of(await cache.names(entity_type)) for entity_type in types}
+    return any(
+        next(names.places(wanted), None) is not None or _present(aliases_of(entity_type, wanted), names)
+        for entity_type, names in known.items()
+    )
+
+
 async def narrowed(
     cache: SearchCache, types: Sequence[str], filters: Filters, scopes: Scopes
 ) -> tuple[Filters, str | None]:

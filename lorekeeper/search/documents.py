@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.cache.protocol import SearchCache
@@ -300,9 +300,12 @@ async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Resu
 # --- the edition that a question names: "how does surprise work in 2024" -----------------------------------------------
 
 STATED = "Your question set edition='{}'."
+STATED_IN_NAME = "The name set edition='{}'."
 
 _NAMED = r"(?:5e |5\.5e? |d&d |dnd )?(?P<edition>2014|2024|a5e)(?: (?P<rules>rules?|rulebook|edition|version|srd|phb|dmg|5e))*"
-_AT_END = re.compile(rf"[,(]? *\b(?:in |for |under |by |per |using |from )?(?:the )?{_NAMED}\)?[ ?.!]*$", re.IGNORECASE)
+_AT_END = re.compile(
+    rf"[,(\[]? *\b(?:in |for |under |by |per |using |from )?(?:the )?{_NAMED}[)\]]?[ ?.!]*$", re.IGNORECASE
+)
 _AT_START = re.compile(rf"^ *{_NAMED}[:,]? ", re.IGNORECASE)
 
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -326,6 +329,23 @@ def stated_edition(query: Query) -> tuple[Query, str | None]:
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
     edition = parse_edition(found["edition"])
     return replace(query, text=rest, edition=edition), STATED.format(edition_label(edition[0]))
+
+
+def readings(name: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """What a name may be that no entry has as it is written, and the edition that it states.
+
+    People add the edition, at an end or in brackets, and what else they know of an entry: "Fireball 2024", "Fireball (5th level)".
+    """
+    outer, *added = _BRACKET.split(name, maxsplit=1)
+    for text, others in ((name, ""), (outer, "".join(added))):
+        stated = _AT_END.search(text) or _AT_START.search(text)
+        rest = f"{text[: stated.start()]}{text[stated.end() :]}".strip() if stated else text.strip()
+        edition = stated or re.search(rf"\b{_NAMED}", others, re.IGNORECASE)
+        if rest != name and any(map(str.isalpha, rest)):
+            yield rest, parse_edition(edition["edition"]) if edition else None
+
+
+_BRACKET = re.compile(r"\s*[(\[]")
 
 
 def _found(query: Query) -> re.Match[str] | None:

@@ -23,7 +23,15 @@ from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name
-from lorekeeper.search.documents import DocumentRegistry, Scopes, editions_first, stated_edition, with_editions
+from lorekeeper.search.documents import (
+    STATED_IN_NAME,
+    DocumentRegistry,
+    Scopes,
+    editions_first,
+    readings,
+    stated_edition,
+    with_editions,
+)
 from lorekeeper.search.doubt import (
     NEAREST,
     Absent,
@@ -110,6 +118,7 @@ class Search:
     Attributes:
         query: what is asked for, as it was read so far.
         asked: the same with its filters resolved, before anything was read from the text.
+        name: what the name that is asked for was read as before it was looked up, folded; None if it was not.
         drawn: whether the seed of its random order was drawn for it.
         wordings: the texts that are searched for; none for a list by filters alone.
         whole: whether all entries under the filters are wanted, however far from the text.
@@ -130,6 +139,7 @@ class Search:
 
     query: Query
     asked: Query
+    name: str | None = None
     drawn: bool = False
     wordings: Sequence[str] = ()
     whole: bool = False
@@ -241,7 +251,7 @@ class Searcher:
 
     async def _search(self, query: Query) -> ResultPage:
         search = Search(query, query)
-        await self._run(search, (self._read_edition, self._resolve))
+        await self._run(search, (self._read_edition, self._read_name, self._resolve))
         await self._run(search, self._listed if search.is_listed else self._ranked)
         page = search.page or ResultPage([], 0, search.mode)
         page = replace(page, note=" ".join([*search.read, *search.notes]) or None)
@@ -262,6 +272,22 @@ class Searcher:
         search.query, said = stated_edition(search.query)
         search.read += [said] if said else []
         return said
+
+    async def _read_name(self, search: Search) -> str | None:
+        """The filter ``name`` without the edition that it states, and without brackets, if the library has it only so."""
+        query, name = search.query, search.query.filters.get(NAME.name)
+        if not isinstance(name, str) or await by_name.is_known(self._cache, query.types, name):
+            return None
+        for meant, edition in readings(name):
+            if await by_name.is_known(self._cache, query.types, meant):
+                search.query = replace(query, filters={**query.filters, NAME.name: meant})
+                search.name = fold(meant)
+                if edition is None or query.edition is not None:
+                    return f"the name as '{meant}'"
+                search.query = replace(search.query, edition=edition)
+                search.read += [STATED_IN_NAME.format(edition_label(edition[0]))]
+                return search.read[-1]
+        return None
 
     async def _resolve(self, search: Search) -> str | None:
         """The filters with ``where``, the types that have them, and the seed of a random order."""
@@ -764,7 +790,7 @@ class Searcher:
         following = query.following(used, total)
         search.note(named.note)
         search.page = ResultPage(
-            results, total, "structured", following, approximate=named.approximate, read_as=named.name
+            results, total, "structured", following, approximate=named.approximate, read_as=named.name or search.name
         )
         return None
 
