@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import chain
 from pathlib import Path
 
-from scripts import prose
+from scripts import prose, scans
 
 PLAN = Path(__file__).with_name("rooms.toml")
 SHARED = {f"random.{name}" for name in ("random", "choice", "sample", "randrange", "randbytes", "shuffle", "uniform")}
@@ -95,6 +96,12 @@ def package_faults(
 
 
 # --- tests -----------------------------------------------------------------------------------------------------------
+
+
+def pattern_faults(path: str, tree: ast.AST, allowed: dict[str, str]) -> Iterator[Fault]:
+    """Patterns that a reader makes while it reads, but for those functions of a file that the plan allows."""
+    if path.split("/")[0] in scans.ROOMS:
+        yield from scans.faults(tree, set(allowed.get(path, "").split()))
 
 
 def test_faults(tree: ast.AST) -> Iterator[Fault]:
@@ -217,6 +224,7 @@ def is_filled(node: ast.AST, filled: set[str]) -> bool:
 def faults(root: Path, plan: str) -> Iterator[str]:
     """Each fault below a folder as ``file:line: what``."""
     rooms, doors = read_plan(plan)
+    allowed = tomllib.loads(plan).get("patterns", {})
     package = root / "lorekeeper"
     modules = sorted(package.rglob("*.py"))
     found = {module.relative_to(package).parts[0].removesuffix(".py") for module in modules}
@@ -224,7 +232,9 @@ def faults(root: Path, plan: str) -> Iterator[str]:
     for module in (*modules, *sorted((root / "tests").rglob("*.py")), *sorted((root / "benchmarks").rglob("*.py"))):
         path, tree = module.relative_to(root), ast.parse(module.read_text("utf-8"))
         if path.parts[0] == "lorekeeper":
-            here = package_faults(module.relative_to(package).as_posix(), tree, rooms, doors)
+            own = module.relative_to(package).as_posix()
+            here: Iterable[Fault]
+            here = chain(package_faults(own, tree, rooms, doors), pattern_faults(own, tree, allowed))
         elif path.parts[0] == "tests":
             here = test_faults(tree)
         else:

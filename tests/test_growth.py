@@ -48,6 +48,40 @@ async def test_a_dossier_on_a_note_of_thousands_of_links_takes_time_in_proportio
     assert await seconds_of_topic(tmp_path / "many", many) < MARGIN * max(first, 0.1)
 
 
+RUNS: dict[str, Callable[[int], str]] = {
+    "blanks within a line": lambda n: f"a{' ' * n}b",
+    "tabs within a line": lambda n: f"a{chr(9) * n}b",
+    "no-break spaces within a line": lambda n: f"a{chr(0xA0) * n}b",
+    "a line of tildes": lambda n: "~" * n,
+    "a line of ticks": lambda n: f"x {'`' * n} y",
+    "initials": lambda n: f"{'a.' * (n // 2)}b",
+    "separators": lambda n: f"a{' &' * (n // 2)} b",
+    "keys of front matter": lambda n: "---\n" + "".join(f"key{i}: v{i}\n" for i in range(n // 14)) + "---\nText.",
+}
+RUN = 30_000
+
+
+async def seconds_of_reading(folder: Path, text: str) -> float:
+    """The least CPU time of several in which a vault takes in a note."""
+    least = float("inf")
+    async with vault_library(folder, backend="sqlite") as library:
+        vault = write(folder / "vault", {"N0.md": "# N0\nThe guard of the north speaks at night.\n"})
+        await library.vaults.add(vault)
+        await library.vaults.sync()
+        for number in range(1, 3):
+            write(vault, {f"N{number}.md": f"{text}\n\nNote {number}.\n"})
+            least = min(least, await cpu_seconds(library.vaults.sync))
+    return least
+
+
+@pytest.mark.alike(3)
+@pytest.mark.parametrize("kind", RUNS)
+async def test_a_note_with_a_long_run_is_read_in_proportion_to_its_length(tmp_path, kind):
+    few, many = (RUNS[kind](number) for number in (RUN, 2 * RUN))
+    first = await seconds_of_reading(tmp_path / "few", few)
+    assert await seconds_of_reading(tmp_path / "many", many) < 2.5 * max(first, 0.1)
+
+
 async def test_all_links_of_a_note_are_counted(tmp_path):
     gob = "# Gob\nGob owes the [[Tower]] money.\n\n[[Tower]].\n\n" + "The [[Lake]] is far away.\n\n" * (
         2 * MOST_SENTENCES

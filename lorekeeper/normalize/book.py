@@ -46,9 +46,13 @@ _HTML = re.compile(r"<[^<>]{1,200}>")
 _OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]* traits|becoming .*)$", re.IGNORECASE)
 """Headings within the description of a class, below which its hit die may stand."""
 
-_SPECIES = re.compile(r"^\W*creature type\b.*^\W*size\b.*^\W*speed\b", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-_BACKGROUND = re.compile(r"^\W*skill proficiencies\b.*^\W*equipment\b", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-_LABEL = re.compile(r"^\W*(?P<key>[A-Z][\w' ]{2,40})\s*(?::\*\*|\*\*:|:)\s*(?P<value>\S.*)$", re.MULTILINE)
+_SPECIES = re.compile(
+    r"^[^\w\n]*creature type\b.*^[^\w\n]*size\b.*^[^\w\n]*speed\b", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_BACKGROUND = re.compile(
+    r"^[^\w\n]*skill proficiencies\b.*^[^\w\n]*equipment\b", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_LABEL = re.compile(r"^[^\w\n]*(?P<key>[A-Z][\w' ]{2,40})\s*(?::\*\*|\*\*:|:)\s*(?P<value>\S.*)$", re.MULTILINE)
 _CAPTION = re.compile(r"\W*table\W*: (.+?)\W*$", re.IGNORECASE)
 _NAMES = re.compile(r"^(?!.*\b(?:level|rarity|lifestyle)\b)[a-z]")
 """The title of a column of names of things, such as "item" or "weapon"."""
@@ -305,7 +309,7 @@ def _priced_tables(text: str) -> Iterator[_Table]:
     for line in text.split("\n"):
         row = [plain(cell) for cell in cells(line)] if line.lstrip().startswith("|") else []
         if match := _CAPTION.fullmatch(line):
-            caption = re.sub(r" \(.*\)$", "", match[1])
+            caption = match[1].partition(" (")[0] if match[1].endswith(")") else match[1]
         if not row:
             if table and table.rows:
                 yield table
@@ -329,7 +333,9 @@ def _of_row(table: _Table, values: Sequence[str], origin: Origin) -> Entity:
     )
     kind = "gear" if armor is None else "armor"
     kind = "weapon" if damage else kind
-    properties = [part.strip() for part in re.split(r",\s*(?![^()]*\))", row.get("properties", "")) if part.strip()]
+    properties = [
+        part.strip() for part in re.split(r",\s*(?![^()]{0,300}\))", row.get("properties", "")) if part.strip()
+    ]
     data = {
         "name": name,
         "category": category,

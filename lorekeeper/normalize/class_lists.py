@@ -15,7 +15,7 @@ _LEVEL = re.compile(
 )
 _HEADING = re.compile(r"(?:>\s*)?(#{1,6})\s+(?=\S)")
 _BOLD = re.compile(r"\s*(?:>\s*)?(\*\*|__)")
-_AFTER_NAME = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])+$")
+_AFTER_NAME = re.compile(r"(?<![\s)\]])\s*(?:\([^()]*\)|\[[^\[\]]*\])+$")
 
 SHORTEST = 2
 """Fewest characters of the name of a spell."""

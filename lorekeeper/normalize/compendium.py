@@ -103,8 +103,8 @@ _CLASSES = frozenset(
 )
 """Classes of the books: what stands in parentheses behind their names is a subclass, or another version of the class."""
 
-_FOLLOWED = re.compile(r"\s*[(\[].*")
-_EDITION = re.compile(r"\s*(?:\[(?:(5\.5e?|2024)|5\.?0?e?|2014)\]|\(Legacy\))", re.IGNORECASE)
+_FOLLOWED = re.compile(r"(?:(?<!\s)\s+)?[(\[].*")
+_EDITION = re.compile(r"(?:(?<!\s)\s+)?(?:\[(?:(5\.5e?|2024)|5\.?0?e?|2014)\]|\(Legacy\))", re.IGNORECASE)
 
 GAME_SYSTEMS = {
     "2014": {"name": "5th Edition 2014", "key": "5e-2014"},

@@ -87,10 +87,13 @@ def readings(obj: Object) -> Fields:
     return {name: value for name, value in {**_perceived(found), **_defences(found)}.items() if value is not None}
 
 
+_SENSES = {sense: re.compile(rf"\b{sense}\b", re.IGNORECASE) for sense in SENSES}
+
+
 def _perceived(creature: Creature) -> Fields:
     """Movement, senses and languages."""
     speed, senses = creature.speed, creature.senses
-    named = [s for s in SENSES if s in senses.feet or re.search(rf"\b{s}\b", senses.text, re.IGNORECASE)]
+    named = [s for s in SENSES if s in senses.feet or _SENSES[s].search(senses.text)]
     return {
         **{f"speed_{mode}": speed.feet[mode] for mode in MOVEMENTS if mode in speed.feet},
         "hover": speed.hover,

@@ -99,7 +99,7 @@ _CLASS = re.compile(r"(?P<before>\d{1,2}(?:st|nd|rd|th)?[- ](?:level )?)?(?P<nam
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}\.)\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>.+)$")
 _LABEL = re.compile(r"^\W{0,4}(?P<label>[^:*_]{1,40}?)\W{0,3}[:：]\W{0,3}\s+(?P<rest>\S.*)$")
 _SPELL_LEVEL = re.compile(r"\b(?:level |lvl )?([1-9])(?:st|nd|rd|th)?\b|\b(cantrip|at will)s?\b", re.IGNORECASE)
-_BEHIND = re.compile(r"\s*(?:\([^()]{0,60}\)|[—–:].*|\s-\s.*)$")
+_BEHIND = re.compile(r"(?:(?<!\s)\s+)?(?:\([^()]{0,60}\)|[—–:](?s:.*)|(?<=\s)-\s(?s:.*))$")
 _HOW_MANY = re.compile(
     r"(?<![^\s,;|*-])(?:\d|an?|any|one|two|three|four|five|another)\b(?: (?:one|two|three|additional|extra|others?|more|further|"
     r"bonus|of|your|my|his|her|their|its|choice|free|languages?|skills?|tools?))*\s*\(([^()]+)\)",
@@ -108,7 +108,7 @@ _HOW_MANY = re.compile(
 """Words that say how many values there are, and the values behind them in brackets: "One additional (Dwarvish)"."""
 _SCORE = re.compile(r"\s*(\d{1,2})\b")
 _ATTUNED = re.compile(r"\([^()]{0,40}\battuned\b[^()]{0,40}\)", re.IGNORECASE)
-_QUANTITY = re.compile(r"^(?P<before>\d{1,5})\s*[x×]?\s+(?=[^\W\d_])|\s*[x×]\s*(?P<behind>\d{1,5})$")
+_QUANTITY = re.compile(r"^(?P<before>\d{1,5})(?:\s*[x×]\s+|\s+)(?=[^\W\d_])|(?:(?<!\s)\s+)?[x×]\s*(?P<behind>\d{1,5})$")
 
 
 def characters_of(note: Note, document: str, document_name: str) -> tuple[list[Entity], list[str]]:
@@ -299,7 +299,7 @@ def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
 def _lines(text: str) -> Iterator[str]:
     """The lines of a text; what bars or dots divide, each part with a label, is as many: "AC: 18 | HP: 52 | Speed: 30 ft."."""
     for each in text.splitlines():
-        parts = re.split(r"\s+[|·•]\s+", each)
+        parts = re.split(r"(?<!\s)\s+[|·•]\s+", each)
         yield from parts if len(parts) > 1 and all(map(_LABEL.match, parts)) else [each]
 
 
@@ -326,7 +326,7 @@ def _known(heading: str) -> str:
 
 def _parts(text: str) -> list[str]:
     """The values of a text that commas, semicolons or bars divide; those in brackets behind words that only say how many."""
-    parts = re.split(r"[,;|](?![^(]*\))", _HOW_MANY.sub(lambda found: re.sub(_BEHIND, "", found[1]), text))
+    parts = re.split(r"[,;|](?![^()]{0,300}\))", _HOW_MANY.sub(lambda found: _BEHIND.sub("", found[1]), text))
     plain = [inline(_BEHIND.sub("", part.strip().strip("*_")).strip(" .*_")) for part in parts]
     return [part for part in plain if 0 < len(part) <= LONGEST and fold(part) not in ("none", "")][:MAX_VALUES]
 
@@ -440,7 +440,7 @@ def _hit_points_now(said: Mapping[str, str]) -> int | None:
 def _classes(text: str, subclass: str, level: int | None) -> list[ClassLevel]:
     """ "Fighter 3 / Rogue (Thief) 2", "5th-level Wizard", or a class with the level beside it."""
     found = []
-    for part in re.split(r"\s*(?:[/,;&+]|\band\b)\s*(?![^(]*\))", inline(text)):
+    for part in re.split(r"(?:(?<!\s)\s+)?(?:[/,;&+]|\band\b)\s*(?![^()]{0,300}\))", inline(text)):
         match = _CLASS.fullmatch(part.strip())
         if match is None or not match["name"].strip():
             continue

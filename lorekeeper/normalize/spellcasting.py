@@ -20,7 +20,7 @@ NAMES = CLASSES.with_name("names") / "spells.tsv"
 
 _REMARK = r"\([^()\n]{0,80}\)"
 _LABELLED = rf"{_LABEL}(?:[ ,*_]*(?:each|at will|{_REMARK}))*[ *_]*(?:[:.—–]|(?<=slots\)))"
-_LIST = re.compile(rf"(?:^|[\n.;:>]|[a-z)]\b)[\s>*_-]*{_LABELLED}[ *_:]*([^\n]+)", re.IGNORECASE)
+_LIST = re.compile(rf"(?:^|[\n.;:>]|[a-z)]\b)[\s>*_-]{{0,40}}{_LABELLED}[ *_:]*([^\n]+)", re.IGNORECASE)
 """A line of a list: "At will: light, fly", "* 1st level (4 slots): shield", "- **2/Day Each:** Web"."""
 
 _BREAK = re.compile(

@@ -22,7 +22,7 @@ HEAD_LINE = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-
 """The first line of a callout without the marks of its quotes: word, "-" or "+" for one that can be folded, title."""
 
 _OPTIONS = re.compile(r"[ \t]*\[![^\[\]|\n]{1,60}\|([^\[\]\n]{0,200})\]")
-_HEAD_HIDDEN = re.compile(f"{HEAD}([^{TITLE}]*){TITLE}")
+_HEAD_HIDDEN = re.compile(f"{HEAD}([^{HEAD}{TITLE}]*){TITLE}")
 
 
 @dataclass(frozen=True)

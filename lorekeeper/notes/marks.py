@@ -29,6 +29,7 @@ from pathlib import Path
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
+from lorekeeper.notes.lines import marked
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
@@ -64,8 +65,8 @@ WAITS = "waits until you open it"
 MOVED = "stood in a part that was not open"
 """What keeps a line that was moved out of such a part."""
 
-_INITIALS = re.compile(r"\b(?:[^\W\d_]\.[ ]?){2,}(?!\w)")
-_SEPARATOR = re.compile(r"\s*[&+/,;]\s*")
+_INITIALS = re.compile(r"(?<![^\W\d_]\.)(?<![^\W\d_]\. )\b(?:[^\W\d_]\.[ ]?){2,}(?!\w)")
+_SEPARATOR = re.compile(r"[&+/,;]")
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that nobody sees, beside those of Unicode's category Cf."""
 
@@ -298,7 +299,7 @@ def audience_of(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> Mark
         place: where it stands; more words close a name than a line.
         own: the user's own marks.
     """
-    whole = comparable(humps_apart(text))
+    whole = comparable(humps_apart(marked(text)))
     if own.texts or own.seen:
         asides = _ASIDE.findall(text)
         rest, unnumbered = comparable(_ASIDE.sub(" ", text)), whole.lstrip("0123456789 ")

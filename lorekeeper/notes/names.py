@@ -25,7 +25,7 @@ _OTHER_NAME = re.compile(
     r"formerly|née|born)[ \t:]*(\S.*)",
     re.IGNORECASE,
 )
-_EXPLAINED = re.compile(r"[ \t]+[-–—|][ \t]+")
+_EXPLAINED = re.compile(r"(?<![ \t])[ \t]+[-–—|][ \t]+")
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|~~|==)(?=\S)([^*~=\n]+?)(?<=\S)\1")
 _UNDERLINED = re.compile(r"(?<!\w)(__|_)(?=\S)([^_\n]+?)(?<=\S)\1(?!\w)")
 _JOINERS = frozenset({"\u200d", "\ufe0f", "\ufe0e", "\u20e3"})

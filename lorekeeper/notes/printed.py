@@ -268,7 +268,8 @@ _ENDS = re.compile(r"[.!?:)\u201d\"'*]$")
 def _rubric(line: Line) -> str | None:
     """The rubric that a line is the title of."""
     name = line.text.rstrip(".: ").lower()
-    return RUBRICS.get(re.sub(r" \(.*\)$", "", name)) if len(name) < 60 else None
+    plain = name.partition(" (")[0] if name.endswith(")") else name
+    return RUBRICS.get(plain) if len(name) < 60 else None
 
 
 def _creature(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
@@ -362,11 +363,7 @@ def _ability_scores(text: str) -> dict[str, object]:
     stats: list[int] = []
     saves: list[dict[str, int]] = []
     for code, name in ABILITY_OF.items():
-        match = re.search(
-            rf"\b{code}[a-z]*\b[^\d+\u2212\u2013-]*(\d{{1,2}})(?:[^\d+\u2212\u2013-]*({_SIGN} ?\d+))?(?:[|\s]*({_SIGN} ?\d+))?",
-            text,
-            re.IGNORECASE,
-        )
+        match = _ABILITIES[code].search(text)
         if match is None:
             return {}
         stats.append(int(match[1]))
@@ -458,8 +455,17 @@ _LAST_CLASSES = re.compile(r"classes: ?\S.{0,2000}", re.IGNORECASE)
 _SPELL_WITHIN = re.compile(r" (?=(?:Casting Time|Range|Components?|Duration|Classes): )")
 """Where another value begins on the same line."""
 
+_ABILITIES = {
+    code: re.compile(
+        rf"\b{code}[a-z]*\b[^\d+\u2212\u2013-]*(\d{{1,2}})(?:[^\d+\u2212\u2013-]*({_SIGN} ?\d+))?(?:[|\s]*({_SIGN} ?\d+))?",
+        re.IGNORECASE,
+    )
+    for code in ABILITY_OF
+}
+"""By ability, its score, its modifier and its saving throw."""
+
 _HIGHER = re.compile(
-    r"(?:\A|\n\s*)[*_]{0,3}(?:at higher levels?|using a higher[- ]level spell slot|cantrip upgrade)[.:]?[*_]{0,3}[.:]?\s*",
+    r"(?:\A|\n[^\S\n]*)[*_]{0,3}(?:at higher levels?|using a higher[- ]level spell slot|cantrip upgrade)[.:]?[*_]{0,3}[.:]?\s*",
     re.IGNORECASE,
 )
 

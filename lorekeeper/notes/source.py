@@ -50,7 +50,7 @@ _OWN_KEY = re.compile(
 """A query for one key of the note that it stands in, as ``=this.Race``."""
 
 _ADMONITION_KEY = re.compile(r"^(?:title:[ \t]*(.*)|(?:collapse|icon|color):.*)$")
-_WORD_FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*\{?\.?[^\W\d_]")
+_WORD_FENCE = re.compile(r"(?<![`~])(?:`{3,}|~{3,})[ \t]*\{?\.?[^\W\d_]")
 _LONGEST_MARKS = 30
 _SIGNS_OF_CODE = ("```", "~~~", "    ", "\t")
 

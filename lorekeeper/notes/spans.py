@@ -56,8 +56,8 @@ _SIGN = re.compile(
     re.IGNORECASE,
 )
 _SIGNS = (
-    (re.compile(r"\s*SerializedQuery\s+END\b", re.IGNORECASE), WRITTEN),
-    (re.compile(r"\s*SerializedQuery\b", re.IGNORECASE), GENERATED),
+    (re.compile(r"SerializedQuery\s+END\b", re.IGNORECASE), WRITTEN),
+    (re.compile(r"SerializedQuery\b", re.IGNORECASE), GENERATED),
 )
 """Comments of Dataview Serializer around what it wrote, and the lines that stand for them."""
 
@@ -170,7 +170,7 @@ class SpanScanner:
         if opening[0] == "%%" and content.strip() and not COMMENT_PROGRAMS.match(content):
             return self._keep(start, content, end, Mark("%%", DM))
         alone = self._is_alone(start, end)
-        signs = (sign for pattern, sign in _SIGNS if alone and pattern.match(content))
+        signs = (sign for pattern, sign in _SIGNS if alone and pattern.match(content.lstrip()))
         return end, next(signs, "") + "\n" * self.text.count("\n", start, end)
 
     def _begun(self, content: str, end: int, *, is_shown: bool) -> re.Pattern[str] | None:

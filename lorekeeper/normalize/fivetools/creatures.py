@@ -334,7 +334,7 @@ def fields(data: Object) -> dict[str, object]:
         "challenge_rating": _if_number(data.get("challenge_rating")),
         "type": _types(data, listed(derived.get("type"))) or None,
         "size": [size for size in _alternatives(data.get("size")) if size != "varies"] or None,
-        "alignment": [re.sub(r"^typically | \(.*?\)", "", each) for each in _alternatives(data.get("alignment"))]
+        "alignment": [re.sub(r"^typically | \([^()]*\)", "", each) for each in _alternatives(data.get("alignment"))]
         or None,
         "armor_class": _if_number(data.get("armor_class")),
         "hit_points": _if_number(data.get("hit_points")),

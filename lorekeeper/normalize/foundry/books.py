@@ -20,7 +20,7 @@ GAMES = {
 
 RULES = frozenset({"2014", "2024"})
 
-_PAGE = re.compile(r",?\s*(?:page|pages|pg\.?|p\.|pp\.)\s*[\d–-]{1,9}\.?$", re.IGNORECASE)
+_PAGE = re.compile(r"(?:,|(?<!\s))\s*(?:page|pages|pg\.?|p\.|pp\.)\s*[\d–-]{1,9}\.?$", re.IGNORECASE)
 _PAGE_NUMBER = re.compile(r"(\d{1,4})\D{0,6}$")
 
 

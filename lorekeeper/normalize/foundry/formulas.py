@@ -95,8 +95,8 @@ def shown(formula: str, values: Values = nothing_known) -> str:
         return _NAMES.get(match[1], match[1].rpartition(".")[2].replace("-", " "))
 
     text = _TIMES.sub(" × ", _PATH.sub(named, plain))
-    text = re.sub(r"\s*\+\s*-\s*|\s*-\s+", " - ", text)
-    return re.sub(r"\s*\+\s*", " + ", " ".join(text.split())).removeprefix("+ ").strip()
+    text = re.sub(r"(?:(?<!\s)\s+)?(?:\+\s*-\s*|-\s+)", " - ", text)
+    return re.sub(r"(?:(?<!\s)\s+)?\+\s*", " + ", " ".join(text.split())).removeprefix("+ ").strip()
 
 
 _NAMES = {"mod": "modifier", "prof": "proficiency bonus"}
@@ -110,7 +110,7 @@ def average(number: int, sides: int, bonus: int = 0) -> int:
 def average_of(formula: str) -> int | None:
     """The average of a formula such as "2d8 + 4", rounded down; None if it is no sum of dice and numbers."""
     total = 0.0
-    for sign, term in re.findall(r"([+-]?)\s*([^+\-\s]+)", formula[:MAX_CHARS]):
+    for sign, term in re.findall(r"([+-]?)(?:(?<!\s)\s+)?([^+\-\s]+)", formula[:MAX_CHARS]):
         dice = _DICE.fullmatch(term)
         if dice:
             amount = int(dice[1] or 1) * (int(dice[2]) + 1) / 2
