@@ -179,13 +179,15 @@ class EntityCache(AsyncClosing):
 
         A name removes only what was stored without slug and key: several entities may have one name.
         """
-        _check(document=document)
+        _check(document=document, keys=keys)
         found = await self._at(entity_type, [keys] if isinstance(keys, str) else keys, document)
         return await self._cache.delete_entities(entity_type, [entity.identity for entity in found])
 
     @_with_types
     async def delete_document(self, document: str, entity_type: str | None = None) -> int:
         """Remove all entities of a document, of one type or of all; returns how many there were."""
+        if not isinstance(document, str):
+            raise FilterError(f"document must be the key of a document, not {shown(document)}")
         return await self._cache.delete_document(document, entity_type)
 
     @_with_types
@@ -384,8 +386,12 @@ def _unread_keys(entity: Entity) -> list[str]:
     ]
 
 
-def _check(*, document: object = None, limit: object = None, offset: object = 0, query: object = "") -> None:
+def _check(
+    *, document: object = None, limit: object = None, offset: object = 0, query: object = "", keys: object = ()
+) -> None:
     """FilterError for an argument that is none of what every method takes."""
+    if not isinstance(keys, Iterable):
+        raise FilterError(f"keys must be slugs or keys of entities, not {shown(keys)}")
     if not isinstance(query, str):
         raise FilterError(f"query must be a text, not {shown(query)}")
     for name, number in (("limit", limit), ("offset", offset)):

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -214,6 +214,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("semantic_search", {"query": "x", "document": 3}, "document must be"),
     ("get_entity", {"key": "x", "document": 3}, "document must be"),
     ("delete_entities", {"keys": ["x"], "document": 3}, "document must be"),
+    ("delete_entities", {"keys": None}, "keys must be"),
     ("count_entities", {"document": 3.5}, "document must be"),
 ]
 
@@ -223,6 +224,8 @@ async def test_arguments_that_no_method_takes_are_refused_in_words(method: str, 
     async with SqliteCache.temporary() as cache:
         with pytest.raises(FilterError, match=said):
             await getattr(cache, method)("spells", **arguments)
+        with pytest.raises(FilterError, match="document must be"):
+            await cache.delete_document(cast(Any, None))
 
 
 async def test_dates_of_python_are_taken_where_texts_are(open_cache: Open):
