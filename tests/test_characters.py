@@ -352,6 +352,29 @@ def test_spells_of_an_actor_are_of_their_classes() -> None:
 
 
 @pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("vault", "names"),
+    [
+        ("age-of-umbra", []),  # of another game
+        ("the-rot-beneath", ["Corwin Voss", "Gideon Harrowmoor", "Seraphine Duskhollow", "Tilda Brannock"]),
+    ],
+)
+def test_the_characters_of_vaults_of_the_corpus(corpus: Path, vault: str, names: list[str]) -> None:
+    folder = corpus / "vaults" / vault
+    if not folder.exists():
+        pytest.skip(f"the corpus has no {folder}")
+    notes = [(str(file.relative_to(folder)), file.read_text("utf-8")) for file in sorted(folder.rglob("*.md"))]
+    made = {
+        each.name: each for path, text in notes for each in characters_of(read_note(path, text), "vale", "The Vale")[0]
+    }
+    assert list(made) == names
+    if names:
+        skills = made["Corwin Voss"].data["skill_bonuses"]
+        assert (skills["insight"], skills["investigation"]) == (6, 4)
+        assert made["Tilda Brannock"].data["languages"] == ["Common", "Dwarvish"]
+
+
+@pytest.mark.corpus
 def test_a_sorcerer_of_the_corpus_casts_what_is_known(corpus: Path) -> None:
     path = corpus / "cases" / "new" / "ddb-known-caster.json"
     if not path.exists():

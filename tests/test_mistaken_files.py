@@ -89,6 +89,7 @@ def test_a_file_of_another_program_is_named_with_what_to_do(tmp_path: Path, name
 OBJECTS: dict[str, tuple[Any, str, str]] = {
     "D&D Beyond": ({"id": 0, "success": False, "message": "Unauthorized", "data": None}, "Beyond's refusal", "public"),
     "a server": ({"error": {"code": 401, "message": "log in"}}, "a server's refusal", "log in first"),
+    "another server": ({"statusCode": 404, "error": "Not Found"}, "a server's refusal", "log in first"),
     "a chat": ([{"uuid": "1", "name": "x", "chat_messages": []}], "an export of chats", "into notes"),
     "another": ([{"title": "x", "mapping": {}, "current_node": "1"}], "an export of chats", "into notes"),
     "Kanka": (
