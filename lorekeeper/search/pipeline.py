@@ -740,9 +740,9 @@ class Searcher:
 
     async def _results(self, search: Search, hits: Sequence[FusedHit[Key]]) -> list[Result]:
         """The hits with their entities; those that no longer exist are left out."""
-        titles, entities = await self.documents.titles(), await self._entities(hits)
-        loaded = await self._entities([FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates])
-        keys = {entity.document for entity in (*entities.values(), *loaded.values())}
+        others = [FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates]
+        titles, entities = await self.documents.titles(), await self._entities([*hits, *others])
+        keys = {entity.document for entity in entities.values()}
         editions = {key: await self.documents.edition_of(key) for key in keys}
         fields = {*(await self._fields(search.query)), *(search.party.fields if search.party else ())}
         asked = Asked([] if search.like else search.wordings, fields)
@@ -754,7 +754,7 @@ class Searcher:
                 search.found.all_ranked,
                 asked,
                 length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
-                [loaded[key] for key in hit.duplicates if key in loaded],
+                [entities[key] for key in hit.duplicates if key in entities],
                 editions,
                 first=hit is hits[0],
             )
