@@ -113,3 +113,42 @@ async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
 )
 async def test_what_nothing_has_or_other_filters_leave_out_is_still_denied(library, arguments, said):
     assert (await call(library, "lookup_rule", **arguments)).text.startswith(said)
+
+
+async def test_a_question_in_another_language_lists_nothing_but_what_it_names(library):
+    for query, shown in [
+        ("was macht der Zauber in dem Moor und wo ist er", []),
+        ("was macht der Grim Laughter in dem Moor und wo ist er", ["Grim Laughter"]),
+    ]:
+        page = await library.search(Query(["spells", "rules"], query, unsure_limit=20))
+        assert [result.entity.name for result in page.results] == shown
+        assert (page.total, page.next_offset) == (len(shown), None)
+        assert (page.note or "").startswith("The books are in English")
+        assert "close for sure" not in (page.note or "")
+
+
+async def test_what_is_alone_under_the_filters_is_not_sure_for_that(library):
+    feat = make("wrestler", "Hold on tight.", type="character_options", kind="feat", name="Wrestler", document="x")
+    await library.cache.store_entities([feat], "character_options")
+    for query, sure in [("bonus on the order of turns", False), ("hold on tight", True), ("wrestler", True)]:
+        page = await library.search(Query(["character_options"], query, filters={"kind": "feat"}))
+        assert [result.sure for result in page.results] == [sure]
+        assert bool(page.note) is not sure
+
+
+async def test_an_entry_with_all_words_of_a_question_is_not_doubted_and_comes_first(tmp_path):
+    others = [
+        make(f"mud-{n}", f"Mud number {n} is deep.", type="rules", name=f"Mud {n}", document="x") for n in range(300)
+    ]
+    loud = make("reed", "Reed reed reed, and reed again: reed.", type="rules", name="Loudness", document="x")
+    text = "Who hides behind a barge has half of its bonus, as a lantern in the reed shows. " + "Silt is grey. " * 40
+    answer = make("toll", text, type="rules", name="Hiding", document="x")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([*others, loud, answer], "rules")
+        page = await library.search(Query(["rules"], "how is reed of a lantern with barge bonus"))
+        assert page.results[0].entity.name == "Hiding"
+        assert page.results[0].sure
+        assert "for sure" not in (page.note or "")
+        page = await library.search(Query(["rules"], "reed barge lantern zither"))
+        assert not any(result.sure for result in page.results)
+        assert page.note

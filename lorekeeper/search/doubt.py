@@ -72,6 +72,13 @@ def doubt_of(hit: Key, entity: Entity, found: Retrieved, wordings: Sequence[str]
     return min(doubts, key=lambda doubt: doubt.lacking, default=Doubt(near, 0.0, 1.0))
 
 
+def answers(entity: Entity, wordings: Sequence[str]) -> bool:
+    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several."""
+    asked = [stems for stems in map(word_stems, wordings) if len(stems) > 1]
+    texts = [f"{entity.name} {section}" for section in read(entity)] if asked else []
+    return any(len(occurring(stems, text)) == len(stems) for stems in asked for text in texts)
+
+
 def _of_wording(wording: str, text: str, near: float, found: Retrieved) -> Doubt:
     stems = word_stems(wording)
     words = [word for word in content_words(fold(wording)) if word[:STEM] in stems]

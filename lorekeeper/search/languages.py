@@ -149,10 +149,10 @@ def in_language(
     named = list(dict.fromkeys(result.entity.name for result in compress(results, surely)))[:MAX_NAMED]
     listed = ", ".join(one_line(name, MAX_SHOWN) for name in named)
     if set(types) == {NOTES}:
-        said = FOREIGN_NAMED.format(listed) if named else FOREIGN_UNSURE
-    else:
-        said = f"{FOREIGN} It names {listed}." if named else FOREIGN
-    return replace(page, results=results), [said]
+        return replace(page, results=results), [FOREIGN_NAMED.format(listed) if named else FOREIGN_UNSURE]
+    shown = list(compress(results, surely))  # the rest is near by chance
+    said = f"{FOREIGN} It names {listed}." if named else FOREIGN
+    return replace(page, results=shown, total=len(shown), next_offset=None), [said]
 
 
 def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:

@@ -36,6 +36,7 @@ from lorekeeper.search.doubt import (
     NEAREST,
     Absent,
     absent,
+    answers,
     doubt_of,
     doubted,
     is_certain,
@@ -104,6 +105,9 @@ them with an entry of the right kind."""
 
 SHORT_PAGE = 5
 """Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
+
+ANSWERING = 10
+"""Hits of a doubted ranking that are looked at for one with all words of the query."""
 
 SURE_FEW = 3
 """Most sure hits of a ranking whose order is sure."""
@@ -580,6 +584,8 @@ class Searcher:
             return None
         found, ranked = search.found, len(search.hits)
         search.hits = relevant(search.hits, found.is_close, everything=self._few(search), reworded=found.reworded)
+        if found.count == 1 and not search.whole:  # what is alone is the best of nothing
+            search.hits = [hit._replace(sure=hit.retriever == "name" or found.is_close(hit.key)) for hit in search.hits]
         sure = sum(hit.sure for hit in search.hits)
         return f"{len(search.hits)} of {ranked} relevant, {sure} of them sure"
 
@@ -633,6 +639,10 @@ class Searcher:
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
+        if found_words := await self._answering(search):
+            search.doubt, rest = None, [hit for hit in search.hits if hit not in found_words]
+            search.hits = [hit._replace(sure=True) for hit in found_words] + [hit._replace(sure=False) for hit in rest]
+            return f"{quantity(len(found_words), 'entry')} with all words first"
         search.hits = [hit._replace(sure=False) for hit in search.hits]
         if not search.doubt.is_hopeless or (NOTES in query.types and await names_a_note(self._cache, search.text)):
             return "nothing is sure"
@@ -641,6 +651,14 @@ class Searcher:
         nowhere = nowhere if search.language is None else foreign_note(query.types)
         search.notes = [search.missing.note if search.missing else nowhere]
         return "nothing is close"
+
+    async def _answering(self, search: Search) -> list[FusedHit[Key]]:
+        """Those of the first hits that have all words of the query together: there is no doubt of what they say."""
+        if self._is_translated(search):
+            return []
+        head = search.hits[:ANSWERING]
+        entities = await self._entities(head)
+        return [hit for hit in head if hit.key in entities and answers(entities[hit.key], search.wordings)]
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
@@ -674,7 +692,7 @@ class Searcher:
             search.page, said = in_language(
                 search.page, search.language, query.types, found.named, understood=self.traits.multilingual
             )
-            search.notes = [*said, *search.notes]
+            search.notes = [*said, *search.notes] if search.page.results else said
         if query.explain:
             explanation = explanation_of(search.page, search.wordings, found, search.doubt)
             search.page = replace(search.page, explanation=explanation)
@@ -719,12 +737,13 @@ class Searcher:
             limit = min(limit, SHORT_PAGE)
         elif query.unsure_limit and self._is_unsure(search):
             limit = query.unsure_limit
-            search.note(CHOOSE if len(search.wordings) == 1 and len(search.hits) > query.limit else None)
+            is_choice = len(search.wordings) == 1 and len(search.hits) > query.limit and not search.is_doubtful
+            search.note(CHOOSE if is_choice else None)
         shown = search.hits[query.offset : query.offset + limit]
         results = await self._results(search, shown)
         if missing:
             search.note(missing.note, NEAREST if results else None)
-        elif shown and search.is_doubtful and search.language is None:
+        elif shown and search.language is None and not any(hit.sure for hit in search.hits):
             search.note(doubted(query.types, query.documents, search.wordings, found))
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
