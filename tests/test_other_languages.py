@@ -19,6 +19,7 @@ from lorekeeper.notes import read_note
 from lorekeeper.search.facets import facets
 from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.server.tools import all_tools
+from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
 
 TOOLS = {tool.name: tool for tool in all_tools()}
@@ -96,6 +97,14 @@ async def test_values_are_shown_as_their_source_spells_them(
     assert shown.casefold() in text.casefold()
     assert "большои" not in text
     assert "неитрально" not in text
+
+
+def test_the_command_prints_no_folded_value(tmp_path: Path) -> None:
+    (tmp_path / "own.json").write_text(json.dumps({**TROLL, "desc": "Зол."}), "utf-8")
+    run_lorekeeper(tmp_path, "import", "own.json")
+    done = run_lorekeeper(tmp_path, "search", "торфяной тролль")
+    assert "большой великан · нейтрально-злой" in done.stdout
+    assert "большои" not in done.stdout
 
 
 @in_module

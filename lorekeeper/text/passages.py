@@ -14,6 +14,7 @@ from lorekeeper.records.notes import BETWEEN
 from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import indexed_facts, lead
 from lorekeeper.text.sections import Section, sections
+from lorekeeper.text.spelling import as_spelt
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +122,8 @@ def _sections_or_facts(entity: Entity) -> list[Section]:
     if sum(estimate_tokens(section.text) for section in prose) >= SHORT_TEXT_TOKENS:
         return prose
     logger.debug("%s has no text of its own: embedded by name, kind and facts", entity.uri)
-    line, kind = indexed_facts(entity), entity.kind.replace("-", " ")
+    spelt = as_spelt(entity)  # passages are shown too
+    line, kind = indexed_facts(spelt), spelt.kind.replace("-", " ")
     return [Section("", line if kind in line else f"{kind} {line}"), *prose]
 
 
