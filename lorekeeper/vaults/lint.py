@@ -21,7 +21,7 @@ from lorekeeper.vaults.sheets import sheets_of
 
 KINDS = {
     "unreadable": "cannot be read",
-    "front-matter": "was left out",
+    "front-matter": "was read otherwise than it is written, or left out",
     "mark": "does not state who may see the note",
     "stat-block": "is not a creature",
     "table": "is not an entry of its own",
