@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.answers import Answer
@@ -100,6 +101,24 @@ async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
     await library.cache.store_entities([ends], "rules")
     page = await library.search(Query(["rules"], "mud deep prices", documents=["x"]))
     assert page.results[0].snippet.endswith("40 gp | 15 / The rest is silt.")
+
+
+DECK = "One draws a card.\n\n| Playing Card | Card |\n|---|---|\n| Ace | Heron\\* |\n| King | Pike\\* |\n"
+
+
+async def test_a_drawn_card_has_no_marks_of_its_source(library):
+    deck = make("deck", DECK, type="equipment", kind="magic-item", name="Deck of Reeds", document="x")
+    await library.cache.store_entities([deck], "equipment")
+    text = (await call(library, "roll", what="Deck of Reeds", times=2)).text
+    assert "Card: Heron" in text
+    assert "\\" not in text
+
+
+async def test_a_table_that_is_not_there_is_not_denied_of_an_entry_with_another_name(library):
+    with pytest.raises(
+        NotFoundError, match="no entry with a table is called 'grim laugter'; what was found, Grim Laughter"
+    ):
+        await call(library, "roll", what="grim laugter")
 
 
 @pytest.mark.parametrize(

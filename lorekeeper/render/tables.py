@@ -11,6 +11,7 @@ from lorekeeper.render.prose import HEADING, cells, is_table_rule
 MAX_CAPTION = 100
 """Longest line that is a caption, in characters."""
 
+_ESCAPE = re.compile(r"\\(?=[*_`])")
 _MARKS = re.compile(r"[*_`]+")
 _NAMED = re.compile(r"\s*\(table\)|^table[:.]?\s+", re.IGNORECASE)
 
@@ -50,7 +51,7 @@ def page_tables(page: str) -> Iterator[PageTable]:
 
 def plain(text: str) -> str:
     """A text without the marks of Markdown, in one line."""
-    return " ".join(_MARKS.sub("", text).split())
+    return " ".join(_MARKS.sub("", _ESCAPE.sub("", text)).split())
 
 
 def _caption(line: str) -> str:

@@ -83,6 +83,11 @@ async def _tables(view: View, what: str, name: str | None) -> tuple[Entity, list
             return entity, chosen(entity, name), found.note
         except NotFoundError as error:
             refused = refused or error
+    if refused and found.note:  # the name was read as another one, which says nothing of tables
+        nearest = one_line(found.entity.name)
+        raise NotFoundError(
+            f"no entry with a table is called {one_line(what)!r}; what was found, {nearest}, has none"
+        ) from refused
     raise refused or NotFoundError(f"no entry is called {one_line(what)}")
 
 
