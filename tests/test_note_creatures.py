@@ -20,6 +20,8 @@ from lorekeeper.normalize.stat_block import READERS, RUBRICS
 from lorekeeper.notes.note import Note, StatBlock
 from lorekeeper.render.pages import markdown
 from lorekeeper.text.passages import passages
+from lorekeeper.text.sections import sections
+from tests.support.vaults import vault_library
 
 FEN_WYRM: dict[str, Any] = {
     "name": "Fen Wyrm",
@@ -485,3 +487,35 @@ def test_a_value_that_contains_itself_ends():
     endless.append(endless)
     result = read({"name": "Ring", "ac": 12, **dict.fromkeys([*READERS, *RUBRICS, "spells", "more"], endless)})
     assert len(result.problems) > 10
+
+
+CAPTAIN = """---
+statblock: true
+name: Fen Captain
+ac: 15
+hp: 40
+spells:
+  - "At will: light"
+spells2:
+  - "1/day: hold person"
+villain_actions:
+  - { name: Rally the Reeds, desc: All allies stand up. }
+gm notes:
+  - { name: Weakness, desc: The captain cannot swim at all. }
+---
+The captain waits.
+"""
+
+
+async def test_rubrics_of_ones_own_are_sections_and_secret_ones_stay_out(tmp_path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "Captain.md").write_text(CAPTAIN, "utf-8")
+    async with vault_library(tmp_path, [tmp_path / "vault"], backend="sqlite") as library:
+        await library.vaults.sync()
+        (captain,) = await library.cache.get_entities("creatures")
+        (named,) = await library.cache.get_entities("creatures", spells=["hold person"])
+    page = markdown(captain)
+    assert named.uri == captain.uri
+    assert "#### Villain Actions\n\n**Rally the Reeds.** All allies stand up." in page
+    assert ("Rally the Reeds", "All allies stand up.") in list(sections(captain))
+    assert "cannot swim" not in page

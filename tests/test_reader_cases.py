@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.render import markdown
+from lorekeeper.search.query import Query
+from lorekeeper.text.sections import full_text
 from tests.support.homebrew import read
 from tests.support.libraries import open_library
-
-pytestmark = pytest.mark.corpus
+from tests.support.vaults import vault_library
 
 
 def of(corpus: Path, name: str) -> tuple[dict[str, Entity], ImportReport]:
@@ -25,6 +27,7 @@ def of(corpus: Path, name: str) -> tuple[dict[str, Entity], ImportReport]:
     return dict(zip(names, found, strict=True)), report
 
 
+@pytest.mark.corpus
 def test_traits_with_summaries(corpus: Path):
     found, report = of(corpus, "orc-trait-summaries.orcbrew")
     race = markdown(found["Mudkin"])
@@ -35,6 +38,7 @@ def test_traits_with_summaries(corpus: Path):
     assert (found["Mire Clasp"].type, report.skipped) == ("spells", {})
 
 
+@pytest.mark.corpus
 def test_subraces_within_their_race(corpus: Path):
     found, _ = of(corpus, "5etools-inline-subraces.json")
     assert {name: e.kind for name, e in found.items()} == {
@@ -46,6 +50,7 @@ def test_subraces_within_their_race(corpus: Path):
     assert "swim 25" in markdown(found["Mudkin (Shore)"])
 
 
+@pytest.mark.corpus
 async def test_a_spell_for_each_class(corpus: Path, tmp_path):
     async with open_library(tmp_path, backend="sqlite") as library:
         report = await library.import_paths([corpus / "cases" / "new" / "fc-spell-per-class.xml"])
@@ -54,7 +59,36 @@ async def test_a_spell_for_each_class(corpus: Path, tmp_path):
     assert report.warnings == []
 
 
+@pytest.mark.corpus
 def test_subclasses_of_2017(corpus: Path):
     found, _ = of(corpus, "fc-2017-subclasses.xml")
     kinds = {name: (e.kind, len(e.data["features"])) for name, e in found.items()}
     assert kinds == {"Warden": ("class", 3), "Path of the Reed": ("subclass", 2), "Path of the Stone": ("subclass", 3)}
+
+
+@pytest.mark.corpus
+async def test_rubrics_of_ones_own_in_a_vault(corpus: Path, tmp_path):
+    folder = corpus / "cases" / "new" / "vault-rubrics"
+    async with vault_library(tmp_path, [folder], backend="sqlite") as library:
+        await library.vaults.sync()
+        found = {e.name: e for e in await library.cache.get_entities("creatures")}
+        page = await library.search(Query(["creatures"], text="rally the peat", mode="keyword"))
+        assert "hold person" in found["Peat Paladin"].fields["spells"]  # type: ignore[operator]
+        paladin, toad = markdown(found["Peat Paladin"]), full_text(found["Peat Toad"])
+        assert "#### Villain Actions\n\n**Rally the Peat.** All allies within 60 feet stand up." in paladin
+        assert "fights from the causeway" in full_text(found["Peat Paladin"])
+        assert "spits from below the waterline" in toad
+        assert page.results[0].entity.name == "Peat Paladin"
+
+
+def test_spells_of_improved_initiative_in_a_list(tmp_path):
+    path = tmp_path / "spells.json"
+    spell = {"Name": "Reed Veil", "Level": 2, "School": "Illusion", "CastingTime": "1 action", "Classes": ["Druid"]}
+    path.write_text(
+        json.dumps(
+            [{**spell, "Description": "Reeds hide all."}, {**spell, "Name": "Mire", "Description": "Mud rises."}]
+        )
+    )
+    entities, report = read(path)
+    assert [(e.name, e.fields["classes"]) for e in entities] == [("Reed Veil", ("druid",)), ("Mire", ("druid",))]
+    assert (report.failed, report.not_taken) == ([], [])

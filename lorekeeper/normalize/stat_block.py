@@ -103,11 +103,16 @@ def read_block(values: Mapping[str, object]) -> Block:
     return block
 
 
+_SPELLS = re.compile(r"spells_?\d{0,2}")
+"""Keys of lists of spells: whoever has several numbers them."""
+
+
 def _take(block: Block, key: str, value: object) -> None:
     rubric = _RENAMED.get(key.removesuffix("+"), key.removesuffix("+"))
-    if key == "spells":
-        block.spellcasting = {"name": "Spellcasting", "desc": _spell_lines(value)}
-    elif rubric not in RUBRICS:
+    if _SPELLS.fullmatch(key):
+        told = [block.spellcasting["desc"]] if block.spellcasting else []
+        block.spellcasting = {"name": "Spellcasting", "desc": "\n\n".join([*told, _spell_lines(value)])}
+    elif rubric not in RUBRICS and not (key not in READERS and key not in RESERVED and _is_rubric(value)):
         block.values |= READERS.get(key, _other(key))(value)
     else:
         features, left_out = _features(value)
@@ -301,6 +306,13 @@ def _features(value: object) -> tuple[list[Feature], int]:
     found = [feature for entry in entries for feature in _named_texts(entry)]
     features = [feature for feature in found if feature["name"] or feature["desc"]]
     return features, len(found) - len(features) + (not entries)
+
+
+def _is_rubric(value: object) -> bool:
+    """Whether a value is a list of named texts: a rubric, whatever its author calls it."""
+    entries = list(_items(value))
+    named = (isinstance(each, Mapping) and each.get("name") and any(key in each for key in _TEXTS) for each in entries)
+    return bool(entries) and all(named)
 
 
 _TEXTS = ("desc", "description", "text", "entries", "content")

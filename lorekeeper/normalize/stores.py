@@ -48,8 +48,9 @@ def stored(value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def stored_spells(value: object) -> Iterator[Mapping[str, Any]]:
-    """The spells in an export of Improved Initiative, as `lined.spell` takes them."""
-    for each in value.values() if isinstance(value, Mapping) else ():
+    """The spells in an export or a list of Improved Initiative, as `lined.spell` takes them."""
+    parts = list(value.values()) if isinstance(value, Mapping) else value
+    for each in parts if isinstance(parts, list) else ():
         if isinstance(each, Mapping) and {"Name", "CastingTime", "School"} <= each.keys():
             keys = {
                 "name": "Name",

@@ -143,7 +143,9 @@ def _read(path: str, text: str, own: OwnMarks) -> Note:
     """The note that a text in normal form is."""
     front = front_matter(text)
     properties, problems = joined(front.blocks)
-    block = in_front_matter(properties.values)
+    block = in_front_matter(
+        properties.values, lambda key, value: is_secret_key(key, value, own) or says_audience(key, value, own)
+    )
     if block:
         named = {"name": name} if (name := properties.text("name")) else {}
         properties = _without(properties, block)

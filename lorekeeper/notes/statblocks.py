@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 import yaml
@@ -74,14 +74,30 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no type
 _Loader.add_constructor(_INT, _Loader.construct_yaml_int)
 
 
-def in_front_matter(values: Mapping[str, object]) -> dict[str, object]:
-    """The keys and values of a stat block in front matter, which ``statblock: true`` says to be one; {} without any."""
+def in_front_matter(values: Mapping[str, object], is_secret: Callable[[str, object], bool]) -> dict[str, object]:
+    """The keys and values of a stat block in front matter, which ``statblock: true`` says to be one; {} without any.
+
+    Rubrics of the author's own are part of it, unless their keys say that they are secret.
+    """
     if str(values.get("statblock", "")).strip().lower() != "true":
         return {}
     if is_players(values):
         return {key: value for key, value in values.items() if _key_name(key) != LANGUAGE}
-    found = {key: value for key, value in values.items() if _key_name(key) in KEYS or _key_name(key) in BASE_KEYS}
+    found = {
+        key: value
+        for key, value in values.items()
+        if _key_name(key) in KEYS
+        or _key_name(key) in BASE_KEYS
+        or (_is_rubric(key, value) and not is_secret(key, value))
+    }
     return found if any(_key_name(key) in _SIGNS or _key_name(key) in BASE_KEYS for key in found) else {}
+
+
+def _is_rubric(key: str, value: object) -> bool:
+    """Whether a key has a list of named texts, or a further list of spells."""
+    entries = value if isinstance(value, list) else []
+    named = entries and all(isinstance(each, Mapping) and {"name", "desc"} <= each.keys() for each in entries)
+    return bool(named) or (bool(entries) and re.fullmatch(r"spells_?\d{1,2}", _key_name(key)) is not None)
 
 
 def _key_name(key: str) -> str:

@@ -75,6 +75,19 @@ def written(entity: Entity) -> Iterator[Section]:
         if value := entity.data.get(key):
             names = declared and isinstance(value, list) and all(isinstance(each, str) for each in value)
             yield from _sections_of(", ".join(value) if names else value, heading)
+    for key, value in entity.data.items() if entity.type == "creatures" else ():
+        if key not in _KNOWN and _is_rubric(value):
+            yield from _sections_of(value, "")
+
+
+_KNOWN = frozenset(key for key, _ in TEXT_KEYS)
+
+
+def _is_rubric(value: object) -> bool:
+    """Whether a value is a list of named texts, such as the lair actions of a creature, or a rubric of the author's own."""
+    return isinstance(value, (list, tuple)) and any(
+        isinstance(each, Mapping) and {"name", "desc"} <= each.keys() for each in value
+    )
 
 
 def _headed(keys: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -32,6 +32,7 @@ _FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
 _STORES = re.compile(
     r'\A\s*\{\s*"monsters"\s*:\s*\[\s*\]|"monsters"\s*:\s*\[\s*\[\s*"|"Creatures"\s*:\s*\[|"(?:Creatures|Spells)\.[^"]+"\s*:|"HP"\s*:\s*\{\s*"Value"\s*:'
+    r'|"(?:CastingTime|School)"\s*:\s*"'
 )
 """What the plugin's own store, and an export of Improved Initiative, have near their beginning."""
 
