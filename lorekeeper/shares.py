@@ -33,6 +33,7 @@ class Opened:
         said: keys of those that are open although the note is not shared, as they say that they are for players.
         stems: digests of what is open although a stem stands in it.
         closed: digests of the lines that stood in what was not open: they stay closed wherever they are moved to.
+        left: digest of the file as it was when it was gone, "" while it is there: another file at its path is another note.
     """
 
     is_shown: bool = True
@@ -40,11 +41,12 @@ class Opened:
     said: tuple[str, ...] = ()
     stems: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
+    left: str = ""
 
     @cached_property
     def digest(self) -> str:
         """Changes with any of it."""
-        return _hashed([self.is_shown, self.headings, self.said, self.stems, self.closed])
+        return _hashed([self.is_shown, self.headings, self.said, self.stems, self.closed, self.left])
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Shares:
         self._by_name.update({(each.kind, each.name): each for each in self.listed})
         counts: dict[str, Counter[str]] = {}
         for each in self.listed:
-            if each.seen and each.name:
+            if each.seen and not each.seen.left and each.name:
                 texts = {key[_DIGITS:] for key in each.seen.headings}
                 counts.setdefault(each.name.rpartition("/")[0], Counter()).update(texts)
         for folder, found in counts.items():
@@ -124,6 +126,11 @@ class Shares:
 
     def opened(self, path: str) -> Opened | None:
         """What was looked at of a note; None for nothing."""
+        seen = self.once_opened(path)
+        return None if seen and seen.left else seen
+
+    def once_opened(self, path: str) -> Opened | None:
+        """The same, also of a note that is gone."""
         found = self._by_name.get((OPENED, path))
         return found.seen if found else None
 

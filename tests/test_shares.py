@@ -218,12 +218,14 @@ async def test_what_is_new_in_an_open_note_or_folder_waits_is_reported_and_opens
             (text.replace("## Owner", "## The owner of it"), False),
             (f"{text}\n## Owner\n\nOtto zqnew owes.\n", False),
             (text.replace("It grinds.", "It grinds.\n\n### Owner\n\nOtto zqnew owes."), False),
-            (text, True),
+            (text, False),  # what stood closed for a time waits to be looked at, too
         ):
             write(vault, {"Places/Mill.md": changed})
             mill = await told(library, "Places/Mill.md")
             assert "It grinds" in mill
             assert ("zqnew" in mill, "zqfirst" in mill) == (False, shown), changed
+        await open_to(library, "Mill")
+        assert "zqfirst" in await told(library, "Places/Mill.md")
         write(
             vault,
             {
@@ -257,6 +259,20 @@ async def test_a_heading_that_three_notes_of_a_folder_have_opens_in_the_others(t
         assert ("zqgrey" in di, "zqfire" in di) == (True, False)
         assert "Warm" in inn
         assert ("zqgrey" in inn, "zqfire" in inn) == (False, False)
+
+
+async def test_what_waits_opens_to_those_with_whom_it_is_shared_and_to_nobody_else(tmp_path: Path) -> None:
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", NOTES)
+        await library.vaults.add(vault)
+        await open_to(library, "Places", ["Ana"])
+        write(vault, {"Places/Well.md": "# Well\n\nIt is deep.\n"})
+        assert "Places/Well.md" not in await seen(library, "Ana")
+        await open_to(library, "Well")
+        assert "Places/Well.md" in await seen(library, "Ana")
+        assert await seen(library) == set()
+        await open_to(library, "Well")
+        assert await seen(library) == {"Places/Well.md"}, "now that nothing of it waits, it is shared with everybody"
 
 
 async def test_what_moves_out_of_a_closed_part_stays_closed(tmp_path: Path) -> None:
@@ -299,6 +315,37 @@ async def test_what_was_opened_or_kept_stays_so_when_a_note_moves(tmp_path: Path
         assert "Places/Tavern.md" not in await seen(library)
         (vault / "Skara.md").rename(vault / "Adventures of Skara.md")
         assert "Adventures of Skara.md" not in await seen(library), "a name with a stem closes, whatever was opened"
+
+
+async def test_another_note_at_the_path_of_an_open_one_is_closed_and_the_same_note_is_open_again(
+    tmp_path: Path,
+) -> None:
+    inn, dock = "# Inn\n\nAle is cheap here.\n", "# Dock\n\nThe zqduke is dead.\n"
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", {"Inn.md": inn})
+        await library.vaults.add(vault)
+        await open_to(library, ".")
+        write(vault, {"Dock.md": dock})
+        assert await seen(library) == {"Inn.md"}
+        (vault / "Inn.md").rename(vault / "x.tmp")
+        (vault / "Dock.md").rename(vault / "Inn.md")
+        (vault / "x.tmp").rename(vault / "Dock.md")
+        assert await seen(library) == {"Dock.md"}, "they have changed places"
+        assert "cheap" in await told(library, "Dock.md")
+        (vault / "Dock.md").unlink()
+        assert await seen(library) == set()
+        write(vault, {"Dock.md": "# Dock\n\nThe zqheir is alive.\n"})
+        assert await seen(library) == set(), "a later note waits, whatever stood at its path"
+        write(vault, {"Dock.md": inn})
+        await open_to(library, "Dock")
+        (vault / "Dock.md").unlink()
+        assert await seen(library) == set()
+        write(vault, {"Dock.md": inn})
+        assert await seen(library) == {"Dock.md"}
+        (vault / "Dock.md").unlink()
+        assert await seen(library) == set()
+        write(vault, {"Deep/Tavern.md": inn})
+        assert await seen(library) == {"Deep/Tavern.md"}
 
 
 async def test_a_mark_of_the_author_opens_the_main_text_and_its_headings_wait(tmp_path: Path) -> None:

@@ -266,7 +266,7 @@ def _show(
     print_look(
         found,
         what,
-        " and ".join(people) or "players",
+        " and ".join(people) or found.whom,
         headings=headings or call.arguments.headings,
         lines=lines or call.arguments.lines,
     )

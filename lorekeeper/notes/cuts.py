@@ -217,9 +217,9 @@ def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
 
 
 def line_digest(line: str) -> str:
-    """What a line is known by wherever it is moved; "" for one of fewer than three words, which may stand anywhere."""
+    """What a line is known by wherever it is moved; "" for one of a single word, which may stand anywhere."""
     text = line[_lead(line) :]
-    return digest_of(text) if len(text.split()) >= _FIRST_WORDS else ""
+    return digest_of(text) if len(text.split()) > 1 and re.search(r"\w", text) else ""
 
 
 def _lead(line: str) -> int:

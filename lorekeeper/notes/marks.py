@@ -230,6 +230,7 @@ class OwnMarks:
         texts: which list a folded text is in: "dm", "players" or "none".
         shares: what was decided on the vault that is read.
         is_looking: whether the game master is being shown what could be opened: no heading waits.
+        stems: digests of what is opened although a stem stands in it, besides what was looked at before.
         seen: what was looked at of the note that is read.
         path: of that note.
     """
@@ -237,6 +238,7 @@ class OwnMarks:
     texts: Mapping[str, str] = field(default_factory=dict)
     shares: Shares = field(default_factory=Shares)
     is_looking: bool = False
+    stems: frozenset[str] = frozenset()
     seen: Opened | None = None
     path: str = ""
 
@@ -255,7 +257,8 @@ class OwnMarks:
         """The list that has a folded text; "" for none. What was opened although a stem closes it counts as "none"."""
         if listed := self.texts.get(folded, ""):
             return listed
-        return "none" if self.seen and self.seen.stems and digest_of(folded) in self.seen.stems else ""
+        stems = {*self.stems, *(self.seen.stems if self.seen else ())}
+        return "none" if stems and digest_of(folded) in stems else ""
 
     def of_note(self, path: str) -> OwnMarks:
         """The same for one note."""
@@ -300,7 +303,7 @@ def audience_of(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> Mark
         own: the user's own marks.
     """
     whole = comparable(humps_apart(marked(text)))
-    if own.texts or own.seen:
+    if own.texts or own.seen or own.stems:
         asides = _ASIDE.findall(text)
         rest, unnumbered = comparable(_ASIDE.sub(" ", text)), whole.lstrip("0123456789 ")
         parts = map(own.whole, (*map(comparable, asides), rest, unnumbered))

@@ -114,14 +114,26 @@ def begun(
     return [*opened([*rows, *shares], vault, seen), Share(vault, OPENED, "", DM)]
 
 
-def moved(rows: Iterable[Share], vault: str, paths: Mapping[str, str]) -> list[Share]:
-    """Decisions on notes under their new paths, by the old ones."""
-    return [
-        replace(each, name=paths[each.name])
-        if each.vault == vault and each.kind in (NOTE, OPENED) and each.name in paths
-        else each
-        for each in rows
-    ]
+def taken_over(rows: Sequence[Share], vault: str, path: str, source: str, was: Sequence[Share]) -> list[Share]:
+    """Decisions on a note that are those on another one, as they were: its file has the content of that one.
+
+    Args:
+        rows: the decisions.
+        vault: key of the vault.
+        path: of the note.
+        source: path of the other one.
+        was: the decisions before anything moved.
+    """
+
+    def is_on(each: Share, name: str) -> bool:
+        return each.vault == vault and each.kind in (NOTE, OPENED) and each.name == name
+
+    taken = [replace(each, name=path, seen=_here(each.seen)) for each in was if is_on(each, source)]
+    return [*(each for each in rows if not is_on(each, path)), *taken]
+
+
+def _here(seen: Opened | None) -> Opened | None:
+    return replace(seen, left="") if seen and seen.left else seen
 
 
 def _is_in(share: Share, vault: str, kind: str, name: str) -> bool:
@@ -159,4 +171,4 @@ def _seen(value: object) -> Opened | None:
     if not isinstance(value, Mapping):
         return None
     lists = {key: tuple(map(str, value[key])) for key in ("headings", "said", "stems", "closed")}
-    return Opened(bool(value["is_shown"]), **lists)
+    return Opened(bool(value["is_shown"]), **lists, left=str(value.get("left") or ""))

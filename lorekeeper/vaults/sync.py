@@ -37,7 +37,7 @@ from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.renames import keep_vectors
 from lorekeeper.vaults.reports import VaultReport
 from lorekeeper.vaults.scan import SHEETS, File, Scan, scan
-from lorekeeper.vaults.shares import begun, kept, moved, opened
+from lorekeeper.vaults.shares import begun, kept, opened, taken_over
 from lorekeeper.vaults.sheets import Sheets, is_cut_off, sheets_of
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
 from lorekeeper.vaults.state import SHEET, Row, State, Summary, all_entities
@@ -93,6 +93,10 @@ class VaultSync:
         """Digests of the notes that the game master keeps: a copy of one is kept too."""
         self._left: dict[str, list[str]] = {}
         """Paths of the notes that are gone and were shared or looked at, by digest."""
+        self._by_digest: dict[str, list[str]] = {}
+        """Paths of all files that were known, by digest."""
+        self._was: list[Share] = []
+        """The decisions before any note took over those on another one."""
 
     async def run(self, *, verify: bool) -> None:
         """Bring the library in step with the vault.
@@ -136,9 +140,14 @@ class VaultSync:
         plan.stored = all_entities(plan.before.values()) if stored is None else stored
         self._report.failed += [ImportFileError(self._where(p.where), p.reason) for p in found.problems]
         decided = {each.name: each.audience for each in self._own.shares.listed if each.kind in (NOTE, OPENED)}
-        for path in (path for path in plan.before if path in decided):
-            if path not in found.files and not found.may_have(path):
-                self._left.setdefault(plan.before[path].digest, []).append(path)
+        self._was = list(self._own.shares.listed)
+        for each in self._was:
+            if each.seen and each.seen.left and each.name not in found.files:
+                self._left.setdefault(each.seen.left, []).append(each.name)
+        for path, known in plan.before.items():
+            self._by_digest.setdefault(known.digest, []).append(path)
+            if path in decided and path not in found.files and not found.may_have(path):
+                self._left.setdefault(known.digest, []).append(path)
         kept = (each for path, each in plan.before.items() if decided.get(path) == DM)
         self._kept = frozenset(each.digest for each in kept)
         due = self._due(plan, verified=stored is not None)
@@ -191,8 +200,8 @@ class VaultSync:
                 row.size, row.changed, row.touched, row.read = _times(read)
                 plan.kept[path] = row
                 return
-            if path not in plan.before:
-                self._take_over(path, read.digest)
+            if path not in plan.before or plan.before[path].digest != read.digest:
+                self._take_over(plan, path, read.digest)
             reason, note, sheets = self._understood(path, read.text, plan.before.get(path))
         except FileNotFoundError:
             del plan.scan.files[path]
@@ -239,13 +248,26 @@ class VaultSync:
             self._edit(change)
             self._own = replace(self._own, shares=Shares(change(list(self._own.shares.listed))))
 
-    def _take_over(self, path: str, digest: str) -> None:
-        """Let a note have what was decided on the one that it was before it moved, or that it is a copy of."""
-        left = self._left.pop(digest, [])
-        if len(left) == 1:
-            self._change(partial(moved, vault=self._vault.key, paths={left[0]: path}))
-        elif digest in self._kept:
-            self._change(partial(kept, vault=self._vault.key, kind=NOTE, name=path))
+    def _take_over(self, plan: Plan, path: str, digest: str) -> None:
+        """Let a file that has new content have what was decided on the note whose content that is, and nothing else.
+
+        A new file may be a note that has moved, that is there again, or a copy; a known one may have changed places with another.
+        """
+        vault, known = self._vault.key, plan.before.get(path)
+        once = self._own.shares.once_opened(path)
+        if known is None and once and once.left == digest:
+            return self._change(partial(opened, vault=vault, seen={path: replace(once, left="")}))
+        sources = self._left.pop(digest, []) if known is None else self._by_digest.get(digest, [])
+        sources = [source for source in sources if source != path]
+        if known is None and len(sources) != 1:
+            if digest in self._kept:
+                self._change(partial(kept, vault=vault, kind=NOTE, name=path))
+            return None
+        if not sources:
+            return None
+        # of several with this content one that is closed
+        source = min(sources, key=lambda each: self._own.shares.once_opened(each) is not None)
+        return self._change(partial(taken_over, vault=vault, path=path, source=source, was=self._was))
 
     async def _open_now(self) -> tuple[dict[str, Opened], dict[str, Audience]]:
         """What the library shows players of the vault, read before anything had to be looked at, by path.
@@ -392,6 +414,13 @@ class VaultSync:
         )
         return row, entities
 
+    def _remember_left(self, plan: Plan) -> None:
+        """Record with which content notes are gone: a later file at the path of one is open only if it is the same."""
+        looked = ((path, self._own.shares.opened(path)) for path in plan.gone)
+        gone = {path: replace(seen, left=plan.before[path].digest) for path, seen in looked if seen}
+        if gone:
+            self._change(partial(opened, vault=self._vault.key, seen=gone))
+
     def _note_of(self, read: Read, resolve: Resolve) -> tuple[list[Entity], list[str]]:
         """The entity of a note, or why it cannot be one."""
         try:
@@ -446,6 +475,7 @@ class VaultSync:
 
     def _finish(self, plan: Plan) -> None:
         """Count what the vault holds, and record when it was read."""
+        self._remember_left(plan)
         rows, report = {**plan.kept, **plan.rows}, self._report
         stored = [row for row in rows.values() if not row.passed]
         report.vaults.append(self._vault.key)

@@ -25,7 +25,6 @@ from lorekeeper.shares import (
     FEWEST_COMMON,
     FOLDER,
     NOTE,
-    OPENED,
     TAG,
     Opened,
     Share,
@@ -109,11 +108,13 @@ class Look:
     Attributes:
         notes: those of it, by path.
         unread: paths of what cannot be read, which stays closed.
+        whom: to whom it opens, for people.
         after: the decisions once it is confirmed.
     """
 
     notes: list[Looked] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    whom: str = "players"
     after: list[Share] = field(default_factory=list)
 
     @property
@@ -235,11 +236,19 @@ def look(
         opens: what a stem closes and is opened all the same: texts as `Held.said` has them; `EVERYTHING` for all.
         progress: called with the number of further notes read.
     """
-    key = target.vault.key
-    after = shared(vaults.shares.all(), key, target.kind, target.name, people)
+    key, before = target.vault.key, vaults.shares.all()
     rows = vaults.rows(key)
     paths = [path for path, row in rows.items() if not row.is_left_out and _is_of(path, row, target)]
-    return _looked(vaults, target.vault, paths, after, opens, progress, Viewer.player("", people) if people else None)
+    with_whom, after = people, shared(before, key, target.kind, target.name, people)
+    if target.kind == NOTE and not people and rows[target.name].waits:
+        # what waits opens to those with whom it is shared already
+        decided = vaults.shares.of(key).decided(target.name, rows[target.name].tags)[1]
+        if decided not in (None, DM):
+            with_whom, after = decided if isinstance(decided, tuple) else (), list(before)
+    viewer = Viewer.player("", with_whom) if with_whom else None
+    found = _looked(vaults, target.vault, paths, after, opens, progress, viewer)
+    found.whom = " and ".join(with_whom) or found.whom
+    return found
 
 
 def look_at_marked(vaults: Vaults, vault: Vault) -> Look:
@@ -299,7 +308,7 @@ def _of_note(
         if not new:
             break
         before = replace(before or Opened(False), stems=tuple(sorted({*(before.stems if before else ()), *new})))
-        own = replace(own, shares=Shares([*own.shares.listed, Share(vault.key, OPENED, path, PLAYERS, before)]))
+        own = replace(own, stems=frozenset(before.stems))
     if note is None:
         return None
     if path.lower().endswith(SHEETS):
