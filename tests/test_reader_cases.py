@@ -92,3 +92,25 @@ def test_spells_of_improved_initiative_in_a_list(tmp_path):
     entities, report = read(path)
     assert [(e.name, e.fields["classes"]) for e in entities] == [("Reed Veil", ("druid",)), ("Mire", ("druid",))]
     assert (report.failed, report.not_taken) == ([], [])
+
+
+@pytest.mark.corpus
+def test_tables_races_and_feats_of_a_book(corpus: Path):
+    entities, report = read(corpus / "cases" / "new" / "book-tables")
+    kinds = {e.name: e.kind for e in entities if e.type in ("equipment", "character_options", "spells")}
+    assert kinds == {"Mudkin": "race", "Deep Mudkin": "subrace", "Bogwise": "feat", "Mire Clasp": "spell"}
+    found = {e.name: e for e in entities}
+    assert found["Deep Mudkin"].fields["parent"] == "mudkin"
+    assert found["Bogwise"].fields["prerequisite"] == ("wisdom", "wisdom 13")
+    assert "base walking speed is 25 feet" in markdown(found["Mudkin"])
+    assert (report.failed, report.not_taken) == ([], [])
+
+
+def test_tables_beside_each_other_are_read_one_by_one_and_a_number_names_nothing(tmp_path):
+    spell = "#### Mire Clasp\n\n*1st-level conjuration*\n\n**Casting Time:** 1 action\n\n**Range:** 30 feet\n\nMud holds it.\n"
+    gear = "| Item | Cost | Item | Cost |\n|---|---|---|---|\n| Reed | 1 gp | Punt | 5 gp |\n"
+    scores = "| Score | Cost | Score | Cost |\n|---|---|---|---|\n| 8 | 0 | 12 | 4 |\n"
+    path = tmp_path / "book.md"
+    path.write_text(f"# Gear\n\n{gear}\n# Scores\n\n{scores}\n# Spells\n\n{spell}", "utf-8")
+    entities, _ = read(path)
+    assert {e.name: e.fields["cost"] for e in entities if e.type == "equipment"} == {"Reed": 1, "Punt": 5}

@@ -14,7 +14,7 @@ from typing import Any
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
-from lorekeeper.normalize import equipment, lined
+from lorekeeper.normalize import equipment, lined, options
 from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
 from lorekeeper.notes.printed import SPELL, Printed, plain, printed
@@ -49,6 +49,11 @@ _OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]*
 _SPECIES = re.compile(
     r"^[^\w\n]*creature type\b.*^[^\w\n]*size\b.*^[^\w\n]*speed\b", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
+_RAISES = re.compile(r"^[^\w\n]*ability score increase\b", re.IGNORECASE | re.MULTILINE)
+_SPEED = re.compile(r"^[^\w\n]*speed\b", re.IGNORECASE | re.MULTILINE)
+"""What the traits of a race say in books of 2014; those of a subrace have no speed."""
+
+_ASKS = re.compile(r"\W{0,3}prerequisites?: (.+?)\W{0,3}", re.IGNORECASE)
 _BACKGROUND = re.compile(
     r"^[^\w\n]*skill proficiencies\b.*^[^\w\n]*equipment\b", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
@@ -199,6 +204,11 @@ class Book:
         if _SPECIES.search(section.text[:BEGINNING]) and section.level > 2:
             data |= {key: labels.get(key) for key in ("size", "speed")}
             return self._made("character_options", "race", data, {})
+        if _RAISES.search(section.text[:BEGINNING]) and section.parents:
+            return self._race(section, data)
+        if (asks := _ASKS.fullmatch(first)) and fold(section.parent) == "feats":
+            data |= {"desc": section.text[len(first) :].strip(), "prerequisite": asks[1]}
+            return self._made("character_options", "feat", data, options.read(data))
         if _BACKGROUND.search(section.text[:BEGINNING]):
             return self._made("character_options", "background", data, {})
         if priced := _PRICED.fullmatch(section.name):
@@ -215,6 +225,16 @@ class Book:
         name = tag[1] if tag else section.name or self.origin.document_name or self.origin.document
         data |= {"name": name, "tag": tag[2] if tag else None}
         return self._made("rules", kind, data, {"parent": section.parent or None}, *reversed(section.parents))
+
+    def _race(self, section: Section, data: Mapping[str, Any]) -> Entity:
+        """A race of 2014, whose traits stand below its name, or a subrace, which stands below its race."""
+        own = re.sub(r" traits$", "", section.name, flags=re.IGNORECASE)
+        if _SPEED.search(section.text):
+            return self._made("character_options", "race", {**data, "name": own}, {})
+        parent = re.sub(r" (?:traits|subraces)$", "", section.parent, flags=re.IGNORECASE)
+        return self._made(
+            "character_options", "subrace", {**data, "name": own, "subrace_of": parent}, {"parent": parent}
+        )
 
     def _made(
         self, entity_type: str, kind: str, data: Mapping[str, Any], fields: Mapping[str, Any], *apart: str
@@ -315,12 +335,21 @@ def _priced_tables(text: str) -> Iterator[_Table]:
                 yield table
             table = None
         elif table is None:
-            columns = [cell.lower() for cell in row]
+            columns = list(dict.fromkeys(cell.lower() for cell in row))
             table = _Table(caption, columns if "cost" in columns[1:] and _NAMES.search(columns[0]) else [])
-        elif table.columns and len(row) == len(table.columns) and gold(row[table.columns.index("cost")]) is not None:
-            table.rows.append(row)
+        elif table.columns:
+            table.rows += _things(row, table.columns)
     if table and table.rows:
         yield table
+
+
+def _things(row: Sequence[str], columns: Sequence[str]) -> Iterator[list[str]]:
+    """What a row has under these columns, once for each table that stands beside another; a number is the name of nothing."""
+    width, cost = len(columns), columns.index("cost")
+    for start in range(0, len(row) if len(row) % width == 0 else 0, width):
+        thing = list(row[start : start + width])
+        if gold(thing[cost]) is not None and any(map(str.isalpha, thing[0])):
+            yield thing
 
 
 def _of_row(table: _Table, values: Sequence[str], origin: Origin) -> Entity:
