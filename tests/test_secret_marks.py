@@ -204,13 +204,17 @@ async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_
         ("Ana Brief.md", "---\nvisibility: players\n---\nText.", DM),
         ("a.md", "---\ntype: session plan\nvisibility: players\n---\nText.", DM),
         ("a.md", "---\nvisibility: players\nrevealed: false\n---\nText.", DM),
+        ("a.md", "---\nvisibility: players\nplayers: false\n---\nText.", DM),
+        ("a.md", "---\nparty: yes\n---\nText.", None),
         ("a.md", "---\nvisibility: players\nknown_to_players: false\n---\nText.", DM),
         ("a.md", "---\nvisibility: player-safe\n---\nText.", PLAYERS),
         ("a.md", "---\nvisibility: gm-facing\n---\nText.", DM),
         ("Handouts/a.md", "---\nvisibility: players\n---\nText.", PLAYERS),
     ],
 )
-def test_of_front_matter_path_title_and_tags_the_narrowest_decides(path: str, text: str, audience: Audience) -> None:
+def test_of_front_matter_path_title_and_tags_the_narrowest_decides(
+    path: str, text: str, audience: Audience | None
+) -> None:
     assert read_note(path, text).audience == audience
 
 

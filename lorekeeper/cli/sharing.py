@@ -30,7 +30,8 @@ DRY_RUN = argument("--dry-run", action="store_true", help="show what players wou
 ASK = (
     "Open this? y: yes, a: also all that waits by a word or sign, h: list the headings, l: list the lines, n: no  [n] "
 )
-UNCONFIRMED = "Nothing was shared. '--yes' confirms what is listed."
+UNCONFIRMED = "Nothing was shared."
+CONFIRM = "'--yes' confirms what is listed."
 
 
 def _with(help_: str) -> Argument:
@@ -99,7 +100,7 @@ async def share(call: Call) -> int:
         if answer == "a":
             found = await _looked(library, target, people, ("*",))
         if not (arguments.dry_run or answer):
-            say(UNCONFIRMED)
+            say(UNCONFIRMED if sys.stdin.isatty() else f"{UNCONFIRMED} {CONFIRM}")
             return FAILED
         if not arguments.dry_run:
             await store(library.vaults, before, found.after)
@@ -129,7 +130,7 @@ async def _marked(call: Call, library: Library) -> int:
             _show(call, found, f"{vault.key}, what is marked for players", ())
         answer = "n" if call.arguments.dry_run else await asyncio.to_thread(_answer, call, found, vault.key, ())
         if not (answer or call.arguments.dry_run):
-            say(UNCONFIRMED)
+            say(UNCONFIRMED if sys.stdin.isatty() else f"{UNCONFIRMED} {CONFIRM}")
             return FAILED
         if not call.arguments.dry_run:
             await store(library.vaults, before, found.after)

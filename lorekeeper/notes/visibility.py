@@ -12,6 +12,7 @@ from lorekeeper.notes.marks import (
     NAME,
     OWN,
     UNMARKED,
+    VALUE,
     Mark,
     OwnMarks,
     audience_of,
@@ -124,7 +125,7 @@ def is_key(key: str, own: OwnMarks = BUILT_IN) -> bool:
     if said := own.whole(comparable(key)):
         return OWN[said] is not None
     name = _key(key, own)
-    return name in STRICT | _LOOSE or _opens(name, own) or closes(name, own=own)
+    return name in STRICT | _LOOSE or _opens(name, own) or closes(name, own=own) or _names_players(name, own)
 
 
 def is_secret_key(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
@@ -151,6 +152,11 @@ def _opens(name: str, own: OwnMarks) -> bool:
     return name in _PUBLISHING | _EVERYDAY or audience_of(name, own=own).audience == PLAYERS
 
 
+def _names_players(name: str, own: OwnMarks) -> bool:
+    """Whether a key names players and no more, as "players: false": it only ever closes."""
+    return not own.whole(name) and audience_of(name, VALUE, own).audience == PLAYERS
+
+
 def _key_mark(key: str, value: object, own: OwnMarks) -> Mark:
     if not is_key(key, own) or not (found := listed(texts(value))):
         return UNMARKED
@@ -168,6 +174,8 @@ def _audience(key: str, found: list[str], own: OwnMarks, *, is_list: bool) -> Au
     if flag is None:
         # "gm: Geoff" and "public: Everybody fears him" are facts, "publish: soon" is a mistake
         return DM if key in _PUBLISHING else None
+    if _names_players(key, own) and not opens:
+        return None if flag else DM
     if flag != opens:
         return DM
     # "secret: false" opens nothing: it only says that the note is no secret by itself
