@@ -218,7 +218,7 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         assert (await player.get(note)).status_code == 404
         whole = (await master.get("/share?uri=lore://notes/saga/.")).text
         assert "Share the whole vault" in whole
-        assert "Final twist" in whole
+        assert "GM Notes" in whole
         stranger = await master.post("/share", data={"uri": uri, "do": "share", "with": "Eve"}, headers=OWN)
         assert stranger.status_code == 400
 
