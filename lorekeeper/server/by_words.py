@@ -50,12 +50,18 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     having = [
         result for result in found.results if stems and len(occurring(stems, _words(result.entity))) == len(stems)
     ]
-    if not having and len(stems) < MEANT:
+    if not having and _word_count(name) < MEANT:
         return page
     said = [IN_TEXT if len(having) == 1 else IN_TEXTS] if having else [found.note, NEAREST]
     shown = [_with_part(result, name) for result in (having or found.results)[: min(query.limit, MOST)]]
     note = " ".join(filter(None, [page.note, *said]))
     return replace(found, results=shown, total=len(shown), next_offset=None, note=note) if shown else page
+
+
+def _word_count(name: str) -> int:
+    """How many words of a name say something, as blanks part them: what other characters join is one word."""
+    stems = word_stems(name).keys()
+    return len({frozenset(own) for each in name.split(" ") if (own := stems & word_stems(each).keys())})
 
 
 def _words(entity: Entity) -> str:
