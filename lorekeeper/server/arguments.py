@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from lorekeeper.entities import COLLECTIONS, FieldType
-from lorekeeper.filters import named_field, unknown_name
+from lorekeeper.errors import FilterError
+from lorekeeper.filters import named_field, parse_filters, unknown_name, without_bound
 from lorekeeper.printable import shown
 from lorekeeper.search.query import MAX_QUERY_CHARS, MAX_WORDINGS
 
@@ -112,6 +113,25 @@ def wordings_of(arguments: Mapping[str, Any], name: str) -> list[str]:
     """The query in a parameter, which may be given in several wordings, and the further ones."""
     asked = arguments.get(name, [])
     return list(dict.fromkeys([*([asked] if isinstance(asked, str) else asked), *arguments.get(WORDINGS, [])]))
+
+
+def filters_of(entity_type: str, targets: Mapping[str, str], arguments: Mapping[str, Any]) -> dict[str, object]:
+    """The filters that arguments set, by the filter that each parameter stands for.
+
+    Raises:
+        FilterError: a value is wrong; the message names the parameter, which may be called otherwise than the field.
+    """
+    filters = {}
+    for name, target in targets.items():
+        if name not in arguments:
+            continue
+        filters[target] = arguments[name]
+        try:
+            parse_filters(entity_type, {target: arguments[name]})
+        except FilterError as error:
+            subject, _, wrong = str(error).partition(" ")
+            raise FilterError(f"{name if subject in (target, without_bound(target)) else subject} {wrong}") from error
+    return filters
 
 
 def complaint(error: ValidationError) -> str:

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from lorekeeper.encounters.arithmetic import day_lines, party_line
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
-from lorekeeper.encounters.candidates import Wanted
+from lorekeeper.encounters.candidates import CREATURES, Wanted
 from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row, name_of
 from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
 from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
@@ -21,7 +21,16 @@ from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
 from lorekeeper.render.creature import defences
 from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
-from lorekeeper.server.arguments import WORDINGS, FurtherWordings, Keys, Texts, Wordings, accepted, wordings_of
+from lorekeeper.server.arguments import (
+    WORDINGS,
+    FurtherWordings,
+    Keys,
+    Texts,
+    Wordings,
+    accepted,
+    filters_of,
+    wordings_of,
+)
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
 from lorekeeper.text.secrecy import is_secret
@@ -85,7 +94,7 @@ async def planned(view: View, arguments: Arguments) -> Plan:
             raise FilterError("monsters is empty; leave it out to get proposals, or list them, for example '3 goblin'")
         return _of(characters, _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note))
     wanted = Wanted(
-        {target: arguments[name] for name, target in FILTERS.items() if name in arguments},
+        filters_of(CREATURES, FILTERS, arguments),
         arguments.get("where"),
         wordings_of(arguments, "semantic_query"),
         arguments.get("documents"),

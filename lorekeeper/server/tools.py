@@ -17,7 +17,16 @@ from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
-from lorekeeper.server.arguments import WORDINGS, FurtherWordings, Keys, Names, Wordings, accepted, wordings_of
+from lorekeeper.server.arguments import (
+    WORDINGS,
+    FurtherWordings,
+    Keys,
+    Names,
+    Wordings,
+    accepted,
+    filters_of,
+    wordings_of,
+)
 from lorekeeper.server.by_words import by_words
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
@@ -154,9 +163,10 @@ class _Filter:
 def _lookup(name: str, collection: Collection) -> Tool:
     """The lookup tool of a collection."""
     filters = _filters(collection)
+    targets = {parameter: filters[parameter].target for parameter in filters}
 
     async def run(view: View, arguments: Arguments) -> Answer:
-        values = {filters[n].target: value for n, value in arguments.items() if n in filters}
+        values = filters_of(collection.name, targets, arguments)
         return await _search(view, arguments, [collection.name], wordings_of(arguments, "semantic_query"), values)
 
     parameters = {parameter: filters[parameter].parameter for parameter in filters}
