@@ -64,6 +64,8 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     env = environment(folder, CACHE_BACKEND="sqlite")
     added = run_lorekeeper(folder, "vault", "add", str(write(folder / "saga", NOTES)), env=env)
     assert added.returncode == 0, added.stderr
+    shared = run_lorekeeper(folder, "share", "--marked", "--yes", env=env)
+    assert shared.returncode == 0, shared.stderr
     with http_server(folder, CACHE_BACKEND="sqlite", HTTP_TOKEN="t" * 32) as address:
         people_of(settings(cache_backend="sqlite", sqlite_db_path=folder / "cache.db")).add("Ana", "player")
         yield address.removesuffix("/mcp")

@@ -298,6 +298,17 @@ async def test_what_moves_out_of_a_closed_part_stays_closed(tmp_path: Path) -> N
         assert "zqmap" in await told(library, "Mira.md")
 
 
+async def test_a_heading_with_the_words_of_a_closed_line_still_closes_what_stands_below_it(tmp_path: Path) -> None:
+    text = "# Mira\n\nShe rows.\n\n## Looks\n\nTall.\n\n## GM Notes\n\nThe zqduke.\n\n> [!warning]- GM Notes\n> The zqheir.\n"
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(write(tmp_path / "saga", {"Mira.md": text}))
+        await open_to(library, "Mira")
+        for changed in (text, f"{text}\nMore of it.\n"):
+            write(tmp_path / "saga", {"Mira.md": changed})
+            mira = await told(library, "Mira.md")
+            assert ("Tall" in mira, "zq" in mira) == (True, False)
+
+
 async def test_what_was_opened_or_kept_stays_so_when_a_note_moves(tmp_path: Path) -> None:
     async with vault_library(tmp_path) as library:
         vault = write(tmp_path / "saga", NOTES)

@@ -24,10 +24,12 @@ from lorekeeper.server import resources
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import Settings
 from lorekeeper.vaults.registry import Registry
+from lorekeeper.vaults.shares import SharesFile
 from lorekeeper.views.view import View
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.entities import make
 from tests.support.secret_vaults import NAMES, NOUNS, secret_vault
+from tests.support.vaults import open_marked
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("ana")
 TOOLS = {tool.name: tool for tool in all_tools()}
@@ -41,12 +43,17 @@ async def library_of(
     embedding = EmbeddingService(lambda: HashingProvider(64), VectorCache(folder / "vectors.db"))
     registry = Registry(folder / "library.vaults", [vault], settings.library_path)
     library = Library(
-        open_cache(settings, embedding), embedding, offline=True, vaults=registry, views=folder / "library.views"
+        open_cache(settings, embedding),
+        embedding,
+        offline=True,
+        vaults=registry,
+        views=folder / "library.views",
+        shares=SharesFile(folder / "library.shares"),
     )
     async with library:
         for entity_type in ("spells", "characters"):
             await library.cache.store_entities([e for e in homebrew if e.type == entity_type], entity_type)
-        await library.vaults.sync()
+        await open_marked(library)
         yield library
 
 

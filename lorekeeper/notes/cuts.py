@@ -143,7 +143,8 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
             mark, end = tables.row(i)
         if mark is UNMARKED and left[i].strip() and not _inner(left[i]).lstrip().startswith("|"):
             mark, end = _line_mark(left, i, own)
-        if mark.audience != DM and own.is_closed_before(line_digest(left[i])):
+        # a heading is decided on by itself: without it what stands below would be open
+        if mark.audience != DM and not is_heading(left, i) and own.is_closed_before(line_digest(left[i])):
             mark, end = Mark(MOVED, DM), i + 1
         if mark.audience == DM:
             stood = tuple(left[i:end])
