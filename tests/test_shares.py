@@ -455,6 +455,15 @@ def test_a_copy_of_a_note_is_passed_over_and_a_note_that_is_only_called_like_one
     assert set(scan(vault).files) == ({"Mira.md"} if is_named else {"Mira.md", name})
 
 
+def test_numbered_notes_of_one_template_are_notes(tmp_path: Path) -> None:
+    template = (
+        "# Session\n\nWho was at the table today?\n\nWhat did the party promise whom?\n\nWhich rumours are new?\n"
+    )
+    names = {f"Session {number}.md" for number in (*range(1, 4), *range(10, 14), 100)} | {"Session1.md", "Session12.md"}
+    vault = write(tmp_path / "saga", dict.fromkeys(names, template) | {"Sessions.md": "# Sessions\n\nAll of them.\n"})
+    assert set(scan(vault).files) == {*names, "Sessions.md"}
+
+
 # --- the commands -----------------------------------------------------------------------------------------------------
 
 

@@ -76,7 +76,7 @@ _DISTANCE = r"(?:reach|range) [\d/]{1,9} (?:ft\.?|feet\.?)"
 
 _WORD = r"[A-Z][\w'’-]{0,30}"
 
-_BAR = r"(?:\||; )"
+_BAR = r"(?: ?\| ?|; )"
 """What separates the parts of a tag, in a source and in a snippet."""
 
 _CONTRACTIONS = (

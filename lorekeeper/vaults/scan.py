@@ -46,12 +46,15 @@ _CONFLICT = re.compile(
 """How Syncthing, Dropbox, Nextcloud and Obsidian Sync call a copy of a note that was changed in two places."""
 
 _ADDED = re.compile(
-    r"[ _.-]*(?:\(?[0-9]{1,2}\)?|~|(?:-? ?)?(?:copy|kopie|copie|copia|kopia|backup|orig|bak|old|conflict|remote|local|base)"
-    r"(?:[ _.-]?\(?[\w-]{1,40}\)?)?|[A-Z0-9]{2,}(?:-[A-Z0-9]+)*)",
+    r"(?:[ _.-]+|(?=\())\(?[0-9]{1,2}\)?|[ _.-]+[A-Z0-9]{2,}(?:-[A-Z0-9]+)*"
+    r"|[ _.-]*(?:~|(?:copy|kopie|copie|copia|kopia|backup|orig|bak|old|conflict|remote|local|base)(?:[ _.-]?\(?[\w-]{1,40}\)?)?)",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"(?:copy|kopie|copie|copia|kopia) (?:of|von|de|di|van)? ?", re.IGNORECASE)
 """What programs put behind or before the name of a file when they keep a copy of it: "X (1)", "X-DESKTOP-7H2K", "Copy of X"."""
+
+COPIED = 0.8
+"""Of the lines of the shorter one of two files, the share that a copy has too."""
 
 _COMPARED_BYTES, _FEWEST_WORDS = 1 << 16, 4
 """How much of a file is compared with the one it may be a copy of, and the words of a line that counts."""
@@ -139,10 +142,10 @@ def _pairs(files: dict[str, File]) -> Iterator[tuple[str, str]]:
 
 
 def _is_copy(root: Path, file: File, other: File) -> bool:
-    """Whether a file says half of what the other says, or the other way round: so two notes with like names are no copies."""
+    """Whether one of two files says nearly all that the other says: two notes with like names, or of one template, do not."""
     lines = [_prose(root, each) for each in (file, other)]
     fewest = min(map(len, lines))
-    return fewest > 0 and 2 * len(lines[0] & lines[1]) >= fewest
+    return fewest > 0 and len(lines[0] & lines[1]) >= COPIED * fewest
 
 
 def _prose(root: Path, file: File) -> set[bytes]:
