@@ -21,6 +21,7 @@ from lorekeeper.text.keywords import KeywordQuery
 from tests.support.backends import BACKENDS
 from tests.support.campaign import campaign
 from tests.support.entities import make
+from tests.support.homebrew import brew, read
 
 TYPES = [name for name in COLLECTIONS if name != "documents"]
 
@@ -167,6 +168,34 @@ async def test_versions_of_an_entry_are_begun_once(library: Library) -> None:
     first, *others = await begun(library.cache, library.searcher.documents, query)
     assert {document for _, (document, _) in first} == {"own", "other-book"}
     assert all(len(group) == 1 for group in others)
+
+
+@BOTH
+async def test_two_kinds_of_one_name_in_a_book_are_two_things_and_its_versions_one(
+    library: Library, tmp_path: Path
+) -> None:
+    card = {
+        "name": "Peat Heart",
+        "source": "Tide",
+        "set": "Deck",
+        "entries": ["A card of the deck that is drawn last."],
+    }
+    reward = {"name": "Peat Heart", "source": "Tide", "entries": ["A charm that ignores damage by cold once."]}
+    made, _ = read(brew(tmp_path, card=[card], reward=[reward]))
+    rules = [entity for entity in made if entity.type == "rules"]
+    other = make(
+        "peat", "A charm of a later printing.", type="rules", name="Peat Heart", document="later", kind="charm"
+    )
+    await library.cache.store_entities([*rules, other], "rules")
+    kinds = {"card", "reward"}
+    for mode in ("auto", "semantic"):
+        page = await library.searcher.search(Query(["rules"], text="Peat Heart", mode=mode, limit=20))
+        hits = [result for result in page.results if result.entity.name == "Peat Heart"]
+        assert kinds <= {result.entity.kind for result in hits}
+    assert (await led(library, "peat he")).count("Peat Heart") >= len(kinds)
+    await library.cache.store_entities([*rules[1:], other], "rules")
+    assert await library.cache.delete_entities("rules", [rules[0].identity]) == 1
+    assert await led(library, "peat he") == ["Peat Heart"]
 
 
 @pytest.fixture

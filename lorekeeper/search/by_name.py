@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from lorekeeper.search import sessions
 from lorekeeper.search.documents import DocumentRegistry, Scopes
 from lorekeeper.search.doubt import known_words
 from lorekeeper.search.fusion import NOTES
-from lorekeeper.search.grouping import ALONE
+from lorekeeper.search.grouping import kind_labels, name_label
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key
 from lorekeeper.text.aliases import (
@@ -569,13 +569,15 @@ async def begun(cache: SearchCache, documents: DocumentRegistry, query: Query, f
     query, text = query.resolved(), fold(query.text or "")
     scopes, order = await documents.scopes(query.types, query.documents), await documents.order(query.edition)
     places = {key: place for place, key in enumerate(order)}
-    groups: dict[Key | tuple[str, str], list[tuple[float, int, str, Key]]] = {}
+    found: dict[Key, Ranked] = {}
     for entity_type in query.types:
-        for hit in await cache.rank_beginnings(entity_type, text, scopes[entity_type], **query.filters):
-            key: Key = (entity_type, hit.identity)
-            group = key if entity_type in ALONE else (entity_type, canonical_name(hit.name))
-            entry = (-hit.score, places.get(hit.identity[0], len(places)), fold(hit.name), key)
-            groups.setdefault(group, []).append(entry)
+        hits = await cache.rank_beginnings(entity_type, text, scopes[entity_type], **query.filters)
+        found |= {(entity_type, hit.identity): hit for hit in hits}
+    kinds = await kind_labels(found, found, cache.load)
+    groups: dict[Hashable, list[tuple[float, int, str, Key]]] = {}
+    for key, hit in found.items():
+        entry = (-hit.score, places.get(hit.identity[0], len(places)), fold(hit.name), key)
+        groups.setdefault(kinds.get(key) or name_label(key, hit.name), []).append(entry)
     ranked = sorted((sorted(group, key=lambda each: each[1:3]) for group in groups.values()), key=_first_place)
     stays = [
         group

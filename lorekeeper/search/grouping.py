@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.cache.protocol import Identity
+from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
@@ -68,6 +68,44 @@ def places(entities: Sequence[Entity], limit: int) -> tuple[list[Place], int]:
         groups.setdefault(label, []).append(entity)
         used += 1
     return [Place(group[0], tuple(group[1:])) for group in groups.values()], used
+
+
+def name_label(key: Key, name: str) -> Hashable:
+    """The same for entries of one type and canonical name: the versions of one thing, unless `kind_labels` tell them apart."""
+    return key if key[0] in ALONE else (key[0], canonical_name(name))
+
+
+async def kind_labels(
+    ranked: Mapping[Key, Ranked],
+    heads: Iterable[Key],
+    load: Callable[[str, Sequence[Identity]], Awaitable[list[Entity]]],
+) -> dict[Key, Hashable]:
+    """Labels that tell things of one name apart by their kinds, where one document has them: a card and a reward.
+
+    Versions of one thing, too, may differ in kind, but they are in different documents.
+
+    Args:
+        ranked: what is grouped.
+        heads: those of it whose names are compared; their namesakes are loaded.
+        load: gives entries.
+    """
+    in_document = Counter((key[1][0], name_label(key, ranked[key].name)) for key in heads if key in ranked)
+    names = {label for (_, label), number in in_document.items() if number > 1}
+    by_type: defaultdict[str, dict[Identity, Hashable]] = defaultdict(dict)
+    for (entity_type, identity), hit in ranked.items() if names else ():
+        if (label := name_label((entity_type, identity), hit.name)) in names:
+            by_type[entity_type][identity] = label
+    kinds: defaultdict[Hashable, dict[Key, Entity]] = defaultdict(dict)
+    for entity_type, namesakes in by_type.items():
+        for entity in await load(entity_type, list(namesakes)):
+            kinds[namesakes[entity.identity]][entity_type, entity.identity] = entity
+    return {
+        key: (label, fold(entity.kind))
+        for label, entities in kinds.items()
+        if len({(entity.document, fold(entity.kind)) for entity in entities.values()})
+        > len({entity.document for entity in entities.values()})
+        for key, entity in entities.items()
+    }
 
 
 async def family_labels(

@@ -56,7 +56,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
-from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, places
+from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, kind_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.pages import PageCache
@@ -538,15 +538,22 @@ class Searcher:
         if self._is_translated(search):
             search.found = search.found.without_words_of_books()
         found, preferred = search.found, await self._preferred(query)
+        kinds = await kind_labels(found.all_ranked, found.heads, self._cache.load)
         if query.mode == "semantic" and search.like is None:
-            search.hits = fused(found, preferred, {}, tail=True)
+            search.hits = fused(found, preferred, kinds, tail=True)
             return "by meaning alone"
         labels = await family_labels(found.heads, self._cache.load)
         has_notes = NOTES in query.types and not search.like
         planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
         asked_for = await self._of_edition(query, query.types)
         ranking = fused(
-            found, preferred, labels, query.wordings, tail=self._few(search), planned=planned, asked_for=asked_for
+            found,
+            preferred,
+            kinds | labels,
+            query.wordings,
+            tail=self._few(search),
+            planned=planned,
+            asked_for=asked_for,
         )
         ranking = collapsed(ranking, found) if has_notes else ranking
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants

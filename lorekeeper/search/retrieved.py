@@ -25,12 +25,11 @@ from lorekeeper.search.fusion import (
     first,
     fuse,
 )
-from lorekeeper.search.grouping import ALONE, asked_stems, asked_words
+from lorekeeper.search.grouping import asked_stems, asked_words, name_label
 from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
 from lorekeeper.system import all_of
-from lorekeeper.text.names import canonical_name
 
 logger = logging.getLogger(__name__)
 
@@ -188,7 +187,7 @@ def fused(
     planned: Collection[Identity] = (),
     asked_for: Collection[str] = (),
 ) -> list[FusedHit[Key]]:
-    """The rankings as one, duplicates in groups: variants of one thing, and entries of one type and canonical name.
+    """The rankings as one, duplicates in groups: variants of one thing, and entries of one type, canonical name and kind.
 
     Notes that are ``planned`` count less, by `sessions.PLANNED`.
 
@@ -206,7 +205,7 @@ def fused(
         _scores(retrieved.semantic),
         _scores(retrieved.keyword),
         _scores(retrieved.names),
-        group=lambda key: labels.get(key) or (key if key[0] in ALONE else (key[0], canonical_name(ranked[key].name))),
+        group=lambda key: labels.get(key) or name_label(key, ranked[key].name),
         preference=preference,
         corpus=lambda key: weighed[corpus_name(key[0])],
         phrases=retrieved.phrases,
