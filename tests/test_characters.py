@@ -405,6 +405,35 @@ def test_what_a_player_changes_by_hand_on_dnd_beyond_counts() -> None:
     assert stated.fields["armor_class"] == 12
 
 
+def test_what_a_player_writes_on_a_sheet_is_read_and_rules_on_it_are_left_to_the_books(tmp_path: Path) -> None:
+    rule = {"description": "<p>You walk softly through reeds.</p>", "snippet": "Walk softly in reeds"}
+    own = {
+        "notes": {"backstory": "<p>Born on a raft.</p>", "enemies": "The keeper of tolls"},
+        "traits": {"flaws": "I pay no tolls", "bonds": None},
+        "faith": "Mother of Mists",
+        "options": {"class": [{"definition": {"name": "Reed Magic", **rule}}], "feat": None},
+        "feats": [{"definition": {"name": "Heron Stance", **rule}}],
+        "actions": {"class": [{"name": "Reed Strike", **rule}]},
+    }
+    odd = {"customItems": [{"name": "Bell", "description": "It rings if a witch lies"}]}
+    actor = rogue()
+    details = {"biography": {"value": "<p>Born on a raft.</p>"}, "flaw": "I pay no tolls", "faith": "Mother of Mists"}
+    feat = item("feat", "Heron Stance", description={"value": rule["description"]})
+    system = {**actor["system"], "details": {**actor["system"].get("details", {}), **details}}
+    for sheet in (cleric() | own | odd, actor | {"items": [*actor["items"], feat], "system": system}):
+        (file := tmp_path / "sheet.json").write_text(json.dumps(sheet), "utf-8")
+        ((made, _),) = Reader([file], None, report := ImportReport()).read()
+        assert {"Born on a raft.", "**Flaws.** I pay no tolls", "**Faith.** Mother of Mists"} <= set(
+            made.data["desc"].split("\n\n")
+        )
+        assert "Heron Stance" in made.data["features"]
+        lost = [each.example for each in report.not_taken if each.key not in ("_id", "name")]
+        assert lost == ([odd["customItems"][0]["description"]] if "customItems" in sheet else [])
+    (made,) = normalize(cleric() | own)
+    assert "Reed Magic" in made.data["features"]
+    assert "**Enemies.** The keeper of tolls" in made.data["desc"]
+
+
 def test_spells_that_a_class_grants_are_known_and_ready() -> None:
     granted = {"definition": {"name": "Counterspell", "level": 3}, "prepared": False, "alwaysPrepared": False}
     (made,) = normalize(cleric() | {"spells": {"class": [granted], "race": None}})

@@ -24,6 +24,7 @@ from lorekeeper.normalize.characters import (
     entity,
     modifier,
     proficiency,
+    told,
 )
 from lorekeeper.normalize.foundry.values import Object, at, first_text, mapping, number, objects, text, whole
 from lorekeeper.normalize.foundry.words import COINS, SKILL_ABILITIES
@@ -172,9 +173,17 @@ def character(sheet: Object) -> Character:
             named for c in objects(sheet.get("conditions")) if (named := _CONDITION_IDS.get(whole(c.get("id")) or 0))
         ],
         gold=_gold(sheet),
-        desc=_MARKUP.sub("", first_text(sheet, "notes.backstory")),
+        desc=told(
+            _plain(first_text(sheet, "notes.backstory")),
+            {**sheet, **mapping(sheet.get("traits")), **mapping(sheet.get("notes"))},
+            _plain,
+        ),
         derived=("armor_class", "hit_points", "ability_scores", "saving_throws", "skill_bonuses"),
     )
+
+
+def _plain(written: str) -> str:
+    return _MARKUP.sub("", written)
 
 
 def _granted(sheet: Object) -> Granted:
@@ -360,14 +369,15 @@ def _spells(sheet: Object) -> Iterator[Spell]:
 
 
 def _features(sheet: Object) -> Iterator[str]:
-    """The features of classes up to their levels, of species, and feats, each once."""
+    """The features of classes up to their levels, of species, feats, and options that were chosen, each once."""
     found: dict[str, None] = {}
     for each in objects(sheet.get("classes")):
         level = whole(each.get("level")) or 0
         for feature in objects(each.get("classFeatures")):
             if (whole(at(feature, "definition.requiredLevel")) or 0) <= level:
                 found[first_text(feature, "definition.name")] = None
-    for path in ("race.racialTraits", "feats"):
+    options = (f"options.{group}" for group in mapping(sheet.get("options")))
+    for path in ("race.racialTraits", "feats", *options):
         found |= {first_text(each, "definition.name"): None for each in objects(at(sheet, path))}
     return (name for name in found if name and not _STRUCTURE.fullmatch(name))
 

@@ -36,6 +36,50 @@ CHARACTER, COMPANION = "character", "companion"
 DOCUMENT, DOCUMENT_NAME = "characters", "Characters"
 """The document of characters that are read from files of their own, whatever program wrote these."""
 
+TOLD = {
+    "public": "In public",
+    "backstory": "Backstory",
+    "appearance": "Appearance",
+    "trait": "Personality traits",
+    "personality": "Personality traits",
+    "personalityTraits": "Personality traits",
+    "ideal": "Ideals",
+    "ideals": "Ideals",
+    "bond": "Bonds",
+    "bonds": "Bonds",
+    "flaw": "Flaws",
+    "flaws": "Flaws",
+    "allies": "Allies",
+    "organizations": "Organizations",
+    "enemies": "Enemies",
+    "personalPossessions": "Possessions",
+    "otherHoldings": "Holdings",
+    "otherNotes": "Notes",
+    "faith": "Faith",
+    "gender": "Gender",
+    "age": "Age",
+    "height": "Height",
+    "weight": "Weight",
+    "eyes": "Eyes",
+    "hair": "Hair",
+    "skin": "Skin",
+}
+"""Keys of sheets under which a player tells of a character, and what is printed for them."""
+
+
+def told(desc: str, sheet: Mapping[str, Any], plain: Callable[[str], str]) -> str:
+    """The description of a character and, under their labels, what else its player has written about it.
+
+    Args:
+        desc: its life.
+        sheet: has the keys of `TOLD`.
+        plain: turns a text of the sheet into Markdown.
+    """
+    said = ((label, plain(value).strip()) for key, label in TOLD.items() if isinstance(value := sheet.get(key), str))
+    lines = (f"**{label}.** {written}" for label, written in said if written and written not in desc)
+    return "\n\n".join(filter(None, (desc, *lines)))
+
+
 FULL, HALF, PACT = "full", "half", "pact"
 
 

@@ -21,6 +21,7 @@ from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.foundry.documents import (
     COLLECTIONS,
+    OF_PLAYERS,
     OTHERS,
     SYSTEMS,
     Document,
@@ -140,8 +141,14 @@ DEEDS = ("feat", "feature", "weapon", "talent")
 
 
 def said_in(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """A document without advice on the program, and without the spells and the gear in it, which are entries of their own."""
-    return {**raw, "items": [each for each in objects(raw.get("items")) if each.get("type") in DEEDS]}
+    """A document without the spells and the gear in it, which are entries of their own; of a character's features only the names.
+
+    What a player's character can do stands in the rules.
+    """
+    items = [each for each in objects(raw.get("items")) if each.get("type") in DEEDS]
+    if raw.get("type") in OF_PLAYERS:
+        items = [{"name": each.get("name")} for each in items]
+    return {**raw, "items": items}
 
 
 def read_together(paths: Sequence[Path]) -> Together:

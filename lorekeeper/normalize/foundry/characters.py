@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier, written_at
+from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier, told, written_at
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.armor import armor_class
 from lorekeeper.normalize.foundry.enrich import to_markdown
@@ -95,7 +95,15 @@ def character(actor: Object, scope: Scope, name: str) -> Character:
         inventory=[_held(item) for item in items if item.get("type") not in NO_ITEMS and text(item.get("name"))],
         conditions=_conditions(actor, system),
         gold=_gold(system),
-        desc=to_markdown(at(system, "details.biography.value") or at(system, "biography.backstory"), scope),
+        desc=told(
+            to_markdown(at(system, "details.biography.value") or at(system, "biography.backstory"), scope),
+            {
+                **mapping(system.get("biography")),
+                **mapping(at(system, "details.biography")),
+                **mapping(system.get("details")),
+            },
+            lambda written: to_markdown(written, scope),
+        ),
         modified=_modified(actor),
         derived=("armor_class", "hit_points", "saving_throws", "skill_bonuses")
         if level and whole(at(system, "attributes.hp.max")) is None

@@ -24,7 +24,10 @@ OTHERS = frozenset({"macros", "scenes", "playlists", "cards", "combats", "messag
 MACROS = ("script", "chat")
 """Types of macros, which older versions write without a key."""
 
-ACTORS = frozenset({"npc", "character", "pc", "vehicle", "lair", "group", "encounter", "siege"})
+OF_PLAYERS = ("character", "pc")
+"""Types of the actors of players."""
+
+ACTORS = frozenset({*OF_PLAYERS, "npc", "vehicle", "lair", "group", "encounter", "siege"})
 
 NESTED = {"actors": "actors", "items": "items", "journal": "journal", "tables": "tables", "folders": "folders"}
 """The lists of an adventure, which holds documents of all kinds."""

@@ -14,7 +14,7 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import characters as records
 from lorekeeper.normalize.build import Origin, build, own_error, slugify
 from lorekeeper.normalize.foundry import books, characters, items, journals, npcs, options, spells, visible
-from lorekeeper.normalize.foundry.documents import Document, Index, system_of
+from lorekeeper.normalize.foundry.documents import OF_PLAYERS, Document, Index, system_of
 from lorekeeper.normalize.foundry.enrich import line
 from lorekeeper.normalize.foundry.fields import SOURCE, fields_of
 from lorekeeper.normalize.foundry.markup import line_of, text_of
@@ -389,7 +389,7 @@ SHAPES: dict[str, Shaper] = {
     "npc": _creature,
     "vehicle": _vehicle,
     "lair": _lair,
-    **dict.fromkeys(("character", "pc"), _character),
+    **dict.fromkeys(OF_PLAYERS, _character),
     **dict.fromkeys(("group", "encounter"), _group),
     **dict.fromkeys(("weapon", "equipment", "consumable", "tool", "loot", "container", "backpack"), _item),
     **dict.fromkeys(("gear", "armor", "sundry", "ammunition"), _item),
