@@ -90,6 +90,26 @@ async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_not
     assert "lore://spells/srd-2024/grim-laughter" in text
 
 
+async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_counted(library):
+    rings = [
+        make(f"ring-{n}", "It glows.", type="equipment", kind="magic-item", name=f"Reed Ring {n}", document="x")
+        for n in range(10)
+    ]
+    priced = make("band", "It glows.", type="equipment", kind="magic-item", name="Band", document="x", cost=100)
+    await library.cache.store_entities([*rings, priced], "equipment")
+    text = (await call(library, "lookup_equipment", semantic_query="glowing ring under 500 gp")).text
+    assert "where='cost<500'" in text
+    assert "Only 1 of 11 items state their cost; the other 10 were left out." in text
+
+
+async def test_a_section_that_an_entry_does_not_have_is_denied_before_what_has_its_words(library):
+    told = await call(library, "get_entity", uri="lore://rules/srd-2014/pace", section="save each hour")
+    assert "Section: none is called 'save each hour'; what has its words" in told.text
+    assert "asks for a save, DC 10" in told.text
+    named = await call(library, "get_entity", uri="lore://rules/srd-2014/pace", section="forced march")
+    assert "none is called" not in named.text
+
+
 async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
     answer = await call(library, "lookup_rule", semantic_query="price of silt paste and of gull bane")
     row = "Gull Bane | 100 gp | 11 / Burnt Reed Fumes | 500 gp | 13 / Silt Paste | 40 gp | 15"

@@ -161,6 +161,8 @@ async def test_what_the_library_lacks_is_said(library):
     assert (strong.structured["encounters"], "the weakest creature has CR" in strong.structured["note"]) == ([], True)
     some = await plan(library.view(), party="4x5", environment="swamp", rules="2014")
     assert "creatures state their environments" in some.structured["note"]
+    other = await plan(library.view(), party="4x2", rules="2024", where='name:"fen wolf"')
+    assert "No creature of the 2024 edition meets the filters, so other editions" in other.structured["note"]
     lacking = await plan(library.view(), party="4x5", rules="2014", type="ooze")
     assert "challenge rating is unknown: 1" in lacking.structured["note"]
 

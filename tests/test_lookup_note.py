@@ -216,7 +216,7 @@ async def test_an_entry_is_found_by_its_alias(library, wanted):
 async def test_dates_that_no_note_has_are_explained_as_dates(library):
     note = (await call(library, modified_after="2027-01-01")).structured["note"]
     assert note == "modified is never at least 2027-01-01: it ranges from 2026-11-01 01:00 to 2026-11-07 01:00."
-    with pytest.raises(FilterError, match="modified must be a date, such as 2026-11-20"):
+    with pytest.raises(FilterError, match="modified_after must be a date, such as 2026-11-20"):
         await call(library, modified_after="tomorrow")
 
 

@@ -102,8 +102,9 @@ class Candidates:
         if sum(self.counts.values()) == before:
             return False
         few = f"Only {amount(before)} creature{'s' if before > 1 else ''}" if before else "No creature"
+        fit = f"meet{'' if before > 1 else 's'} the filters" if self._query.filters else "can be used"
         label = edition_label(self._rules)
-        self._said.append(f"{few} of the {label} edition can be used, so other editions are included.")
+        self._said.append(f"{few} of the {label} edition {fit}, so other editions are included.")
         return True
 
     async def _count_stored(self) -> None:

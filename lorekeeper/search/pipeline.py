@@ -912,10 +912,15 @@ class Searcher:
         query, page = search.asked, search.page
         if page is None:
             return None
-        if query.filters and not query.offset:
+        filters, types = query.filters, query.types
+        if (
+            page.total and search.whole and WHERE in search.query.filters
+        ):  # what the question set leaves out entries too
+            filters, types = {**filters, WHERE: search.query.filters[WHERE]}, search.query.types
+        if filters and not query.offset:
             page = search.page = await with_filters(page, self.explainer, query, search.scopes)
-            if len(query.types) == 1:
-                search.note(*await self.explainer.explained(page, query.types[0], query.filters, search.scopes))
+            if len(types) == 1:
+                search.note(*await self.explainer.explained(page, types[0], filters, search.scopes))
             else:
                 search.note(*await self.explainer.unknown(query.types, query.filters))
         if nothing := await why_nothing(self.documents, query, page):

@@ -199,7 +199,7 @@ def _worded(page: str, wanted: str) -> tuple[str, str] | None:
     if not stems or most * 2 < len(stems) or not most:
         return None
     found = [block for block, number in zip(blocks, held, strict=True) if number == most]
-    return f"with the words of {one_line(wanted, LONGEST_NAME)!r}", "\n\n".join(found[:MOST_BLOCKS])
+    return f"none is called {one_line(wanted, LONGEST_NAME)!r}; what has its words", "\n\n".join(found[:MOST_BLOCKS])
 
 
 def _sections_that(page: str, test: Callable[[tuple[str, ...]], bool]) -> tuple[str, str] | None:
