@@ -518,3 +518,13 @@ def test_subraces_within_their_race_are_subraces_and_one_without_a_name_is_the_r
     assert "120 feet" in markdown(found["Mudkin (Deep)"])
     assert "swim 30 ft" in markdown(found["Mudkin (Shore)"])
     assert (report.failed, report.warnings, report.not_taken) == ([], [], [])
+
+
+def test_what_an_unknown_change_of_a_copy_adds_is_reported_and_what_it_has_no_more_is_not(tmp_path: Path) -> None:
+    peat = {"name": "Old Peat", "entries": ["It smells of old peat."]}
+    lurker = {"name": "Lurker", "source": "Tide", "size": ["L"], "type": "ooze", "cr": "1", "trait": [peat]}
+    fresh = {"mode": "replaceArr", "replace": "Old Peat", "items": {"name": "Peat", "entries": ["It smells of reeds."]}}
+    odd = {"mode": "twistArr", "items": {"name": "Twist", "entries": ["It twists the paths of the bog."]}}
+    of = {"name": "Lurker", "source": "Tide", "_mod": {"trait": [fresh, odd]}}
+    _, report = read(brew(tmp_path, monster=[lurker, {"name": "Deep Lurker", "source": "Tide", "_copy": of}]))
+    assert [each.example for each in report.not_taken] == ["It twists the paths of the bog."]

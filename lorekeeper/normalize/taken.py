@@ -42,6 +42,8 @@ _MARKED = re.compile(r"[\\\n<>{}\[\]|&]")
 _ENDS = re.compile(r"<(h[1-6]|strong|b|em|i)\b[^<>]*>[^<>]{0,80}</\1>|<[^<>]*>|\\[nr]|[\n|]", re.IGNORECASE)
 """Where a line, a paragraph or a cell ends, in the markup of any source. Headings and labels are names, which differ by style."""
 
+_UNIT = re.compile(r"(?<=\d)(?=[a-z])")
+
 _MARK = "\0"
 
 _REPLACED = re.compile(
@@ -136,7 +138,7 @@ def _words(text: str) -> str:
     """The words of a text in comparable form, "" if there are not two of them."""
     words = words_apart(text).split()
     told = (word for word in words if len(word) > 1 and word.isalpha())
-    return " ".join(words) if next(told, None) and next(told, None) else ""
+    return _spaced(" ".join(words)) if next(told, None) and next(told, None) else ""
 
 
 def _strike_out(wanted: dict[str, Text], shown: Iterable[str]) -> None:
@@ -161,7 +163,12 @@ def _strike_out(wanted: dict[str, Text], shown: Iterable[str]) -> None:
 
 
 def _folded(text: str) -> str:
-    return f" {' '.join(words_apart(text).split())} "
+    return f" {_spaced(' '.join(words_apart(text).split()))} "
+
+
+def _spaced(words: str) -> str:
+    """Words with a number apart from its unit: readers print "100gp" as "100 gp"."""
+    return _UNIT.sub(" ", words)
 
 
 def _kept(entity: Entity) -> str:
