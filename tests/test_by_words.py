@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
@@ -164,6 +165,16 @@ async def test_a_question_in_another_language_lists_nothing_but_what_it_names(li
         assert (page.total, page.next_offset) == (len(shown), None)
         assert (page.note or "").startswith("The books are in English")
         assert "close for sure" not in (page.note or "")
+
+
+async def test_nouns_with_capitals_are_no_names_of_notes_that_are_in_another_language(library):
+    notes = [
+        make(f"note-{n}", f"The Leben is a river, {n} feet deep.", type="notes", name=f"Day {n}") for n in range(2)
+    ]
+    await library.cache.store_entities(notes, "notes")
+    page = await library.search(Query(SEARCHED, "Zauber, der die Toten wieder zum Leben erweckt", unsure_limit=20))
+    assert (page.results, page.total) == ([], 0)
+    assert (page.note or "").startswith("The books are in English")
 
 
 async def test_what_is_alone_under_the_filters_is_not_sure_for_that(library):

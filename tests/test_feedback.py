@@ -12,8 +12,9 @@ import pytest
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
 from lorekeeper.search.entity_mentions import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
-from lorekeeper.search.fusion import BOOKS, FUSED_BY_SCORE, LEAST, NOTES, FusedHit, corpora
-from lorekeeper.search.retrieved import Ranking, Retrieved, collapsed
+from lorekeeper.search.fusion import BOOKS, FUSED_BY_SCORE, LEAST, NOTES, corpora
+from lorekeeper.search.query import Query
+from lorekeeper.search.retrieved import Ranking, Retrieved
 from lorekeeper.search.sessions import asks_what_happened
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -178,13 +179,18 @@ def test_a_question_about_what_was_played_is_told_from_one_about_a_plan():
     assert not asks_what_happened(["the heron seal"])
 
 
-def test_near_copies_of_a_note_take_one_place():
-    copies = [note(f"list{n}", "") for n in range(3)]
-    other = note("other", "")
-    items = "recap strong start secrets locations monsters treasure snacks for game night"
-    passages = [items, f"{items} 2", "the seal belongs to the house of the grey heron on the coast", f"{items} 3"]
-    found = Retrieved(ranking(copies[0], copies[1], other, copies[2], passages=passages))
-    hits = [FusedHit(key, 1.0, "semantic") for key in found.semantic]
-    first, second = collapsed(hits, found)
-    assert [first.key, *first.duplicates] == [("notes", each.identity) for each in copies]
-    assert second.key == ("notes", other.identity)
+ITEMS = "Recap, strong start, secrets, locations, monsters, treasure, and snacks for the game night."
+
+
+async def test_near_copies_of_a_note_take_one_place_if_the_whole_texts_are_alike_and_those_who_see_them(tmp_path):
+    copies = [note(f"list{n}", f"{ITEMS} {n}") for n in range(3)]
+    longer = note(
+        "state", f"{ITEMS}\n\n" + "The baron sold the seal of the grey heron to smugglers from another coast. " * 2
+    )
+    players = replace(note("known", ITEMS), fields={"audience": ("players",)})
+    async with open_library(tmp_path) as library:
+        await library.cache.store_entities([*copies, longer, players], "notes")
+        page = await library.search(Query(["notes"], "strong start, secrets, monsters and treasure of the game night"))
+    found = {result.entity.name: len(result.variants) for result in page.results}
+    assert sorted(name.rstrip("012") for name in found) == ["known", "list", "state"]
+    assert sorted(found.values()) == [0, 0, 2]

@@ -73,7 +73,7 @@ from lorekeeper.search.results import (
     ranked_result,
     unranked_result,
 )
-from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, over_types
+from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, order_hint, sorted_hits
 from lorekeeper.system import finished
@@ -555,7 +555,8 @@ class Searcher:
             planned=planned,
             asked_for=asked_for,
         )
-        ranking = collapsed(ranking, found) if has_notes else ranking
+        if has_notes and (alike := like_another(ranking, found)):
+            ranking = collapsed(ranking, await self._entities(alike))
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like := search.like:
             own = like.type, canonical_name(like.name)
@@ -695,7 +696,8 @@ class Searcher:
         query, found = search.query, search.found
         if search.page is None:
             search.page = await self._ranked_page(search)
-        if search.language is not None and not (search.doubt and search.doubt.is_hopeless):
+        is_hopeless = search.doubt is not None and search.doubt.is_hopeless
+        if search.language is not None and (search.page.results or not is_hopeless):
             search.page, said = in_language(
                 search.page, search.language, query.types, found.named, understood=self.traits.multilingual
             )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
+from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
 from lorekeeper.search.fusion import (
@@ -30,6 +31,7 @@ from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
 from lorekeeper.system import all_of
+from lorekeeper.text.sections import sections
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ PHRASE_IN_NAME = 0.9
 """Similarity of an entry to a phrase that its name has: it outweighs all texts."""
 
 COPIED, COPIED_WORDS = 0.8, 8
-"""Share of their words that the passages of near copies have in common, and fewest words of such a passage."""
+"""Share of their words that near copies and their passages have in common, and fewest words of such a passage."""
 
 Ranking = dict[Key, Ranked]
 """The ranking of one retriever over all types, best first."""
@@ -217,26 +219,52 @@ def fused(
     )
 
 
-def collapsed(hits: Sequence[FusedHit[Key]], retrieved: Retrieved) -> list[FusedHit[Key]]:
-    """A fused ranking with near copies of a note, as checklists are, in one place: those of which the same passage is nearest."""
-    result: list[FusedHit[Key]] = []
-    known: list[tuple[int, frozenset[str]]] = []
+def like_another(hits: Sequence[FusedHit[Key]], retrieved: Retrieved) -> list[FusedHit[Key]]:
+    """The first notes of a fused ranking whose nearest passage is a near copy of that of another: the notes may be copies."""
+    known: list[tuple[FusedHit[Key], frozenset[str]]] = []
+    alike: dict[Key, FusedHit[Key]] = {}
     for hit in hits:
+        if len(known) == FUSED_BY_SCORE:
+            break
         passage = retrieved.semantic[hit.key].passage if hit.key[0] == NOTES and hit.key in retrieved.semantic else ""
-        words = frozenset(fold(passage).split()) if len(known) < FUSED_BY_SCORE else frozenset[str]()
-        least, most = COPIED * len(words), len(words) / COPIED  # sets of other sizes share less
-        alike = (n for n, own in known if least <= len(own) <= most and _alike(words, own))
-        first = next(alike, None) if len(words) >= COPIED_WORDS else None
-        if first is not None:
-            result[first] = result[first]._replace(duplicates=(*result[first].duplicates, hit.key))
+        words = frozenset(fold(passage).split())
+        if len(words) < COPIED_WORDS:
             continue
-        if len(words) >= COPIED_WORDS:
-            known.append((len(result), words))
-        result.append(hit)
+        for other, own in known:
+            if _alike(words, own):
+                alike |= {other.key: other, hit.key: hit}
+        known.append((hit, words))
+    return list(alike.values())
+
+
+def collapsed(hits: Sequence[FusedHit[Key]], notes: Mapping[Key, Entity]) -> list[FusedHit[Key]]:
+    """A fused ranking with near copies of a note, as checklists are, in one place.
+
+    Args:
+        hits: the ranking.
+        notes: those that may be copies: of them the whole texts are compared, and who may see them.
+    """
+    result: list[FusedHit[Key]] = []
+    known: list[tuple[int, frozenset[str], object]] = []
+    for hit in hits:
+        if hit.key not in notes:
+            result.append(hit)
+            continue
+        note = notes[hit.key]
+        words = frozenset(fold(" ".join(map(str, sections(note)))).split())
+        first = next((n for n, own, seen in known if seen == note.fields.get(AUDIENCE) and _alike(words, own)), None)
+        if first is None:
+            known.append((len(result), words, note.fields.get(AUDIENCE)))
+            result.append(hit)
+        else:
+            result[first] = result[first]._replace(duplicates=(*result[first].duplicates, hit.key))
     return result
 
 
 def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    least, most = sorted([len(words), len(others)])
+    if least < COPIED * most:  # sets of other sizes share less
+        return False
     shared = len(words & others)
     return shared >= COPIED * (len(words) + len(others) - shared)
 
