@@ -193,6 +193,43 @@ async def test_links_come_before_mentions_each_with_the_sentence(library):
     assert "Holya keeps the fire of Eelgate burning." in texts(linked)[0]
 
 
+async def test_the_words_of_another_note_than_that_of_a_line_say_whose_they_are(tmp_path):
+    much = {f"Room {n}": f"In room {n} the wheel of the mill turns a stone, and flour falls. " * 9 for n in range(30)}
+    kin = {"Kin": "She fears for Jon Reed at night."}
+    place = note(
+        "Mill.md",
+        "Mill",
+        "location",
+        much | {"Attic": "Here Jon Reed sleeps."},
+        links=[("Jon.md", "Jon Reed", "Attic")],
+    )
+    person = note("Jon.md", "Jon Reed", "npc", {"": "He snores."})
+    aunt = note("Ada.md", "Ada Reed", "npc", {n: t.replace("mill", "aunt") for n, t in much.items()} | kin)
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([place, person, aunt], "notes")
+        linked = await opened.topic("mill")
+        mentioned = await opened.topic("Ada Reed")
+        about = await opened.topic("Jon Reed")
+    assert "   [from Mill] Here Jon Reed sleeps." in topic_text(linked).splitlines()
+    assert "   [from Ada Reed] She fears for Jon Reed at night." in topic_text(mentioned).splitlines()
+    assert "[from " not in topic_text(about)  # those notes' own words
+    (line,) = lines_of(linked, "link")
+    assert line.content()["source"] == "Mill"
+
+
+async def test_the_value_of_a_stat_block_label_is_a_creature_and_the_label_no_rule(tmp_path):
+    person = note("Wim.md", "Wim Fen", "npc", {"Fight": "**Use Stat Block**: Scout\n**AC**: 13"})
+    other = note("Ada.md", "Ada Reed", "npc", {"": "A Scout by trade."})
+    scout = make("scout", "It sees far.", type="creatures", name="Scout", challenge_rating=0.5)
+    rule = make("stat-block", "What a monster has.", type="rules", name="Stat Block")
+    async with open_library(tmp_path) as opened:
+        await opened.cache.store_entities([person, other], "notes")
+        await opened.cache.store_entities([scout], "creatures")
+        await opened.cache.store_entities([rule], "rules")
+        assert names(lines_of(await opened.topic("Wim Fen"), "statblock", "rule")) == ["Scout"]
+        assert names(lines_of(await opened.topic("Ada Reed"), "statblock", "rule")) == []
+
+
 async def test_a_note_that_links_here_is_a_backlink(tmp_path):
     place = note("Mill.md", "Mill", "location", {"": "It turns."})
     person = note(
@@ -301,7 +338,7 @@ async def test_the_structured_content_has_what_is_promised_and_the_text_says_the
     for part in content["parts"]:
         assert {"title", "lines", "left_out"} <= set(part)
         for line in part["lines"]:
-            assert set(line) - {"mark"} == keys
+            assert set(line) - {"mark", "source"} == keys
             assert line["uri"] in answer.text
             assert fold(line["text"]) in fold(answer.text)  # which has rows and items as such
     secret = [line for part in content["parts"] for line in part["lines"] if "mark" in line]

@@ -53,9 +53,9 @@ def label(line: Line) -> str:
 
 
 def where(quote: Quote) -> str:
-    """Where a quote stands, and that it is secret: "[Goals, secret: Secrets (GM only)] "."""
+    """Where a quote stands, and that it is secret: "[Goals, secret: Secrets (GM only)] ", "[from Umbra] "."""
     mark = f"secret: {quote.mark}" if quote.mark else ""
-    place = ", ".join(filter(None, [quote.section, mark]))
+    place = ", ".join(filter(None, [f"from {quote.source}" if quote.source else quote.section, mark]))
     return f"[{one_line(place)}] " if place else ""
 
 

@@ -29,11 +29,13 @@ class Quote:
         sentences: whole sentences or table rows, in one line each.
         section: heading path of the section of the line's entry that they are from, "" if they are from elsewhere.
         mark: what makes that section secret, as written; "" if nothing does.
+        source: name of the entry that says it, if that is not the line's own.
     """
 
     sentences: Sequence[str]
     section: str = ""
     mark: str = ""
+    source: str = ""
 
     @property
     def text(self) -> str:
@@ -84,7 +86,8 @@ class Line:
             "relation": self.relation,
             "text": one_line(quote.text),
         }
-        return content | ({"mark": one_line(quote.mark)} if quote.mark else {})
+        more = {"mark": quote.mark, "source": quote.source}
+        return content | {key: one_line(value) for key, value in more.items() if value}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ and entries of books that belong to it."""
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -231,7 +232,7 @@ def _links_by_target(subject: Subject) -> dict[Identity, list[tuple[_LinkSentenc
     """The links of the notes about a topic by where they lead to, each with what finds its sentence."""
     links: dict[Identity, list[tuple[_LinkSentences, Link]]] = {}
     for entity in subject.about:
-        sentences = _LinkSentences(subject.parts(entity))
+        sentences = _LinkSentences(subject.parts(entity), entity.name)
         for link in filter(sentences.have_section, _links(entity)):
             links.setdefault((entity.document, link.to), []).append((sentences, link))
     return links
@@ -243,7 +244,7 @@ def _with_quotes(
     related = []
     for note in found:
         to = links[note.identity]
-        quotes = [replace(quote, section="") for quote in _first_quotes(to)]
+        quotes = [replace(quote, section="", source=sentences.name) for sentences, quote in _first_quotes(to)]
         related.append(_Related(note, "link", len(to), quotes))
     return related
 
@@ -254,15 +255,16 @@ def _linking(subject: Subject, naming: Sequence[Entity]) -> Iterator[_Related]:
     for note in naming if main else ():
         links = [link for link in _links(note) if (note.document, link.to) == (main and main.identity)]
         if links:
-            sentences = _LinkSentences(spans(note))
-            yield _Related(note, "backlink", len(links), _first_quotes([(sentences, link) for link in links]))
+            sentences = _LinkSentences(spans(note), note.name)
+            quotes = [quote for _, quote in _first_quotes([(sentences, link) for link in links])]
+            yield _Related(note, "backlink", len(links), quotes)
 
 
-def _first_quotes(links: Sequence[tuple[_LinkSentences, Link]]) -> list[Quote]:
-    """The sentences of the first links, as these are written, at most `MOST_WRITTEN` of them."""
+def _first_quotes(links: Sequence[tuple[_LinkSentences, Link]]) -> list[tuple[_LinkSentences, Quote]]:
+    """The sentences of the first links, as these are written, at most `MOST_WRITTEN` of them, each with those it is from."""
     written = {(id(sentences), sentences.written(link)): (sentences, link) for sentences, link in reversed(links)}
     first = list(written.values())[: -MOST_WRITTEN - 1 : -1]
-    return [quote for sentences, link in first for quote in sentences.quotes(link)]
+    return [(sentences, quote) for sentences, link in first for quote in sentences.quotes(link)]
 
 
 class _LinkSentences:
@@ -270,9 +272,11 @@ class _LinkSentences:
 
     Args:
         parts: the spans of the entry that count.
+        name: of the entry.
     """
 
-    def __init__(self, parts: Sequence[Span]) -> None:
+    def __init__(self, parts: Sequence[Span], name: str) -> None:
+        self.name = name
         self._parts: dict[str, list[Span]] = {}
         for part in parts:
             self._parts.setdefault(part.section, []).append(part)
@@ -333,7 +337,7 @@ async def _named(sources: Sources, subject: Subject) -> list[_Related]:
     notes = subject.notes
     if not notes:
         return []
-    parts = [part for note in notes for part in subject.parts(note)]
+    parts = [(part, note.name) for note in notes for part in subject.parts(note)]
     own = {name for note in notes for name in all_names(note)}
     named = await asyncio.to_thread(_names_in, parts, Lexicon(await sources.note_names() - own, own))
     names = sorted(named, key=lambda name: -named[name].number)[:MOST_NAMED]
@@ -352,7 +356,7 @@ async def named_notes(cache: SearchCache, note: Entity, most: int = MOST_FEW) ->
     aliases = (await known_aliases(cache, NOTES)).folded
     own = all_names(note)
     lexicon = Lexicon({*await cache.names(NOTES), *aliases} - own, own)
-    named = await asyncio.to_thread(_names_in, spans(note), lexicon)
+    named = await asyncio.to_thread(_names_in, [(part, note.name) for part in spans(note)], lexicon)
     names = sorted(named, key=lambda name: (-named[name].number, name))[:most]
     found = await notes_called(cache, names, note.document)
     number = {each.identity: _of(each, named).number for each in found}
@@ -367,17 +371,17 @@ class _Named:
     quotes: list[Quote] = field(default_factory=list)
 
 
-def _names_in(parts: Sequence[Span], lexicon: Lexicon) -> dict[str, _Named]:
-    """The names in spans."""
+def _names_in(parts: Sequence[tuple[Span, str]], lexicon: Lexicon) -> dict[str, _Named]:
+    """The names in spans of notes, each with the name of its note."""
     named: dict[str, _Named] = {}
-    for part in parts:
+    for part, source in parts:
         for sentence in part.sentences:
             numbers = Counter(mention.name for mention in lexicon.mentions(sentence) if is_telling(mention))
             for name, number in numbers.items():
                 found = named.setdefault(name, _Named())
                 found.number += number
                 if len(found.quotes) < MOST_SENTENCES:
-                    found.quotes.append(Quote([sentence], mark=part.mark))
+                    found.quotes.append(Quote([sentence], mark=part.mark, source=source))
     return named
 
 
@@ -459,13 +463,27 @@ async def _entries_named(sources: Sources, subject: Subject) -> list[Entity]:
 
 def _entry_names_in(sentences: Sequence[str], entity_type: str, lexicon: Lexicon) -> list[str]:
     """The names of a type in sentences, those that occur most often first."""
-    counts = Counter(
-        mention.name
-        for sentence in sentences
-        for mention in lexicon.mentions(sentence, plurals=entity_type in LOWER_CASE)
-        if _means_entry(mention, entity_type)
-    )
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        label, value = _stat_block_in(sentence)
+        is_base = bool(label) and entity_type == "creatures"
+        counts.update(
+            mention.name
+            for mention in lexicon.mentions(value, plurals=entity_type in LOWER_CASE)
+            if is_base or _means_entry(mention, entity_type)
+        )
     return [name for name, _ in counts.most_common(MOST_ENTRIES)]
+
+
+def _stat_block_in(sentence: str) -> tuple[str, str]:
+    """The label that says whose numbers are used, and its value: "Use Stat Block: Scout"; "" and the sentence without one."""
+    label, colon, value = sentence.partition(":")
+    is_label = bool(colon) and _STAT_BLOCK.search(fold(label)) is not None
+    return (label, value) if is_label else ("", sentence)
+
+
+_STAT_BLOCK = re.compile(r"^(?:\w+ ){0,2}(?:stat ?blocks?|statistics|stats)$")
+"""A folded label whose value names a creature."""
 
 
 def _means_entry(mention: Mention, entity_type: str) -> bool:
