@@ -663,7 +663,10 @@ BOOKISH = """# Seren
 
 ## Features & Traits
 - **Darkvision**: 60 ft
+- **Bonus Feat**: None taken at level 1
+- **Extra Language**: none
 - **Eyes of the Grave**: As an action, you notice the undead, and more.
+- **Lone Heir**: None of the others returned.
 
 ## Spellcasting
 ### Cantrips
@@ -687,7 +690,7 @@ def test_a_sheet_in_tables_and_lists_is_read_as_people_write_it() -> None:
         "strength": 0, "dexterity": 1, "constitution": 2, "intelligence": -1, "wisdom": 5, "charisma": 4,
     }  # fmt: skip
     assert made.data["skill_bonuses"] == {"insight": 5, "perception": 5}
-    assert made.data["features"] == ["Eyes of the Grave"]
+    assert made.data["features"] == ["Eyes of the Grave", "Lone Heir"]
     assert made.data["spells"] == [
         {"name": "Healing Word", "level": 1, "prepared": True},
         {"name": "Bless", "level": 1, "prepared": True},

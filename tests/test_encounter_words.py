@@ -28,7 +28,7 @@ from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
-from tests.support.libraries import settings
+from tests.support.libraries import open_library, settings
 
 # --- parties ---------------------------------------------------------------------------------------------------------
 
@@ -214,3 +214,13 @@ class TestPlans:
         with pytest.raises(NotFoundError) as caught:
             await plan(library, party="4x5", monsters=["grblnx"])
         assert "not open content" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("places", "said"), [("a b c", "a, b, c"), ("a b c d e", "a, b, c and 2 more")])
+async def test_places_that_two_creatures_share_are_listed_or_counted(tmp_path, places, said):
+    shared = {"type": "undead", "environments": places.split()}
+    pair = [creature("Ash", challenge_rating=1, **shared), creature("Fen", challenge_rating=0.25, **shared)]
+    async with open_library(tmp_path) as library:
+        await library.cache.store_entities(pair, "creatures")
+        answer = await plan(library, party="4x3", difficulty="medium", rules="2014", seed=1)
+    assert f"both live in: {said}." in answer.text

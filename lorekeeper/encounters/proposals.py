@@ -33,6 +33,9 @@ FILLED = 8
 HARMFUL = 10
 """XP at challenge rating 0 of a creature that can do harm."""
 
+MAX_PLACES = 3
+"""Most places that a reason names; it counts further ones."""
+
 SIZES = frozenset("giant swarm young adult ancient greater lesser elder dire warrior captain".split())
 """Words of names that join no creatures."""
 
@@ -203,11 +206,12 @@ def _reasons(pattern: Pattern, monsters: Sequence[Monster], budget: Budget) -> I
 
 def _bond(leader: Entity, follower: Entity) -> str:
     names, types = _shared_words(leader, follower), _shared(leader, follower, "type")
-    places = _shared(leader, follower, "environments")[:3]
+    places = _shared(leader, follower, "environments")
+    more = f" and {len(places) - MAX_PLACES} more" if len(places) > MAX_PLACES else ""
     bonds = [
         f"both have {names[0]!r} in their names" if names else "",
         f"both are of type {types[0]}" if types else "",
-        f"both live in: {', '.join(places)}" if places else "",
+        f"both live in: {', '.join(places[:MAX_PLACES])}{more}" if places else "",
     ]
     told = ", ".join(filter(None, bonds))
     ratings = f"CR {format_rating(rating_of(leader) or 0)} leads CR {format_rating(rating_of(follower) or 0)}"

@@ -98,6 +98,10 @@ _CLASS = re.compile(r"(?P<before>\d{1,2}(?:st|nd|rd|th)?[- ](?:level )?)?(?P<nam
                     re.IGNORECASE)  # fmt: skip
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}\.)\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>.+)$")
 _LABEL = re.compile(r"^\W{0,4}(?P<label>[^:*_]{1,40}?)\W{0,3}[:：]\W{0,3}\s+(?P<rest>\S.*)$")
+_DENIED = re.compile(
+    r"[\W_]*(?:none|n/a)(?=[\W_]*$|[*_]*\s*[,.;:(—–-]|\s+(?:taken|chosen|known|yet|so far|at)\b)", re.IGNORECASE
+)
+"""A value that denies its label: "None", "none yet", "None taken at level 1"; no "None of them returned"."""
 _SPELL_LEVEL = re.compile(r"\b(?:level |lvl )?([1-9])(?:st|nd|rd|th)?\b|\b(cantrip|at will)s?\b", re.IGNORECASE)
 _BEHIND = re.compile(r"(?:(?<!\s)\s+)?(?:\([^()]{0,60}\)|[—–:](?s:.*)|(?<=\s)-\s(?s:.*))$")
 _HOW_MANY = re.compile(
@@ -280,6 +284,8 @@ def _rows(text: str, name: str, under: str) -> Iterator[_Row]:
             continue
         label = _LABEL.match(body)
         own, said = (_known(label["label"]), label["rest"]) if label else ("", "")
+        if _DENIED.match(said):
+            continue
         at, told = within, below
         is_score = own in ABILITIES and within in ("", "abilities") and _SCORE.match(said) is not None
         if own and own != within and (is_score or own not in ABILITIES):
