@@ -77,11 +77,65 @@ async def test_a_name_that_means_several_gets_no_entry_whole(library):
 )
 async def test_a_name_that_no_title_has_gives_the_part_that_has_its_words(library, name, entry, shown, not_shown):
     text = (await call(library, "lookup_rule", name=name)).text
-    assert f"No rule has '{name}' in its name. A text has its words:" in text
+    part = name == "forced march"
+    assert (f"'{name}' is part of:" if part else f"No rule has '{name}' in its name. A text has its words:") in text
+    assert ("in its name" in text) is not part
     assert "1 of 1 found (" in text
     assert f"lore://rules/srd-2014/{entry}" in text
     assert shown in text
     assert not_shown not in text
+
+
+CIRCLE = """## Features
+
+### Level 3: Reed Aid
+
+*again at level 9*
+
+A use of Tidal Shape calms the silt around you.
+
+### Level 6: Reed Ward
+
+A use of Tidal Shape hardens the reeds.
+"""
+
+
+async def test_what_is_part_of_an_entry_is_not_denied_and_paragraphs_keep_their_headings(library):
+    shaper = "### Level 2: Tidal Shape\n\n*again at level 4, 8*\n\nYou flow as water does."
+    entries = [("shaper", "class", "Shaper", shaper), ("reeds", "subclass", "Circle of Reeds", CIRCLE)]
+    await library.cache.store_entities(
+        [make(key, text, type="character_options", kind=kind, name=name) for key, kind, name, text in entries],
+        "character_options",
+    )
+    text = (await call(library, "lookup_character_option", name="tidal shape")).text
+    assert "'tidal shape' is part of:" in text
+    assert "sync" not in text
+    assert "in its name" not in text
+    assert "Level 2: Tidal Shape. again at level 4, 8. You flow" in text
+    assert "Circle of Reeds" not in text
+    text = (await call(library, "lookup_character_option", name="use of tidal shape")).text
+    assert "No character option has 'use of tidal shape' in its name." in text
+    assert "Level 3: Reed Aid. A use of Tidal Shape calms" in text
+    assert "Level 6: Reed Ward. A use of Tidal Shape hardens" in text
+
+
+@pytest.mark.parametrize("what", ["wild magic surge", "roll on the wild magic surge table", "wild magic", "beholder"])
+async def test_a_roll_on_what_is_not_open_says_so_and_suggests_nothing(library, what):
+    with pytest.raises(NotFoundError, match=r"is not open content, so no sync would add it\.$"):
+        await call(library, "roll", what=what)
+
+
+async def test_a_roll_on_treasure_says_what_can_be_had_instead(library):
+    with pytest.raises(NotFoundError, match=r"'loot table' is not open content.*order='random' draws items"):
+        await call(library, "roll", what="loot table")
+
+
+async def test_only_names_with_half_of_the_words_are_suggested(library):
+    await library.cache.store_entities([make("din", "Grim reeds.", name="Din")], "spells")
+    with pytest.raises(NotFoundError, match=r"'grim barge'; did you mean Grim Laughter\?$"):
+        await call(library, "get_entity", uri="grim barge")
+    with pytest.raises(NotFoundError, match=r"'reeds in mud'; a search finds entries by meaning$"):
+        await call(library, "get_entity", uri="reeds in mud")
 
 
 async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_note(library):

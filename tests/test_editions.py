@@ -14,7 +14,7 @@ import pytest
 
 from lorekeeper.editions import LABELS, Book, edition_label, edition_of, in_order, parse_edition
 from lorekeeper.entities import Entity
-from lorekeeper.errors import ConfigError, FilterError, UnknownDocumentError
+from lorekeeper.errors import ConfigError, FilterError, NotFoundError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.documents import STATED
@@ -217,6 +217,38 @@ async def test_a_list_by_filters_begins_with_the_edition_that_is_asked_for_and_p
         for offset in range(0, len(whole), 2)
     ]
     assert [document for page in pages for document in page] == whole
+
+
+@pytest.mark.parametrize(
+    ("written", "document"),
+    [
+        ("Spark, srd-2014", "srd-2014"),
+        ("spark (tide-atlas)", "tide-atlas"),
+        ("Spark [The Tide Atlas]", "tide-atlas"),
+        ("Spark from Rules of 2024", "srd-2024"),
+        ("Spark, 2014", "srd-2014"),
+        ("Spark (2024)", "srd-2024"),
+    ],
+)
+async def test_a_name_may_have_its_book_or_edition_behind_it(library, written, document):
+    entry = (await call(library, "get_entity", uri=written)).structured
+    assert entry["uri"] == f"lore://spells/{document}/spark"
+    page = (await call(library, "lookup_spell", name=written)).structured
+    assert page["results"][0]["document"] == document
+    assert ("documents=" in page["note"]) is not written.strip(")").endswith((", 2014", "(2024"))
+
+
+async def test_a_name_in_a_book_that_has_it_not_is_not_given_from_another(library):
+    await library.cache.store_entities([record("bfrd")], "documents")
+    with pytest.raises(NotFoundError, match="no entry is called 'Tide Rule 1, bfrd'; did you mean Tide Rule"):
+        await call(library, "get_entity", uri="Tide Rule 1, bfrd")
+
+
+async def test_a_list_by_name_says_what_is_of_the_edition_that_was_asked_for(library):
+    note = (await call(library, "lookup_spell", name="spark shield", edition="2024")).structured["note"]
+    assert f"1 of these {len(SYSTEMS)} is from the 2024 edition." in note
+    every = await call(library, "lookup_spell", name="spark shield", edition="2024", documents=["srd-2024"])
+    assert "of these" not in (every.structured["note"] or "")
 
 
 async def test_one_call_may_want_another_edition(library):

@@ -91,6 +91,16 @@ class DocumentRegistry:
         keys = sorted({key for by_document in counts.values() for key in by_document})
         return {**{key: key for key in keys}, **await self.titles()}
 
+    async def behind(self, name: str) -> tuple[str, list[str]] | None:
+        """A name without the key or title behind it, and the keys of the documents that are called so; None without one."""
+        parted = list(parted_names(name))
+        titles = await self.titled() if parted else {}
+        for text, book in parted:
+            keys = [key for key, title in titles.items() if fold(book) in (fold(key), fold(title))]
+            if keys:
+                return text, keys
+        return None
+
     async def edition_of(self, key: str) -> str:
         """The code of a document's edition, "" if it is unknown."""
         book = (await self._snapshot()).books.get(key)
@@ -269,16 +279,15 @@ def _of_editions(wanted: Sequence[str], results: Sequence[Result], total: int, *
     books = [result for result in results if result.entity.type != NOTES]
     own = [result for result in books if result.edition in editions or result.entity.document in wanted]
     labels = " or ".join(map(edition_label, editions))
-    if (
-        not books or len(own) == len(books) or (own and not ranked)
-    ):  # a list by name or filters shows editions and their order
+    if not books or len(own) == len(books):
         return None
     if not own:
         if total > len(results):
             return f"None of these {len(results)} of {total} is from the {labels} edition; documents searches its books alone."
         return f"None of these is from the {labels} edition."
     verb, rank = ("is", "ranks") if len(own) == 1 else ("are", "rank")
-    return f"{len(own)} of these {len(books)} {verb} from the {labels} edition and {rank} before equally sure ones."
+    before = f" and {rank} before equally sure ones" if ranked else ""
+    return f"{len(own)} of these {len(books)} {verb} from the {labels} edition{before}."
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:
@@ -301,6 +310,7 @@ async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Resu
 
 STATED = "Your question set edition='{}'."
 STATED_IN_NAME = "The name set edition='{}'."
+BOOK_IN_NAME = "The name set documents='{}'."
 
 _NAMED = r"(?:5e |5\.5e? |d&d |dnd )?(?P<edition>2014|2024|a5e)(?: (?P<rules>rules?|rulebook|edition|version|srd|phb|dmg|5e))*"
 _AT_END = re.compile(
@@ -345,6 +355,15 @@ def readings(name: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
             yield rest, parse_edition(edition["edition"]) if edition else None
 
 
+def parted_names(name: str) -> Iterator[tuple[str, str]]:
+    """The ways in which a name may have its book behind it: after a comma, in brackets, after "from", as results list it."""
+    for found in _BEHIND.finditer(name):
+        text, book = name[: found.start()].strip(), name[found.end() :].rstrip(" )]")
+        if any(map(str.isalpha, text)) and book:
+            yield text, book
+
+
+_BEHIND = re.compile(r"\s*[,(\[]\s*|\s+from\s+", re.IGNORECASE)
 _BRACKET = re.compile(r"\s*[(\[]")
 
 

@@ -187,8 +187,7 @@ class Absent:
         """What the reader should know."""
         if self.game:
             return f"This asks about {self.game}; the library has nothing on it."
-        instead = f" {TREASURE}" if not _TREASURE.isdisjoint(self.name.split()) else ""
-        return f"No entry is called '{self.name}'. {CLOSED.format('It')}{instead}"
+        return f"No entry is called '{self.name}'. {CLOSED.format('It')}{instead_of(self.name)}"
 
 
 _TREASURE = frozenset({"treasure", "loot", "hoard"})
@@ -198,6 +197,12 @@ TREASURE = (
     "rule Magic Item Prices says what they are worth."
 )
 """What a game master can do who asks for treasure: the SRDs of both editions leave its tables out."""
+
+
+def instead_of(closed: str) -> str:
+    """What follows the note on a closed name, "" for nothing: what can be had instead."""
+    return "" if _TREASURE.isdisjoint(closed.split()) else f" {TREASURE}"
+
 
 NEAREST = "These are the nearest in meaning."
 

@@ -24,6 +24,7 @@ from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name
 from lorekeeper.search.documents import (
+    BOOK_IN_NAME,
     STATED_IN_NAME,
     DocumentRegistry,
     Scopes,
@@ -278,10 +279,18 @@ class Searcher:
         return said
 
     async def _read_name(self, search: Search) -> str | None:
-        """The filter ``name`` without the edition that it states, and without brackets, if the library has it only so."""
+        """The filter ``name`` without the book or edition that it states, and without brackets, if the library has it only so."""
         query, name = search.query, search.query.filters.get(NAME.name)
         if not isinstance(name, str) or await by_name.is_known(self._cache, query.types, name):
             return None
+        if found := await self.documents.behind(name):
+            search.name = fold(found[0])
+            search.query = replace(query, filters={**query.filters, NAME.name: found[0]})
+            if query.documents is not None:
+                return f"the name as '{found[0]}'"
+            search.query = replace(search.query, documents=found[1])
+            search.read += [BOOK_IN_NAME.format(",".join(found[1]))]
+            return search.read[-1]
         for meant, edition in readings(name):
             if await by_name.is_known(self._cache, query.types, meant):
                 search.query = replace(query, filters={**query.filters, NAME.name: meant})

@@ -9,9 +9,11 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.doubt import closed_name
+from lorekeeper.search.documents import parted_names, readings
+from lorekeeper.search.doubt import CLOSED, closed_name, instead_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import aliases
 
@@ -74,28 +76,31 @@ async def called(search: Search, name: str, types: Sequence[str], documents: Seq
         FilterError: a document is invalid.
     """
     page = await search(Query(types, filters={"name": name}, documents=documents, limit=CANDIDATES))
-    whole = _whole(page, name)
+    names = [name, *(text for text, _ in (*parted_names(name), *readings(name)))]
+    whole = _whole(page, names)
     if not whole and page.total > len(page.results):
         # the names that only have a part of it filled the page
         pages = [
             await search(Query([each], filters={"name": name}, documents=documents, limit=CANDIDATES)) for each in types
         ]
-        whole = [result for each in pages for result in _whole(each, name)]
+        whole = [result for each in pages for result in _whole(each, names)]
     if not whole and len({canonical_name(result.entity.name) for result in page.results}) != 1:
         entities = [result.entity for result in page.results]
         raise NotFoundError(await _no_entry(search, name, types, documents, entities))
     return replace(page, results=whole or page.results)
 
 
-def _whole(page: ResultPage, name: str) -> list[Result]:
-    """The results of which all of the name is the one that was asked for: those of another name with that alias come last."""
-    wanted = canonical_name(name)
-    whole = [
-        result
-        for result in page.results
-        if wanted in map(canonical_name, (result.entity.name, *aliases(result.entity)))
-    ]
-    return sorted(whole, key=lambda result: canonical_name(result.entity.name) != wanted)
+def _whole(page: ResultPage, names: Sequence[str]) -> list[Result]:
+    """The results that have all of a name, the first of some that any has: those of another name with that alias come last."""
+    for wanted in map(canonical_name, names):
+        whole = [
+            result
+            for result in page.results
+            if wanted in map(canonical_name, (result.entity.name, *aliases(result.entity)))
+        ]
+        if whole:
+            return sorted(whole, key=lambda result: canonical_name(result.entity.name) != wanted)
+    return []
 
 
 async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
@@ -118,18 +123,20 @@ async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
 async def _no_entry(
     search: Search, wanted: str, types: Sequence[str], documents: Sequence[str] | None, entities: Sequence[Entity]
 ) -> str:
-    """Why a name has no entry: several have a part of it, or none has; with the names of what a search finds."""
+    """Why a name has no entry: several have a part of it, or none has; with names that have half of its words."""
     if entities:
         return (
             f"several entries have {shown(wanted)} in their names or translated names: {_listed(entities)}; "
             "give the whole name or a uri"
         )
-    page = await search(Query(types, wanted, documents=documents, limit=SUGGESTED, mode="keyword"))
-    found = _listed([result.entity for result in page.results])
-    hint = f"a search for it finds {found}" if found else "a search finds entries by meaning"
     closed = closed_name(fold(wanted), fold(wanted).split())
-    closed = f" ({shown(closed)} is not open content, so no sync would add it)" if closed else ""
-    return f"no entry is called {shown(wanted)}{closed}; {hint}"
+    if closed:
+        return f"no entry is called {shown(wanted)}; {CLOSED.format(shown(closed))}{instead_of(closed)}"
+    stems = word_stems(wanted)
+    page = await search(Query(types, wanted, documents=documents, limit=CANDIDATES, mode="keyword"))
+    near = [result.entity for result in page.results if 2 * len(occurring(stems, result.entity.name)) >= len(stems)]
+    hint = f"did you mean {_listed(near)}?" if near else "a search finds entries by meaning"
+    return f"no entry is called {shown(wanted)}; {hint}"
 
 
 def _listed(entities: Sequence[Entity]) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from lorekeeper.entities import NAME, Entity
 from lorekeeper.errors import NotFoundError
+from lorekeeper.printable import shown
 from lorekeeper.render import markdown
 from lorekeeper.search.doubt import CLOSED
 from lorekeeper.search.fusion import CAMPAIGN
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage, words_of
-from lorekeeper.server.parts import part
+from lorekeeper.server.parts import has_part, part
 from lorekeeper.text.evidence import read
 from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.rows import in_line
@@ -27,6 +29,7 @@ LONGEST = 900
 """Most characters of the part that is shown of an entry."""
 
 IN_TEXT, IN_TEXTS = "A text has its words:", "Texts have its words:"
+PART = "{} is part of:"
 NEAREST = "The nearest in meaning:"
 
 
@@ -52,10 +55,12 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     ]
     if not having and _word_count(name) < MEANT:
         return page
+    named = [result for result in having if _is_part(result.entity, name)]
+    having = named or having
     said = [IN_TEXT if len(having) == 1 else IN_TEXTS] if having else [found.note, NEAREST]
-    shown = [_with_part(result, name) for result in (having or found.results)[: min(query.limit, MOST)]]
-    note = " ".join(filter(None, [page.note, *said]))
-    return replace(found, results=shown, total=len(shown), next_offset=None, note=note) if shown else page
+    results = [_with_part(result, name) for result in (having or found.results)[: min(query.limit, MOST)]]
+    note = PART.format(shown(name)) if named else " ".join(filter(None, [page.note, *said]))
+    return replace(found, results=results, total=len(results), next_offset=None, note=note) if results else page
 
 
 def _word_count(name: str) -> int:
@@ -68,6 +73,11 @@ def _words(entity: Entity) -> str:
     return f"{entity.name} {words_of(entity, read(entity))}"
 
 
+def _is_part(entity: Entity, name: str) -> bool:
+    """Whether something within an entry of a book is called so: it is found then, and nothing is missing."""
+    return entity.type not in CAMPAIGN and has_part(markdown(entity), name)
+
+
 def _with_part(result: Result, name: str) -> Result:
     """A result that shows the part of its entry that is called so: a paragraph, a row of a table. Notes show their best section."""
     if result.entity.type in CAMPAIGN:
@@ -76,7 +86,11 @@ def _with_part(result: Result, name: str) -> Result:
         found = part(markdown(result.entity), name, most=LONGEST)
     except NotFoundError:
         return result
-    return replace(result, snippet=in_line(found.text))
+    return replace(result, snippet=in_line(_LINE.sub(r"\1.", found.text)))
+
+
+_LINE = re.compile(r"^(#+ .*[\w)]|\*[^*\n]+[\w)])(?=\*?$)", re.MULTILINE)
+"""A heading, or a line in italics, that ends without a stop: in one line it would run into the text below."""
 
 
 async def _is_named(view: View, query: Query, name: str) -> bool:

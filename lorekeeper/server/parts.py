@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
@@ -193,13 +195,33 @@ def _rows(page: str, wanted: str) -> tuple[str, str] | None:
 def _worded(page: str, wanted: str) -> tuple[str, str] | None:
     """The paragraphs that have most of the words asked for, and at least half of them."""
     stems = word_stems(wanted)
-    blocks = [block for block in page.split("\n\n") if not HEADING.match(block)]
-    held = [len(occurring(stems, block)) for block in blocks]
+    blocks = list(_paragraphs(page))
+    held = [len(occurring(stems, block)) for _, block in blocks]
     most = max(held, default=0)
     if not stems or most * 2 < len(stems) or not most:
         return None
-    found = [block for block, number in zip(blocks, held, strict=True) if number == most]
-    return f"none is called {one_line(wanted, LONGEST_NAME)!r}; what has its words", "\n\n".join(found[:MOST_BLOCKS])
+    found = [each for each, number in zip(blocks, held, strict=True) if number == most][:MOST_BLOCKS]
+    texts = [
+        text for heading, group in groupby(found, itemgetter(0)) for text in (heading, *(text for _, text in group))
+    ]
+    return f"none is called {one_line(wanted, LONGEST_NAME)!r}; what has its words", "\n\n".join(filter(None, texts))
+
+
+def _paragraphs(page: str) -> Iterator[tuple[str, str]]:
+    """The paragraphs of a page, each with the heading that it stands under, "" for that of the page."""
+    heading = ""
+    for block in page.split("\n\n"):
+        if match := HEADING.match(block):
+            heading = match[0] if len(match[1]) > 1 else ""
+        else:
+            yield heading, block
+
+
+def has_part(page: str, name: str) -> bool:
+    """Whether a section, feature or line of a page is called so, apart from the level before its name and brackets behind it."""
+    names = [*(each.path[-1] for each in _sections(page) if each.path), *(label for label, _ in _labels(page))]
+    plain_names = {_DETAIL.sub("", each.rpartition(": ")[2]) for each in names}
+    return fold(name) in map(fold, {*names, *plain_names})
 
 
 def _sections_that(page: str, test: Callable[[tuple[str, ...]], bool]) -> tuple[str, str] | None:
