@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable,
 from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.editions import COMPLETED_BY, parts_of
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.search.results import Key
+from lorekeeper.search.results import RULES, Key, same_words
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.matching import STEM
 from lorekeeper.text.names import base_name, canonical_name
@@ -142,6 +143,84 @@ def _label(text: Hashable, variants: Sequence[Entity]) -> Hashable:
     first, *others = [base_name(variant.name).split() for variant in variants]
     shared = [word for word in first if all(word in other for other in others)]
     return canonical_name(" ".join(shared)) if shared else text
+
+
+async def version_labels(
+    keys: Collection[Key], names: Mapping[Key, str], load: Callable[[str, Sequence[Identity]], Awaitable[list[Entity]]]
+) -> dict[Key, Hashable]:
+    """The `versions` of those rules among some entries that share a name with another one, by key.
+
+    Args:
+        keys: of the entries.
+        names: of the entries, at least.
+        load: loads the rules.
+    """
+    named: defaultdict[str, list[Key]] = defaultdict(list)
+    for key in keys:
+        if key[0] == RULES:
+            named[_singular(names[key])].append(key)
+    identities = [identity for group in named.values() if len(group) > 1 for _, identity in group]
+    groups: defaultdict[str, list[Entity]] = defaultdict(list)
+    for entity in await load(RULES, identities) if identities else ():
+        groups[_singular(entity.name)].append(entity)
+    return {
+        (entity.type, entity.identity): (RULES, version[0].uri)
+        for group in groups.values()
+        for version in versions(group)
+        for entity in version
+    }
+
+
+def versions(rules: Iterable[Entity]) -> list[list[Entity]]:
+    """Rules of one name, also in the plural, parted into those that are versions of one rule.
+
+    Versions have one name, and the same text, or the same kind and chapter. A book that has the name once, and another one that
+    has it once in no chapter, mean the same rule. What one document says in two ways is two rules.
+    """
+    parted: list[list[Entity]] = []
+    for rule in sorted(rules, key=lambda each: (_chapter(each), each.uri)):
+        own = next((group for group in parted if _is_version(rule, group)), None)
+        if own is None:
+            parted.append([rule])
+        else:
+            own.append(rule)
+    held = Counter(book for group in parted for book in _books(group))
+    once = [group for group in parted if all(held[book] == 1 for book in _books(group))]
+    unplaced = [group for group in once if not _chapter(group[0])]
+    for group in once:
+        placed = next((each for each in unplaced if _name(each[0]) == _name(group[0])), None)
+        if placed is not None and placed is not group and _chapter(group[0]):
+            placed += group
+            parted.remove(group)
+    return parted
+
+
+def _is_version(rule: Entity, group: Sequence[Entity]) -> bool:
+    first = group[0]
+    if _name(rule) != _name(first):
+        return False
+    if any(same_words(rule, other) for other in group):
+        return True
+    alike = (rule.kind, _chapter(rule)) == (first.kind, _chapter(first))
+    return alike and all(other.document != rule.document for other in group)
+
+
+def _chapter(rule: Entity) -> str:
+    """The chapter of a rule; "" for none, and for what completes a book: a glossary has the rules of all chapters."""
+    return "" if rule.document in COMPLETED_BY.values() else fold(str(rule.fields.get("parent") or ""))
+
+
+def _books(group: Iterable[Entity]) -> set[str]:
+    completed = {completing: book for book, completing in COMPLETED_BY.items()}
+    return {parts_of(completed.get(rule.document, rule.document))[0] for rule in group}
+
+
+def _name(rule: Entity) -> str:
+    return canonical_name(rule.name)
+
+
+def _singular(name: str) -> str:
+    return " ".join(word.removesuffix("s") for word in canonical_name(name).split())
 
 
 def asked_stems(wordings: Sequence[str]) -> frozenset[str]:

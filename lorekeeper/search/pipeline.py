@@ -57,7 +57,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
-from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, kind_labels, places
+from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, kind_labels, places, version_labels
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.pages import PageCache
@@ -552,13 +552,15 @@ class Searcher:
             search.hits = fused(found, preferred, kinds, tail=True)
             return "by meaning alone"
         labels = await family_labels(found.heads, self._cache.load)
+        names = {key: found.all_ranked[key].name for key in found.heads}
+        apart = await version_labels(found.heads, names, self._cache.load)
         has_notes = NOTES in query.types and not search.like
         planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
         asked_for = await self._of_edition(query, query.types)
         ranking = fused(
             found,
             preferred,
-            kinds | labels,
+            kinds | labels | apart,
             query.wordings,
             tail=self._few(search),
             planned=planned,

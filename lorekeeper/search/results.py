@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.editions import edition_label
+from lorekeeper.editions import COMPLETED_BY, edition_label
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
@@ -328,20 +328,31 @@ def _elsewhere(
 ) -> tuple[list[str], dict[str, str]]:
     """The other documents that have an entry, and by edition the first uri of what has its name with another text.
 
-    Documents of its own edition count as having it: what they change is theirs to say. A document of no edition stands for itself.
+    A document of no edition, and one of the entry's own edition, stands for itself. A glossary has the short form of a rule of the
+    book that it completes.
     """
     own = editions.get(entity.document, "")
     same: dict[str, None] = {}
     differing: dict[str, str] = {}
     for other in duplicates:
         edition = editions.get(other.document, "")
-        if other.document == entity.document:
-            continue
-        if entity.type in CAMPAIGN or (own and edition == own) or _words(other) == _words(entity):
+        if entity.type in CAMPAIGN or _is_completed(entity, other) or same_words(entity, other):
             same[other.document] = None
         elif name_key(fold(other.name)) == name_key(fold(entity.name)):
-            differing.setdefault(edition_label(edition) or other.document, other.uri)
-    return list(same), differing
+            label = edition_label(edition) if edition != own else ""
+            differing.setdefault(label or other.document, other.uri)
+    return [document for document in same if document != entity.document], differing
+
+
+def _is_completed(entity: Entity, other: Entity) -> bool:
+    """Whether one of two entries of one name is the glossary's, and the other one that of the book that it completes."""
+    documents = {entity.document, other.document}
+    return entity.kind == other.kind and any({book, glossary} == documents for book, glossary in COMPLETED_BY.items())
+
+
+def same_words(entity: Entity, other: Entity) -> bool:
+    """Whether two entries have the same words in their texts."""
+    return _words(entity) == _words(other)
 
 
 def _words(entity: Entity) -> str:

@@ -189,7 +189,8 @@ def fused(
     planned: Collection[Identity] = (),
     asked_for: Collection[str] = (),
 ) -> list[FusedHit[Key]]:
-    """The rankings as one, duplicates in groups: variants of one thing, and entries of one type, canonical name and kind.
+    """The rankings as one, duplicates in groups: those of one label, as variants of one thing and versions of one rule have,
+    and else entries of one type and canonical name.
 
     Notes that are ``planned`` count less, by `sessions.PLANNED`.
 

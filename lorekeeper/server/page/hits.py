@@ -14,7 +14,7 @@ from lorekeeper.folding import fold
 from lorekeeper.order import BOOK, EDITION, TYPE, TYPED
 from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.query_syntax import without_test
-from lorekeeper.search.results import Key, Result
+from lorekeeper.search.results import RULES, Key, Result
 from lorekeeper.server.page.site import address
 from lorekeeper.text.facts import SEPARATOR, facts, format_rating
 from lorekeeper.text.names import canonical_name
@@ -89,7 +89,8 @@ def merged(results: Sequence[Result]) -> list[Hit]:
 
 
 def _version(entity: Entity) -> Hashable:
-    return entity.uri if entity.type in ALONE else (entity.type, entity.kind, canonical_name(entity.name))
+    chapter = entity.fields.get("parent") if entity.type == RULES else None
+    return entity.uri if entity.type in ALONE else (entity.type, entity.kind, chapter, canonical_name(entity.name))
 
 
 def _documents(group: Iterable[Result]) -> Iterable[str]:
