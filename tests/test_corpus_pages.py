@@ -173,7 +173,10 @@ def words_of(value: str) -> set[str]:
     return {ABILITY_OF.get(word, word) for word in found} - {"and"}
 
 
-def test_what_a_page_states_twice_and_the_line_of_facts_agree(entries, pages):
+KEPT, CONSUMED = re.compile(r"not consumed"), re.compile(r"consume|used up|destroyed")
+
+
+def test_what_a_page_states_twice_and_the_line_of_facts_agree(entries, pages, copies):
     """Of every entry; a suit of armor that only its name says has no line for it."""
     wrong = []
     for entity in entries:
@@ -186,6 +189,14 @@ def test_what_a_page_states_twice_and_the_line_of_facts_agree(entries, pages):
             label, _, value = part.partition(" ") if not part.startswith("hit die ") else ("hit die", "", part[8:])
             if label in STATED and (own := stated.get(STATED[label])) and not words_of(value) <= own[0]:
                 wrong.append((entity.uri, part))
+        if entity.type == "spells":
+            known, copy = bool(entity.fields.get("material_consumed")), copies[entity.uri]
+            line = re.search(r"\*\*Components\*\* (.*)", pages[entity.uri])
+            told = [line is not None and CONSUMED.search(KEPT.sub("", line[1])) is not None]
+            told += [", consumed" in facts(entity)] if "material" in facts(entity) else []
+            told += [bool(copy.get("material_consumed"))] if "text" not in copy else []
+            if set(told) != {known}:
+                wrong.append((entity.uri, f"consumed: {known}"))
         if entity.kind == "class":
             wrong += [
                 (entity.uri, name) for name in SAME.values() if len(set(map(frozenset, stated.get(name, ())))) > 1

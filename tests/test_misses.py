@@ -172,7 +172,8 @@ async def test_without_a_network_the_answer_is_what_is_here_and_says_what_is_mis
         assert len(requests) == (0 if offline else 1), "nobody is asked again in vain"
         assert page.total == 0
         assert "the library may not have all creatures." in (page.note or ""), "nobody knows what is missing"
-        assert "Run 'lorekeeper sync open5e --type creatures' to fetch the rest" in (page.note or "")
+        run = "Unset it and run" if offline else "Run"  # a sync refuses while it is set
+        assert f" {run} 'lorekeeper sync open5e --type creatures' to fetch the rest" in (page.note or "")
         assert ("LOREKEEPER_OFFLINE" in (page.note or "")) is offline
 
 
@@ -214,6 +215,16 @@ async def test_what_cannot_exist_is_neither_fetched_nor_blamed_on_the_library(li
     assert (page.total, server.asked) == (0, [])
     assert "drowned-bells" not in await library.cache.documents(), "the notes of the demo are for the demo only"
     assert "lorekeeper sync" not in (page.note or "")
+
+
+async def test_a_name_that_is_understood_as_another_is_answered_without_a_command(tmp_path):
+    async with server_library(tmp_path, "http://127.0.0.1:9", offline=True) as library:
+        names = [{"collection": "spells", "name": name} for name in ("Arcane Sword", "Tidal Bell")]
+        await library.import_paths([write_lines(tmp_path / "a.jsonl", names)])
+        for written, note in (("Mordenkanen's sword", "is called Arcane Sword"), ("Tidl Bel", "name: Tidal Bell")):
+            page = await look(library, "spells", name=written)
+            assert note in (page.note or "")
+            assert "lorekeeper sync" not in (page.note or "")
 
 
 async def test_an_offline_library_sends_nothing(tmp_path, server, address):

@@ -85,10 +85,10 @@ COMPLETE: list[tuple[str, str, dict[str, Any], list[str]]] = [
         {"level": 3, "school": ref("Evocation"), "ritual": True, "casting_time": "reaction",
          "reaction_condition": "which you take when it rains", "range_text": "90 feet", "range": 90, "verbal": True,
          "somatic": True, "material": True, "material_specified": "a drop of ink", "material_cost": "50.00",
-         "material_consumed": True, "duration": "10 minutes", "concentration": True, "shape_type": "cone", "shape_size": 30,
+         "duration": "10 minutes", "concentration": True, "shape_type": "cone", "shape_size": 30,
          "classes": [ref("Bard"), ref("Wizard")], "desc": "Ink rains.", "higher_level": "More ink rains."},
         ["*3rd-level evocation (ritual)*", "**Casting Time** 1 reaction, which you take when it rains", "90 feet",
-         "V, S, M (a drop of ink; worth 50 gp; consumed)", "**Duration** Concentration, up to 10 minutes", "30-foot cone",
+         "V, S, M (a drop of ink; worth 50 gp)", "**Duration** Concentration, up to 10 minutes", "30-foot cone",
          "Bard, Wizard", "Ink rains.", "**At Higher Levels.** More ink rains."],
     ),
     (

@@ -534,6 +534,35 @@ def test_lost_text_is_added_once():
     assert repaired_entry(repaired) is repaired
 
 
+@pytest.mark.parametrize(
+    ("material", "consumed"), [("a bell worth 9 gp", False), ("a bell worth 9 gp, used up in the casting", True)]
+)
+@pytest.mark.parametrize("stated", [False, True])
+def test_page_copy_facts_and_filter_agree_on_whether_components_are_consumed(material, consumed, stated):
+    made = spell(verbal=True, material=True, material_specified=material, material_consumed=stated)
+    assert ("; consumed)" in markdown(made)) is consumed
+    assert (", consumed" in facts(made)) is consumed
+    assert made.fields["material_consumed"] is consumed
+    assert lean(made).get("material_consumed", False) is consumed  # what is false is left out
+
+
+def test_a_name_of_the_table_is_the_name_of_the_entry_and_of_its_part():
+    rule = {"key": "srd_environment_darkvision", "name": "Blindsight", "desc": "It sees.", "document": "srd-2014"}
+    (made,) = normalize({**rule, "ruleset": "srd_environment", "initialHeaderLevel": 3})
+    assert (made.name, made.slug) == ("Darkvision", "environment_darkvision")
+    assert markdown(made).startswith("# Darkvision")
+    chapter = {"key": "srd_environment", "name": "Environment", "rules": [rule]}
+    assert repaired_entry(chapter)["rules"][0]["name"] == "Darkvision"
+
+
+def test_values_of_another_spell_are_shown_nowhere():
+    values = {"damage_roll": "10d6", "damage_types": ["cold"], "saving_throw_ability": "constitution"}
+    area = {"shape_type": "sphere", "shape_size": 60}
+    made = spell(document=OF_2024, key="srd-2024_freedom-of-movement", desc="It moves.", **values, **area)
+    assert not {"damage_types", "saves", "area", "area_size"} & made.fields.keys()
+    assert not any(word in everywhere(made) for word in ("cold", "10d6", "onstitution", "sphere", "60"))
+
+
 def test_every_repair_of_the_table_has_a_reason_and_a_path():
     assert len(entry_repairs()) > 100
     for repairs in entry_repairs().values():

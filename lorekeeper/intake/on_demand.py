@@ -173,7 +173,7 @@ class ReadThroughSearcher:
         self, query: Query, state: SyncState, why: str, page: ResultPage | None, unknown: UnknownDocumentError | None
     ) -> ResultPage:
         """The answer, with what happened and what is missing if a sync would add it."""
-        if why == ELSEWHERE or (page and why in UNREACHED and _was_complete(query, state)):
+        if why == ELSEWHERE or (page and why in UNREACHED and (_is_understood(page) or _was_complete(query, state))):
             return _page(page, unknown)
         note = why if why == NO_FURTHER else _advice(query, why)
         if unknown:
@@ -307,6 +307,11 @@ def _was_complete(query: Query, state: SyncState) -> bool:
     return state.is_recent([e.name for e in _lists(query)], query.documents, time.time() / 86400)
 
 
+def _is_understood(page: ResultPage) -> bool:
+    """Whether a page has the one entry whose name is certainly meant."""
+    return page.total > 0 and page.read_as is not None
+
+
 def _page(page: ResultPage | None, unknown: UnknownDocumentError | None) -> ResultPage:
     if page is None:
         assert unknown is not None
@@ -323,7 +328,8 @@ def _advice(query: Query, why: str) -> str:
     command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
     what = ", ".join(asked).replace("_", " ")
     sentence = why if why.endswith(".") else f"{why}: the library may not have all {what}."
-    return f"{sentence} Run '{command}' to fetch the rest."
+    run = "Unset it and run" if why == OFFLINE else "Run"
+    return f"{sentence} {run} '{command}' to fetch the rest."
 
 
 def _key(query: Query) -> str:

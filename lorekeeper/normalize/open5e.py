@@ -276,14 +276,15 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
     version = 2 if "key" in obj else 1
     slug = _slug(obj)
     own_document, title = _document_of(obj, endpoint)
+    repaired = repaired_values(endpoint.type, obj)
     entity = build(
         endpoint.type,
         obj,
         Origin(f"open5e-v{version}", document or own_document or UNKNOWN_DOCUMENT, title),
-        name=_first(obj, "name", "title") or slug.replace("-", " ").title(),
+        name=_first(repaired, "name", "title") or slug.replace("-", " ").title(),
         kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
         slug=endpoint.slug_of(slug) + endpoint.slug_suffix if version == 2 else slug,
-        fields=endpoint.fields(repaired_values(endpoint.type, obj)),
+        fields=endpoint.fields(repaired),
     )
     children = [entities(child, ENDPOINTS[name], document) for child, name in endpoint.children(obj)]
     return [entity, *(child for several in children for child in several)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from lorekeeper.folding import fold
@@ -44,7 +45,10 @@ def damage(text: str, name: str = "") -> tuple[Damage, ...]:
 
 
 def _dealt(told: Iterable[str], is_own: IsOwn, *, is_it: bool) -> tuple[Damage, ...]:
-    return tuple(dict.fromkeys(found for each in told for found in _damage(each, is_own, is_it=is_it)))
+    told = list(told)
+    base = next((match["dice"] for each in told if (match := _BASE.search(each))), "")
+    dealt = (found for each in told for found in _damage(each, is_own, is_it=is_it))
+    return tuple(dict.fromkeys(each if each.dice else replace(each, dice=base) for each in dealt))
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
@@ -315,6 +319,8 @@ _DAMAGE_IS = re.compile(
     rf"damage,? (?:either|of type)|it can be) "
     rf"(?:either )?(?P<types>{_TYPES})\b"
 )
+_BASE = re.compile(rf"\bbase damage (?:is|equals|starts at) (?P<dice>\d+d\d+(?: ?[+-] ?\d+)?)(?! {_TYPE})")
+"""The dice of damage whose type another sentence has: "fire damage equal to the accumulated damage. Its base damage is 12d6"."""
 _HURTS = re.compile(r"\b(?:deal(?:s|ing)?|tak(?:es?|ing)|suffers?)\b")
 _GUARD = re.compile(
     r"\b(?:resist\w*|immun\w+|vulnerab\w+|absorb\w*|reduc\w+|prevent\w*|protect\w*|ignor\w*|against|unaffected|not|can't|cannot|"

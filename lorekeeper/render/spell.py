@@ -37,7 +37,7 @@ def spell(entity: Entity, source: Source) -> Iterator[str]:
             ("Casting Time", _casting_time(read, style)),
             ("Range", _range(read.range)),
             ("Area", _area(read.area)),
-            ("Components", _components(read)),
+            ("Components", _components(read, consumed=entity.fields.get("material_consumed") is True)),
             ("Duration", _duration(read.duration)),
             ("Classes", ", ".join(map(title, read.classes))),
             ("Archetype", source.words("archetype")),
@@ -95,14 +95,14 @@ def _area(area: records.Area) -> str:
     return f"{amount(area.size)}-foot {inline(area.shape)}" if area.size and area.shape else inline(area.shape)
 
 
-def _components(spell: records.Spell) -> str:
-    """ "V, S, M (a diamond; worth 300 gp; consumed)"."""
+def _components(spell: records.Spell, *, consumed: bool) -> str:
+    """ "V, S, M (a diamond; worth 300 gp; consumed)"; whether they are consumed is for the filters to say, not for the source."""
     material, price = inline(spell.material.text), spell.material.price
     priced = price in prices(plain(material))
     details = [
         material.rstrip("."),
         f"worth {amount(price)} gp" if price and not priced else "",
-        "consumed" if spell.material.consumed and "consume" not in material else "",
+        "consumed" if consumed and "consume" not in material else "",
     ]
     told = "; ".join(detail for detail in details if detail)
     letters = inline(", ".join(spell.components))

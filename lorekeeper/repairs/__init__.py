@@ -73,4 +73,6 @@ def _as_read(entity: Entity, data: Mapping[str, Any]) -> dict[str, Any]:
         changes |= {"shape_type": fields["area"], "shape_size": fields["area_size"]}
     if classes := fields.get("classes"):
         changes["classes"] = list(classes) if isinstance(classes, tuple) else [classes]
+    if data.get("material_consumed") is not None and "material_consumed" in fields:
+        changes["material_consumed"] = fields["material_consumed"]
     return {key: value for key, value in changes.items() if data.get(key) != value}
