@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    ask the starter compendium and a small campaign some questions"
-	@echo "make test    the unit and integration tests (ARGS='-m unit' or '-k search' for some, ARGS=--thorough for the slow ones too)"
+	@echo "make test    the quick tests (ARGS='-m pure' or '-k search' for some, ARGS=--processes for those with programs, ARGS=--thorough for all)"
 	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
 	@echo "make lint    ruff, mypy, and the plan of the rooms"

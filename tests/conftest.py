@@ -57,6 +57,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--thorough", action="store_true", help="the slow tests too, and all cases, backends and examples, as in CI"
     )
+    group.addoption(
+        "--processes", action="store_true", help="the tests that start processes too, as if files are named"
+    )
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
     group.addoption("--fuzz-calls", type=int, default=AMOUNTS["fuzz-calls"], help="tool calls for each backend")
     group.addoption("--hostile", type=int, default=AMOUNTS["hostile"], help="hostile inputs")
@@ -93,6 +96,9 @@ def pytest_configure(config: pytest.Config) -> None:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
     os.environ.pop("COLUMNS", None)  # the width of the terminal that the tests are started in
+    if not hasattr(config, "workerinput"):  # a worker has the options of its controller, and takes its files for named
+        named = config.option.markexpr or config.args_source is pytest.Config.ArgsSource.ARGS
+        config.option.processes = bool(config.option.processes or config.option.thorough or named)
     examples.load_profile(thorough=config.getoption("thorough"))
     if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
@@ -102,7 +108,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("thorough"):  # whose tests may install packages
         os.environ.setdefault("SSL_CERT_FILE", str(_one_authority(Path(runtime))))
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
-    if config.getoption("numprocesses", None) and config.option.markexpr != "unit" and hasattr(os, "fork"):
+    if config.getoption("numprocesses", None) and config.option.processes and hasattr(os, "fork"):
         os.environ[forking.SHARED] = forking.start()  # which the workers inherit
     gc.disable()
 
@@ -124,6 +130,9 @@ def _one_authority(folder: Path) -> Path:
 SLOW = ("browser", "corpus", "milvus_server", "wheel")
 """Marks of what is slow by its nature."""
 
+QUICK = ("processes", "faces", "store", "pure")
+"""The other tiers, of which all but the first are `make test`."""
+
 PROCESSES = {
     f"tests.support.{name}"
     for name in "command_process library_process milvus_standalone programs raw_client service serving".split()
@@ -140,6 +149,11 @@ MODELS = {
 
 SERVED = {"chromium", "corpus", "embeddings", "milvus_server", "standalone_server"}
 """Fixtures with a process, a server, or files from elsewhere."""
+
+FACES = ("lorekeeper.server", "lorekeeper.cli", "lorekeeper.library", "tests.support.pages", "tests.support.samples")
+STORES = ("lorekeeper.cache", "lorekeeper.intake", "lorekeeper.plugin", "lorekeeper.vaults", "lorekeeper.views")
+OPENED = {"backend", "cache", "caches", "embedded"}
+"""Modules of which whoever imports anything asks through a face, or opens a store, and fixtures that open one."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -163,7 +177,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         tier = _tier(item)
         if not item.get_closest_marker(tier):
             item.add_marker(tier)
-        spared = _is_spared(item) or (tier == "slow" and not config.getoption("thorough"))
+        left = (tier == "slow" and not config.option.thorough) or (tier == "processes" and not config.option.processes)
+        spared = _is_spared(item) or left
         (left_out if spared else taken).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -229,7 +244,7 @@ _TIER = pytest.StashKey[str]()
 
 
 def _tier(item: pytest.Item) -> str:
-    """``slow``, as a test is marked; ``integration`` if it starts a process or has a server; ``unit``."""
+    """``slow``, as a test is marked; ``processes`` if it starts one; ``faces`` or ``store`` by what it asks; else ``pure``."""
     if _TIER not in item.stash:
         item.stash[_TIER] = _tier_of(item)
     return item.stash[_TIER]
@@ -240,8 +255,22 @@ def _tier_of(item: pytest.Item) -> str:
         return "slow"
     module, fixtures = item.getparent(pytest.Module), set(getattr(item, "fixturenames", ()))
     assert module is not None
-    starts = item.get_closest_marker("integration") or _starts_processes(module.obj) or fixtures & SERVED
-    return "integration" if starts else "unit"
+    if marked := next((name for name in QUICK if item.get_closest_marker(name)), ""):
+        return marked
+    if _starts_processes(module.obj) or fixtures & SERVED:
+        return "processes"
+    if _imports(module.obj, FACES):
+        return "faces"
+    return "store" if fixtures & OPENED or _imports(module.obj, STORES) else "pure"
+
+
+@functools.cache
+def _imports(module: ModuleType, rooms: tuple[str, ...]) -> bool:
+    """Whether a test module has names out of certain modules."""
+    return any(
+        (each.__name__ if isinstance(each, ModuleType) else getattr(each, "__module__", None) or "").startswith(rooms)
+        for each in vars(module).values()
+    )
 
 
 @functools.cache
@@ -257,8 +286,12 @@ _running: list[str] = []
 
 
 def _watch(event: str, _: object) -> None:
-    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn") and _running == ["unit"]:
-        raise RuntimeError("a unit test starts a process: mark it pytest.mark.integration")
+    if not _running:
+        return
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn") and _running[0] in ("pure", "store", "faces"):
+        raise RuntimeError("a test that starts a process: mark it pytest.mark.processes")
+    if event == "sqlite3.connect" and _running[0] == "pure":
+        raise RuntimeError("a test that opens a store: mark it pytest.mark.store")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,7 +18,7 @@ PROTOCOL = ROOT / "tests" / "data" / "assistant_trial.jsonl"
 
 QUESTIONS = ROOT / "benchmarks" / "assistant_trial.jsonl"
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.processes
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:

@@ -169,6 +169,7 @@ WHOLE = {
 }  # fmt: skip
 
 
+@pytest.mark.store
 @pytest.mark.parametrize("order", [("row", "whole"), ("whole", "row"), ("whole", "row", "row")])
 @pytest.mark.parametrize("together", [True, False])
 async def test_a_row_never_stands_beside_the_whole_or_replaces_it(tmp_path, order, together):
@@ -182,6 +183,7 @@ async def test_a_row_never_stands_beside_the_whole_or_replaces_it(tmp_path, orde
     assert (entity.slug, entity.name, entity.fields["cost"]) == ("leather-armor", "Leather Armor", 10.0)
 
 
+@pytest.mark.store
 async def test_rows_alone_are_kept(tmp_path):
     async with open_library(tmp_path / "library") as library:
         await library.import_paths([_file(tmp_path / "armor.jsonl", ROW)])

@@ -181,7 +181,7 @@ def test_the_line_in_the_startup_file_is_added_once_and_taken_back_alone(tmp_pat
 HARMFUL = ["$(touch PWNED)", "`touch PWNED`", '"; touch PWNED; "', "$HOME", "it's", "a b", "über"]
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 @pytest.mark.parametrize("name", HARMFUL)
 def test_a_shell_finds_the_command_and_runs_nothing_of_the_name_of_the_home_folder(tmp_path, name):
     home = tmp_path / name.replace("/", "_")
@@ -516,7 +516,7 @@ def calls(places: Places) -> Iterator[str]:
     file.unlink()
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 def test_an_installation_answers_connects_clients_and_adds_notes(places, small_wheel, capfd):
     install.install(places, options(small_wheel, vault=[places.home]), None)
     assert list(calls(places)) == [
@@ -551,7 +551,7 @@ def test_an_environment_whose_python_is_gone_is_created_again(places, small_whee
     assert list(calls(places)) == [f"search {install.QUESTION} --type spells --limit 2", "install --json"]
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 def test_a_program_that_does_not_answer_is_an_error(places, small_wheel):
     (places.home / "fail").touch()
     with pytest.raises(InstallError, match="did not answer"):
@@ -560,7 +560,7 @@ def test_a_program_that_does_not_answer_is_an_error(places, small_wheel):
     (places.home / "calls").unlink()
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 def test_a_wheel_that_is_not_there_is_an_error_and_changes_nothing(places):
     before = places.finished.read_text()
     with pytest.raises(InstallError, match="There is no wheel"):
@@ -568,7 +568,7 @@ def test_a_wheel_that_is_not_there_is_an_error_and_changes_nothing(places):
     assert places.finished.read_text() == before
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 def test_uninstalling_takes_everything_back_and_leaves_the_library(places):
     library = places.home / ".lorekeeper"
     library.mkdir()

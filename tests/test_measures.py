@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from lorekeeper.measures import PHASES, Event, Phase, counted, listening, timed
 from lorekeeper.search.query import Query
 from tests.support.libraries import sample_library
@@ -26,6 +28,7 @@ class Heard:
         self.events[event] += number
 
 
+@pytest.mark.store
 async def test_each_phase_of_a_search_is_measured_once(tmp_path: Path) -> None:
     heard = Heard()
     async with sample_library(tmp_path, "sqlite") as library:

@@ -34,7 +34,7 @@ from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.processes
 
 Client = Callable[[str], SearchCache]
 

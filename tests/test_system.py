@@ -213,7 +213,7 @@ system.return_memory()
 """
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is not glibc")
 def test_threads_of_an_own_process_share_what_they_free(tmp_path: Path) -> None:
     heaps = {

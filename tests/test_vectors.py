@@ -162,7 +162,7 @@ def test_several_threads_and_files_of_one_name_agree(cache):
     assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 def test_processes_that_create_the_file_at_once_all_write_to_it(tmp_path):
     """Half of such files lacked a vector where nothing was tried again: the change to WAL does not wait for a lock."""
     fork = multiprocessing.get_context("fork")
