@@ -289,6 +289,32 @@ async def test_a_name_is_in_another_edition_only_if_its_text_is_the_same_there(l
         assert f"{label}: lore://spells/{document}/glow" in first
 
 
+async def test_a_thing_of_another_edition_is_no_variant_and_with_other_facts_not_the_same(library):
+    brine = "It burns whoever is splashed with it."
+    await library.cache.store_entities(
+        [
+            make(
+                "brine-fire", brine, type="equipment", name="Brine Fire", document="srd-2024", kind="weapon", cost=50.0
+            ),
+            make(
+                "brine-fire-jug",
+                brine,
+                type="equipment",
+                name="Brine Fire (Jug)",
+                document="srd-2014",
+                kind="gear",
+                cost=5.0,
+            ),
+        ],
+        "equipment",
+    )
+    library.searcher.documents.forget()
+    answer = await call(library, "lookup_equipment", semantic_query="brine fire splashed", edition="2024")
+    first = next(line for line in answer.text.splitlines() if line.startswith("1. "))
+    assert "differs in 2014: lore://equipment/srd-2014/brine-fire-jug" in first
+    assert "also" not in first
+
+
 def rule(document: str, chapter: str, name: str, text: str, kind: str = "rule") -> Entity:
     slug = f"{fold(chapter)}_{fold(name)}".replace(" ", "-")
     return make(slug, text, type="rules", kind=kind, name=name, document=document, parent=chapter or None)

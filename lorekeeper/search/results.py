@@ -26,7 +26,7 @@ from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import FACTS, SEPARATOR, facts, indexed_facts, lead
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.names import name_key
+from lorekeeper.text.names import canonical_name, name_key
 from lorekeeper.text.notes import section_shown
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
@@ -295,6 +295,8 @@ def ranked_result(
     elsewhere, others = _elsewhere(entity, duplicates, editions)
     also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
     differs = ", ".join(f"{label}: {uri}" if hit.sure else label for label, uri in others.items())
+    edition = editions.get(entity.document, "")
+    variants = [variant for variant in duplicates if editions.get(variant.document, "") == edition]
     nearest = ranked.get(hit.key)
     prose = read(entity) if len(asked.wordings) > 1 else None
     wording = found_by(entity, prose, asked.wordings) if prose is not None else next(iter(asked.wordings), "")
@@ -313,8 +315,8 @@ def ranked_result(
         snippet=shown.text,
         section=section_shown(entity, shown.section),
         path=shown.section,
-        variants=_other_names(entity, [ranked[key].name for key in hit.duplicates if key in ranked]),
-        others=other_facts(entity, _otherwise_named(entity, duplicates) if entity.type == EQUIPMENT else ()),
+        variants=_other_names(entity, [variant.name for variant in variants]),
+        others=other_facts(entity, _otherwise_named(entity, variants) if entity.type == EQUIPMENT else ()),
         differs=f"differs in {differs}" if differs else "",
         sure=hit.sure,
         wording=wording if prose is not None else "",
@@ -336,9 +338,9 @@ def _elsewhere(
     differing: dict[str, str] = {}
     for other in duplicates:
         edition = editions.get(other.document, "")
-        if entity.type in CAMPAIGN or _is_completed(entity, other) or same_words(entity, other):
+        if entity.type in CAMPAIGN or _is_completed(entity, other) or _says_the_same(entity, other):
             same[other.document] = None
-        elif name_key(fold(other.name)) == name_key(fold(entity.name)):
+        elif _named(other, edition != own) == _named(entity, edition != own):
             label = edition_label(edition) if edition != own else ""
             differing.setdefault(label or other.document, other.uri)
     return [document for document in same if document != entity.document], differing
@@ -348,6 +350,16 @@ def _is_completed(entity: Entity, other: Entity) -> bool:
     """Whether one of two entries of one name is the glossary's, and the other one that of the book that it completes."""
     documents = {entity.document, other.document}
     return entity.kind == other.kind and any({book, glossary} == documents for book, glossary in COMPLETED_BY.items())
+
+
+def _says_the_same(entity: Entity, other: Entity) -> bool:
+    """Whether two entries have the same words in their texts, and the same facts, which a rule has none of."""
+    return same_words(entity, other) and (entity.type == RULES or facts(entity) == facts(other))
+
+
+def _named(entity: Entity, canonically: bool) -> str:
+    """The name by which versions of an entry are known; what another edition adds in brackets is no other name."""
+    return name_key(fold(canonical_name(entity.name) if canonically else entity.name))
 
 
 def same_words(entity: Entity, other: Entity) -> bool:
