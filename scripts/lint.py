@@ -1,9 +1,9 @@
-"""Checks that ruff and mypy cannot express: the plan of the rooms, third-party imports, honest tests, and plain English.
+"""Checks that ruff and mypy cannot express: the plan of the rooms, their sizes, third-party imports, honest tests, plain English.
 
     python -m scripts.lint [ROOT]
 
-A line per fault, ``file:line: what``, and exit status 1 if there is any. The plan is `scripts/rooms.toml`, and `scripts/prose.py`
-checks what users read. Nothing of the package is imported.
+A line per fault, ``file:line: what``, and exit status 1 if there is any. The plan is `scripts/rooms.toml`; `scripts/prose.py`
+checks what users read, and `scripts/sizes.py` counts. Nothing of the package is imported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain
 from pathlib import Path
 
-from scripts import prose, scans
+from scripts import prose, scans, sizes
 
 PLAN = Path(__file__).with_name("rooms.toml")
 SHARED = {f"random.{name}" for name in ("random", "choice", "sample", "randrange", "randbytes", "shuffle", "uniform")}
@@ -245,7 +245,9 @@ def faults(root: Path, plan: str) -> Iterator[str]:
 def main(arguments: Sequence[str]) -> int:
     root = Path(arguments[0] if arguments else ".")
     house = prose.House.read(prose.WORDS.read_text("utf-8"))
-    found = [*faults(root, PLAN.read_text("utf-8")), *prose.faults(root, house)]
+    plan = PLAN.read_text("utf-8")
+    too_large = sizes.faults(sizes.sizes(root), tomllib.loads(plan)["ceilings"])
+    found = [*faults(root, plan), *prose.faults(root, house), *(f"scripts/{PLAN.name}:1: {what}" for what in too_large)]
     print(*found, sep="\n", end="\n" if found else "")
     return bool(found)
 

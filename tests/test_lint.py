@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import draw_imports, prose
+from scripts import draw_imports, prose, sizes
 from scripts.lint import faults
 
 PLAN = """
@@ -194,3 +194,33 @@ def test_a_drawn_module_stands_above_what_it_imports(tmp_path: Path) -> None:
     height = draw_imports.floors(found)
     assert [height[f"house.{name}"] for name in ("ground", "first", "left", "right", "typed")] == [0, 1, 2, 2, 0]
     assert draw_imports.drawn(package).splitlines()[0] == " 2  left 2, right 2"
+
+
+def test_layout_comments_and_docstrings_have_no_code_tokens():
+    plain = "def f(a):\n    return a + 1\n"
+    documented = '"""Module."""\n\n\ndef f(a):\n    """Text."""  # why\n\n    return (\n        a + 1\n    )\n'
+    assert sizes.code_tokens(plain) == 10
+    assert sizes.code_tokens(documented) == 12  # the brackets count
+
+
+@pytest.mark.parametrize(
+    ("size", "what"),
+    [(1001, "above its ceiling of 1000"), (1000, ""), (980, ""), (979, "lower its ceiling of 1000")],
+)
+def test_a_room_stays_just_below_its_ceiling(size, what):
+    said = list(sizes.faults({"text": size}, {"text": 1000}))
+    assert (said == []) if not what else (len(said) == 1 and what in said[0])
+
+
+def test_each_room_has_a_ceiling_and_each_ceiling_a_room():
+    assert [*sizes.faults({"text": 5}, {"notes": 5})] == [
+        "there is no room notes: remove its ceiling",
+        "the room text has no ceiling: it has 5 code tokens",
+    ]
+
+
+def test_rooms_are_folders_and_the_modules_beside_them(tmp_path):
+    for name in ("lorekeeper/a.py", "lorekeeper/text/b/c.py", "tests/support/d.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n")
+    assert sizes.sizes(tmp_path) == {"modules": 3, "text": 3, "tests": 3}
