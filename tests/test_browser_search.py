@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.browser import Watched, watched
 from tests.support.libraries import table_folder
-from tests.support.serving import http_server
+from tests.support.serving import SERVE, http_server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
@@ -520,7 +520,7 @@ def test_a_server_that_has_ended_is_told_at_once_and_asked_again(chromium, tmp_p
         assert page.evaluate("getComputedStyle(document.querySelector('#results')).opacity") == "0.45"
         assert page.locator("#results").get_attribute("aria-busy") == "false"
         assert port
-        stack.enter_context(http_server(folder, port=port))
+        stack.enter_context(http_server(folder, SERVE, port))
         lost.get_by_role("button", name="Retry").click()
         lost.wait_for(state="hidden")
         settled(page)

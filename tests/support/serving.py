@@ -42,7 +42,7 @@ def raw_server(folder: Path) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def http_server(folder: Path, program: Sequence[str] = SERVE, port: int = 0, **settings: str) -> Iterator[str]:
+def http_server(folder: Path, program: Sequence[str] = SERVE, port: int = 0, /, **settings: str) -> Iterator[str]:
     """URL of a server process on a loopback port, a free one if it is 0; another program than ``lorekeeper serve`` gets its
     arguments."""
     with socket.socket() as free:
