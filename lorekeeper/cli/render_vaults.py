@@ -75,7 +75,7 @@ def print_vault_report(report: VaultReport) -> None:
     waiting = [quantity(number, what.removesuffix("s")) for what, number in report.waiting.items() if number]
     if waiting:
         console.print(
-            f"New since you shared, and closed: {' and '.join(waiting)}. 'lorekeeper shared' lists what waits."
+            f"Closed to players until you look at them: {' and '.join(waiting)}. 'lorekeeper shared' lists them."
         )
     print_problems(report)
 
