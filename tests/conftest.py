@@ -32,6 +32,7 @@ from tests.support.libraries import settings, ship, small_books, starter_folder
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
+WITH_PROCESSES = "TESTS_WITH_PROCESSES"
 SERVER_SECONDS = 60
 
 if TYPE_CHECKING:
@@ -96,9 +97,11 @@ def pytest_configure(config: pytest.Config) -> None:
         del os.environ[name]
     os.environ["LOREKEEPER_ENV_FILE"] = os.devnull
     os.environ.pop("COLUMNS", None)  # the width of the terminal that the tests are started in
-    if not hasattr(config, "workerinput"):  # a worker has the options of its controller, and takes its files for named
+    if not hasattr(
+        config, "workerinput"
+    ):  # a worker inherits it; it has the files of its controller as if they were named
         named = config.option.markexpr or config.args_source is pytest.Config.ArgsSource.ARGS
-        config.option.processes = bool(config.option.processes or config.option.thorough or named)
+        os.environ[WITH_PROCESSES] = str(bool(config.option.processes or config.option.thorough or named))
     examples.load_profile(thorough=config.getoption("thorough"))
     if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
@@ -108,7 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("thorough"):  # whose tests may install packages
         os.environ.setdefault("SSL_CERT_FILE", str(_one_authority(Path(runtime))))
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
-    if config.getoption("numprocesses", None) and config.option.processes and hasattr(os, "fork"):
+    if config.getoption("numprocesses", None) and os.environ[WITH_PROCESSES] == "True" and hasattr(os, "fork"):
         os.environ[forking.SHARED] = forking.start()  # which the workers inherit
     gc.disable()
 
@@ -172,12 +175,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             like[position].add_marker("slow")
     taken: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
+    with_processes = os.environ[WITH_PROCESSES] == "True"
     items.sort(key=lambda item: _turn(item.nodeid))
     for item in items:
         tier = _tier(item)
         if not item.get_closest_marker(tier):
             item.add_marker(tier)
-        left = (tier == "slow" and not config.option.thorough) or (tier == "processes" and not config.option.processes)
+        left = (tier == "slow" and not config.option.thorough) or (tier == "processes" and not with_processes)
         spared = _is_spared(item) or left
         (left_out if spared else taken).append(item)
     if left_out:

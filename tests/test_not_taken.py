@@ -87,7 +87,7 @@ def test_texts_of_one_key_are_counted_and_those_that_are_shown_are_not(tmp_path)
     assert line.endswith(f"songs.json: not taken over: 3 texts under 'blurb', for example '{BLURB} Song 0'")
 
 
-@pytest.mark.integration
+@pytest.mark.processes
 def test_the_command_says_it_in_text_and_json_with_each_import(tmp_path):
     path = tmp_path / "own.json"
     path.write_text(FORMATS["own.json"], "utf-8")
