@@ -130,6 +130,8 @@ def table(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest
         note.write_text(SHARED + note.read_text("utf-8"), "utf-8")
     added = run_lorekeeper(folder, "vault", "add", str(vault))
     assert added.returncode == 0, added.stderr
+    confirmed = run_lorekeeper(folder, "share", "--marked", "--yes")
+    assert confirmed.returncode == 0, confirmed.stderr
     people = people_of(settings(milvus_db_path=folder / "milvus.db"))
     tokens = {"player": people.add("Ana", "player")[1], "dm": people.add("Geoff", "dm")[1]}
     with ExitStack() as stack:
