@@ -20,6 +20,7 @@ from lorekeeper.normalize import normalize
 from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render import lean, markdown
 from lorekeeper.repairs.entries import repaired_entry
+from lorekeeper.terms import ENDLESS
 from tests.support.homebrew import brew, mutated, problems, read
 
 pytestmark = pytest.mark.corpus
@@ -62,8 +63,9 @@ EXPECTED: dict[str, tuple[int, int, int]] = {
     "dirty-unknown-keys.json": (1, 1, 0),
     **{
         f"bad-{name}.json": (0, 1, 0)
-        for name in "deep-entries empty html-page latin1 top-array trailing-comma truncated utf16".split()
+        for name in "deep-entries empty html-page latin1 top-array trailing-comma truncated".split()
     },
+    "bad-utf16.json": (1, 0, 0),  # it has a byte order mark
 }
 """Entries, failures and warnings of each invented file, read with all others that it copies from."""
 
@@ -158,7 +160,7 @@ def of_monster(raw: Raw) -> Raw:
 
 
 def of_spell(raw: Raw) -> Raw:
-    minutes = {"instant": 0, "round": 0.1, "minute": 1, "hour": 60, "day": 1440}
+    minutes = {"instant": 0, "round": 0.1, "minute": 1, "hour": 60, "day": 1440, "permanent": ENDLESS}
     length = raw["duration"][0]
     amount = length.get("duration", {}).get("amount", 1) * minutes.get(length.get("duration", length)["type"], -1)
     return {
