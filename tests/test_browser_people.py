@@ -202,7 +202,7 @@ def test_one_command_and_one_scan_show_the_town_to_a_phone_and_not_its_secret(wi
         "Town.md",
         "--vault",
         "drowned-bells",
-        "--fix",
+        "--yes",
         "--invite",
         "Bo",
         "--url",

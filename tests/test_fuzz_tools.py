@@ -184,6 +184,7 @@ async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fu
     judge = Judge(Oracle(records), "milvus-client")
     program = Program(variables(tmp_path))
     try:
+        await asyncio.to_thread(program.ask, "open")
         assert await asyncio.to_thread(program.ask, "role") == "server"
         async with connected(BACKENDS["milvus"](tmp_path, None)) as (library, client):  # type: ignore[arg-type]
             await fill(library, tmp_path, records)

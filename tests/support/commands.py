@@ -30,8 +30,9 @@ STARTER_RECORDS = ("milvus.db.starter", "cache.db.starter")
 
 def variables(folder: Path, backend: str = "milvus") -> dict[str, str]:
     """The variables that put a library into that folder: one that declines the starter, so that tests count what they store."""
-    for name in STARTER_RECORDS if folder.is_dir() else ():
-        private_file(folder / name).write_text(DECLINED)
+    for file in [folder / name for name in STARTER_RECORDS] if folder.is_dir() else ():
+        if not file.exists() or file.read_text() != DECLINED:
+            private_file(file).write_text(DECLINED)
     return {
         "LOREKEEPER_CACHE_BACKEND": backend,
         "LOREKEEPER_MILVUS_DB_PATH": str(folder / "milvus.db"),

@@ -318,7 +318,9 @@ class Verdict:
 
 
 def _is_blank(value: object) -> bool:
-    return isinstance(value, str) and not value.strip()
+    if isinstance(value, list):
+        return bool(value) and all(each is None or _is_blank(each) for each in value)
+    return isinstance(value, str) and value.strip().casefold() in ("", "null")
 
 
 class Oracle:

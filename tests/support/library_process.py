@@ -145,6 +145,8 @@ async def answer(cache: SearchCache, command: str, *args: Any) -> object:
         case "role":
             await cache.count_entities("spells")
             return (await cache.statistics()).details["role"]
+        case "open":  # the collections, without which questions are answered
+            await cache.reindex(lambda _: None)
         case "close":
             await cache.close()
         case "fork":
