@@ -260,6 +260,13 @@ def test_an_enabled_effect_sets_how_armor_class_is_calculated(tmp_path):
     assert named(entities, "Marsh Owl").fields["armor_class"] == 15
 
 
+def test_how_a_creature_casts_a_spell_is_no_part_of_its_name(tmp_path):
+    names = ("Light", "Invisibility (Self Only)", "Augury (as an action)", "Invisibility")
+    owl = marsh_owl() | {"items": [part(name, "spell", {"level": 1}, f"spell{n}") for n, name in enumerate(names)]}
+    entities, _ = imported(write(tmp_path / "pack", owl_json=owl))
+    assert set(named(entities, "Marsh Owl").fields["spells"]) == {"light", "invisibility", "augury"}
+
+
 def test_black_flag_prints_modifiers_and_words_of_its_own(tmp_path):
     claw = {
         "description": {

@@ -171,6 +171,9 @@ def _level(level: int, scope: Scope) -> str:
 _SPELL = re.compile(r"@UUID\[Compendium\.[\w-]{1,60}\.[\w-]{0,60}spells[\w-]{0,60}\.[\w.]{1,80}\]\{([^{}\n]{1,80})\}")
 """A reference to a spell in the text of a feature."""
 
+_REMARK = re.compile(r"(?<=\S) {0,3}\([^()\n]{0,80}\) {0,3}$")
+"""How a creature casts a spell, after its name: "Invisibility (self only)"."""
+
 
 def spells_of(actor: Object) -> list[str]:
     """The names of the spells that a creature has, and of those that a feature casts."""
@@ -181,7 +184,7 @@ def spells_of(actor: Object) -> list[str]:
             found.append(text(item.get("name")))
         elif any(activity.get("type") == "cast" for activity in activities):
             found += _SPELL.findall(str(at(item, "system.description.value") or ""))
-    return list(dict.fromkeys(name for name in found if name))
+    return list(dict.fromkeys(_REMARK.sub("", name) for name in found if name))
 
 
 def carried(actor: Object) -> Iterator[Object]:
