@@ -181,8 +181,8 @@ def test_sections_are_those_of_an_independent_count(vault):
 
 
 def is_of_a_key(section: Section) -> bool:
-    """Whether a section is what a key such as "Secret" stands before, or goes on after that."""
-    return section.continues or (bool(section.mark) and section.text.lstrip("-*|0123456789. ").startswith(section.mark))
+    """Whether a section is a line with a mark in it, such as a key "Secret", or goes on after that."""
+    return section.continues or (bool(section.mark) and section.mark in section.text)
 
 
 def headings_of(text: str) -> Counter[str]:
