@@ -507,6 +507,7 @@ The captain waits.
 """
 
 
+@pytest.mark.store
 async def test_rubrics_of_ones_own_are_sections_and_secret_ones_stay_out(tmp_path):
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "Captain.md").write_text(CAPTAIN, "utf-8")
