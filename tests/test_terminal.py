@@ -138,10 +138,10 @@ def test_a_misspelt_name_shows_the_nearest_entry_and_says_so(run):
     assert "nearest name: Tide Lance" in err
 
 
-def test_an_entry_that_is_not_there_is_a_failure_with_the_nearest_names(run):
+def test_an_entry_that_is_not_there_is_a_failure_that_says_what_finds_it(run):
     status, out, err = run("show", "a lance that nobody wrote down")
     assert (status, out) == (1, "")
-    assert "Tide Lance" in err
+    assert "no entry is called 'a lance that nobody wrote down'; a search finds entries by meaning" in err
     status, _, err = run("show", f"lore://spells/{ATLAS}/no-such-thing")
     assert status == 1
     assert "there is no" in err
