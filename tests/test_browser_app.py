@@ -45,18 +45,6 @@ def test_shows_the_article_in_a_frame_as_high_as_it_is(chat):
     assert root.evaluate("root => root.scrollWidth <= root.clientWidth")
 
 
-@pytest.mark.parametrize(("theme", "other"), [("light", "dark"), ("dark", "light")])
-def test_follows_the_theme_of_the_chat_and_its_changes(chat, theme, other):
-    frame = chat.show(HOUND, theme)
-    heading = shown(frame, "Brine Hound")
-    heading.wait_for()
-    before = heading.evaluate("it => getComputedStyle(it).color")
-    assert frame.locator("html").get_attribute("data-theme") == theme
-    chat.page.evaluate("theme => tell('ui/notifications/host-context-changed', { theme })", other)
-    frame.locator(f"html[data-theme={other}]").wait_for()
-    assert heading.evaluate("it => getComputedStyle(it).color") != before
-
-
 def test_links_to_entries_are_asked_for_and_others_are_opened_by_the_chat(chat):
     frame = chat.show(HOUND)
     shown(frame, "Brine Hound").wait_for()

@@ -171,17 +171,6 @@ def test_opening_a_hit_moves_neither_the_list_nor_the_search_box(at, size):
     assert box(page, "#q") == searching
 
 
-@pytest.mark.parametrize("size", PANES)
-def test_an_entry_begins_at_its_top_after_another_was_read_to_its_end(at, size):
-    page = at(size)
-    page.goto(PAGES["creature in a pane"])
-    page.locator(".alike .name").first.wait_for()
-    page.locator("#reading").evaluate("it => it.scrollTo(0, it.scrollHeight)")
-    assert page.locator("#reading").evaluate("it => it.scrollTop") > 0
-    open_hit(page, 2)
-    assert page.locator("#reading").evaluate("it => it.scrollTop") == 0
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_back_leads_to_the_place_in_the_list(at, size):
     page = at(size)
@@ -198,66 +187,6 @@ def test_back_leads_to_the_place_in_the_list(at, size):
     page.locator("#reading h1").wait_for()
     page.go_back()
     returned(page, before)
-
-
-def test_the_link_back_to_the_results_leads_to_the_place_in_the_list(at):
-    page = at(PHONE)
-    page.goto("/?q=dragon")
-    page.locator(".hits a").nth(14).scroll_into_view_if_needed()
-    before = place(page)
-    open_hit(page, 14)
-    page.get_by_role("link", name="Results").tap()
-    returned(page, before)
-    assert page.locator(".hits a").nth(14).evaluate("it => it === document.activeElement")
-
-
-def test_another_search_begins_at_the_top_of_its_list(at):
-    page = at(WIDE)
-    page.goto("/?q=dragon")
-    page.locator(".hits a").nth(14).scroll_into_view_if_needed()
-    assert place(page) > 0
-    page.get_by_role("searchbox").fill("undead")
-    page.wait_for_url("**q=undead*")
-    page.locator("#results[aria-busy=false]").wait_for()
-    page.wait_for_function("() => !document.querySelector('.htmx-request')")
-    assert place(page) == 0
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_heading_that_the_outline_leads_to_is_below_the_header(at, size):
-    page = at(size)
-    for path in (PAGES["note"], PAGES["note in a pane"]):
-        page.goto(path)
-        page.locator(".outline a", has_text="What she knows").click()
-        heading = box(page, "#s-what-she-knows")
-        assert box(page, "header.top").bottom <= heading.top < size[1]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_the_header_takes_one_row_and_two_where_everything_is_in_it(at, size):
-    page = at(size)
-    for path in ("/", "/books"):
-        page.goto(path)
-        rows = 2 if size == LAPTOP else 1
-        header = box(page, "header.top")
-        assert 44 * rows - 4 <= header.height <= 52 * rows
-        assert box(page, "main").top >= header.bottom
-    page.evaluate("scrollTo(0, 500)")
-    assert box(page, "header.top").top == 0
-    assert page.locator(".top nav").evaluate("it => it.scrollWidth <= it.clientWidth")
-
-
-@pytest.mark.parametrize("size", [TABLET, PHONE])
-def test_a_menu_has_what_one_row_has_no_room_for(at, size):
-    page = at(size)
-    assert not page.get_by_label("See as").is_visible()
-    page.get_by_role("button", name="Menu").click()
-    assert problems(page) == []
-    menu = box(page, "#menu")
-    assert box(page, "header.top").bottom <= menu.top < menu.bottom <= size[1]
-    assert 0 <= menu.left < menu.right <= size[0]
-    page.get_by_label("See as").select_option("Ana")
-    page.get_by_text("This is what Ana sees").wait_for()
 
 
 # --- every page ------------------------------------------------------------------------------------------------------
@@ -304,14 +233,3 @@ def test_measuring_finds_what_overlaps_and_what_is_cut(at):
     found = problems(page)
     expected = ["overlap: <h1#a>", "cut: <p#c>", "cut: <select#d>", "cut: the document is"]
     assert [each.startswith(words) for each, words in zip(found, expected, strict=True)] == [True] * 4, found
-
-
-@pytest.mark.parametrize("path", [PAGES["creature in a pane"], PAGES["class"]])
-def test_on_paper_nothing_of_an_entry_is_in_a_pane(at, path):
-    page = at(WIDE)
-    page.goto(path)
-    page.emulate_media(media="print")
-    hidden = page.evaluate("""[...document.querySelectorAll("body, main, #reading")].filter(
-        it => it.scrollHeight > it.clientHeight + 1 && getComputedStyle(it).overflowY !== "visible").map(it => it.id)""")
-    assert hidden == []
-    assert page.evaluate("document.documentElement.scrollHeight") >= box(page, "article > footer").bottom

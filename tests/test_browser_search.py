@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,19 +15,13 @@ from tests.support.libraries import table_folder
 from tests.support.serving import SERVE, http_server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Locator, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 OGRE = "lore://creatures/lorekeeper-starter/ogre"
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-
-
-@pytest.fixture(scope="module")
-def origin(tmp_path_factory) -> Iterator[str]:
-    with http_server(table_folder(tmp_path_factory)) as address:
-        yield address.removesuffix("/mcp")
 
 
 @pytest.fixture
@@ -100,62 +93,6 @@ def test_an_outdated_answer_never_replaces_a_newer_one(page):
     assert typed
 
 
-def test_what_meaning_adds_never_replaces_the_results_of_a_newer_key(page):
-    held: list[Route] = []
-    page.route(re.compile("typing=1&q=fire$"), lambda route: held.append(route))
-    page.goto("/")
-    box = page.get_by_role("searchbox")
-    with page.expect_request(re.compile("typing=1&q=fire$")):
-        box.press_sequentially("fire")
-    box.press_sequentially(" levle<=3")
-    page.locator("#results .note").get_by_text("levle").wait_for()
-    for route in held:
-        route.continue_()
-    settled(page)
-    assert held
-    assert "levle" in page.locator("#results").inner_text()
-
-
-def test_tests_typed_into_the_box_filter_what_is_found(page):
-    page.goto("/")
-    box = page.get_by_role("searchbox")
-    box.press_sequentially("level<=3 class:wizard ritual")
-    settled(page)
-    facts = page.locator(".hits .facts").all_inner_texts()
-    assert "Detect Magic" in names(page)
-    assert facts
-    assert all("wizard" in each and "ritual" in each for each in facts)
-    box.press_sequentially(" -school:divination")
-    settled(page)
-    fewer = names(page)
-    assert fewer
-    assert "Detect Magic" not in fewer
-    box.fill('type:spell "wall of"')
-    settled(page)
-    assert names(page)
-    assert all("Wall of" in name for name in names(page)[:3])
-
-
-def test_what_cannot_be_a_test_is_said_beside_the_results_and_marked_in_the_box(page):
-    page.goto("/")
-    box, marks = page.get_by_role("searchbox"), page.locator("#marks mark")
-    box.press_sequentially("fire levle<=3 cr>=x")
-    settled(page)
-    assert "did you mean 'level'" in page.locator("#results").inner_text()
-    assert marks.all_inner_texts() == ["levle<=3", "cr>=x"]
-    assert box.get_attribute("aria-invalid") == "true"
-    over, under = (page.locator(it).evaluate("it => it.getBoundingClientRect().left") for it in ("#marks", "#q"))
-    assert abs(over - under) <= 1
-    box.fill("fire level<=3 cr>=x")
-    assert marks.all_inner_texts() == ["cr>=x"]  # at once, before an answer
-    box.fill("fire level<=3")
-    settled(page)
-    assert marks.count() == 0
-    assert box.get_attribute("aria-invalid") is None
-    page.goto("/?q=fire+levle<=3")
-    assert marks.all_inner_texts() == ["levle<=3"]
-
-
 def test_columns_sort_the_list_by_type_book_and_edition(page):
     page.goto("/?q=type:spell")
     schools, heading = page.locator(".hits .kind"), page.locator(".columns-of-hits .kind")
@@ -173,22 +110,6 @@ def test_columns_sort_the_list_by_type_book_and_edition(page):
         page.locator(f".columns-of-hits .{name}").click()
         page.locator(f".columns-of-hits .{name}[aria-current]").wait_for()
         assert names(page)
-
-
-def test_the_keyboard_meets_results_before_filters(page):
-    page.goto("/?q=type:spell+cr>=x")
-    met = []
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        met.append(
-            page.evaluate("document.activeElement.closest('.hits, #facets, .columns-of-hits, header')?.className")
-        )
-        if page.evaluate("!!document.activeElement.closest('#facets')"):
-            break
-    assert "hits" in met
-    assert met.index("hits") < len(met) - 1
-    assert not any("facets" in (each or "") for each in met[: met.index("hits")])
-    assert page.evaluate("!!document.activeElement.closest('#facets')")
 
 
 def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
@@ -213,28 +134,6 @@ def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
     page.go_back()
     page.wait_for_function("() => document.querySelector('#q').value.includes('spell')")
     assert total(page) == narrowed
-
-
-def test_without_words_there_is_what_a_facet_promises(page):
-    page.goto("/?q=type:creature")
-    huge = facet(page, "huge")
-    promised = number(huge.locator("small").inner_text())
-    huge.click()
-    page.wait_for_url("**huge*")
-    settled(page)
-    assert 0 < total(page) == promised
-    assert all("huge" in facts for facts in page.locator(".hits .facts").all_inner_texts())
-
-
-@pytest.mark.parametrize(
-    "words", ["fire", "healing", "dragon book:lorekeeper-starter", "fire level:3", "old school:evocation"]
-)
-def test_a_chosen_filter_has_the_number_of_its_list(page, words):
-    page.goto(f"/?q={words} type:spell".replace(" ", "+"))
-    assert number(facet(page, "spells").locator("small").inner_text()) == total(page) > 0
-    for chosen in page.locator("#facets a[aria-current]").all():
-        assert number(chosen.locator("small").inner_text()) == total(page)
-    assert not facet(page, "creatures").locator("small").count(), "none in this list are creatures"
 
 
 def facet(page: Page, label: str) -> Locator:
@@ -301,20 +200,6 @@ def test_enter_in_the_box_opens_the_best_result(page):
     opened(page, "Magic Missile")
 
 
-def test_enter_right_after_the_last_key_opens_what_that_key_finds(page):
-    page.goto("/?q=ogre")
-    box = page.get_by_role("searchbox")
-    box.evaluate(
-        """(box) => {
-          box.value = "magic missile";
-          box.dispatchEvent(new Event("input", { bubbles: true }));
-          box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
-        }"""
-    )
-    opened(page, "Magic Missile")
-    assert query(page) == "magic missile"
-
-
 def test_back_and_forward_go_through_what_was_open(page):
     page.goto("/?q=dragon")
     shown = names(page)
@@ -335,29 +220,6 @@ def test_back_and_forward_go_through_what_was_open(page):
     opened(page, shown[0])
     page.go_forward()
     opened(page, shown[1])
-
-
-def test_the_next_page_of_results_has_others(page):
-    page.goto("/?q=dragon")
-    first = names(page)
-    page.get_by_role("link", name=re.compile("Next")).click()
-    page.wait_for_url("**offset=20*")
-    second = names(page)
-    assert first
-    assert second
-    assert not page.locator(".hits a").evaluate_all("links => links.some((it) => it.href.includes('offset=0'))")
-    assert page.locator(".hits").get_attribute("start") == "21"
-    page.get_by_role("link", name=re.compile("Previous")).click()
-    page.wait_for_function("() => !location.href.includes('offset')")
-    assert names(page) == first
-
-
-@pytest.mark.parametrize("path", ["/", "/?q=dragon", f"/?q=ogre&open={OGRE}", "/books"])
-def test_nothing_is_wider_than_a_phone(window, path):
-    page = window(**PHONE).page
-    page.goto(path)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("document.documentElement.clientWidth") == 390
 
 
 def test_on_a_phone_the_entry_covers_the_list(window):
@@ -410,37 +272,6 @@ def test_without_scripts_everything_can_still_be_searched_and_read(window):
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_hit_is_open_at_once_and_keys_go_through_the_others(page):
-    page.goto("/?q=dragon")
-    shown = names(page)
-    opened(page, shown[0])
-    assert page.locator(".proposed article").count() == 1
-    page.wait_for_function("() => window.htmx")
-    page.get_by_role("searchbox").blur()
-    page.keyboard.press("j")
-    opened(page, shown[1])
-    page.keyboard.press("ArrowRight")
-    opened(page, shown[2])
-    page.keyboard.press("k")
-    opened(page, shown[1])
-    page.keyboard.press("Escape")
-    assert page.locator(".hits a").nth(1).evaluate("it => it === document.activeElement")
-
-
-def test_while_a_name_is_typed_the_first_hit_hardly_changes(page):
-    page.goto("/")
-    box = page.get_by_role("searchbox")
-    firsts: list[str] = []
-    for letter in "delayed blast fireball":
-        box.press_sequentially(letter)
-        page.wait_for_function("() => !document.querySelector('#q.htmx-request')")
-        firsts += [name for name in names(page)[:1] if [name] != firsts[-1:]]
-    settled(page)
-    assert names(page)[0] == "Delayed Blast Fireball"
-    assert len(firsts) <= 3
-    assert total(page) > 0
-
-
 def test_what_is_pinned_survives_a_reload_and_is_taken_into_a_fight(page):
     page.goto("/?q=ogre")
     opened(page, "Ogre")
@@ -472,17 +303,6 @@ def test_a_click_rolls_and_lights_the_row(page):
     rolled.wait_for()
     assert re.fullmatch(r"-?\d+", rolled.inner_text())
     assert page.url.endswith("/ogre")
-
-
-def test_a_printed_search_has_the_entry_that_it_shows(page):
-    pypdf = pytest.importorskip("pypdf")
-    page.goto("/?q=lich")
-    opened(page, "Lich")
-    sheets = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4"))).pages
-    text = " ".join(sheet.extract_text() for sheet in sheets)
-    assert "Lich" in text
-    assert "Paralyzing Touch" in text
-    assert "Shelf" not in text
 
 
 def test_escape_gives_the_start_page_back_and_typing_goes_on_from_there(page):
