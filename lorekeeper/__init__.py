@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lorekeeper.cache.protocol import Ranked as Ranked
     from lorekeeper.cache.protocol import Statistics as Statistics
     from lorekeeper.cache.selecting import select_entities as select_entities
-    from lorekeeper.composition import open_cache as open_cache
     from lorekeeper.embedding.protocol import EmbeddingProvider as EmbeddingProvider
     from lorekeeper.embedding.protocol import HashingProvider as HashingProvider
     from lorekeeper.embedding.service import EmbeddingService as EmbeddingService
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from lorekeeper.filters import parse_filters as parse_filters
     from lorekeeper.intake.reports import ImportReport as ImportReport
     from lorekeeper.library import Library as Library
+    from lorekeeper.opening import open_cache as open_cache
+    from lorekeeper.plugin import CacheConfig as CacheConfig
     from lorekeeper.plugin import EntityCache as EntityCache
     from lorekeeper.plugin import MilvusCache as MilvusCache
     from lorekeeper.plugin import SqliteCache as SqliteCache
@@ -55,11 +56,12 @@ if TYPE_CHECKING:
     from lorekeeper.settings import Settings as Settings
     from lorekeeper.settings import load_settings as load_settings
     from lorekeeper.text.keywords import KeywordQuery as KeywordQuery
+    from lorekeeper.text.passages import Passage as Passage
+    from lorekeeper.text.passages import passages as passages
 
 _MODULES = {
     "lorekeeper.cache.protocol": ("CacheProtocol", "Hit", "Ranked", "Statistics"),
     "lorekeeper.cache.selecting": ("select_entities",),
-    "lorekeeper.composition": ("open_cache",),
     "lorekeeper.embedding.protocol": ("EmbeddingProvider", "HashingProvider"),
     "lorekeeper.embedding.service": ("EmbeddingService",),
     "lorekeeper.entities": ("COLLECTIONS", "Collection", "Entity", "Field", "FieldType", "parse_uri"),
@@ -82,11 +84,13 @@ _MODULES = {
     "lorekeeper.filters": ("Condition", "parse_filters"),
     "lorekeeper.intake.reports": ("ImportReport",),
     "lorekeeper.library": ("Library",),
-    "lorekeeper.plugin": ("EntityCache", "MilvusCache", "SqliteCache", "create_cache"),
+    "lorekeeper.opening": ("open_cache",),
+    "lorekeeper.plugin": ("CacheConfig", "EntityCache", "MilvusCache", "SqliteCache", "create_cache"),
     "lorekeeper.search.query": ("Query",),
     "lorekeeper.search.results": ("Result", "ResultPage"),
     "lorekeeper.settings": ("Settings", "load_settings"),
     "lorekeeper.text.keywords": ("KeywordQuery",),
+    "lorekeeper.text.passages": ("Passage", "passages"),
 }
 """The public names by the module that defines them; the imports above say the same to type checkers."""
 

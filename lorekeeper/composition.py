@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.embedding.configured import load_provider as load_provider
 from lorekeeper.embedding.families import family_of
-from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.starter_record import StarterRecord
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.opening import VECTORS as VECTORS
+from lorekeeper.opening import embedding_of as embedding_of
+from lorekeeper.opening import load_provider as load_provider
+from lorekeeper.opening import open_cache as open_cache
+from lorekeeper.opening import open_store as open_store
+from lorekeeper.opening import package_of
+from lorekeeper.opening import vector_cache as vector_cache
 from lorekeeper.party import PartyFile
 from lorekeeper.people.registry import People
 from lorekeeper.search.retrieved import MINILM, Traits
 from lorekeeper.settings import BACKENDS, Settings
-from lorekeeper.text.phrases import SHIPPED_VECTORS
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.backends import BackendPackage
-    from lorekeeper.cache.completed import CompletedCache
     from lorekeeper.cache.milvus.source import ForeignDatabase
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
@@ -38,52 +38,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LONG_SECONDS = 30.0
-"""After how long a wait for the model is worth a warning in a library, which says itself what a search is waiting for."""
-
-VECTORS = "vectors.db"
-"""The file of the embedding cache, beside the library: libraries of one folder share it."""
-
-
-def vector_cache(settings: Settings) -> VectorCache:
-    """The vectors that were computed before; it opens at first use."""
-    from lorekeeper.cache.vectors import VectorCache
-    from lorekeeper.embedding.open_vectors import OpenVectors, packaged_file
-
-    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
-
-
-def embedding_of(settings: Settings) -> EmbeddingService:
-    """The embedding of the settings; its provider is loaded at first use."""
-    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings), notice_seconds=LONG_SECONDS)
-
-
-def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
-    """The store of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
-    return _package(settings.cache_backend).open_store(settings, _derive_fields, types or tuple(COLLECTIONS))
-
-
-def _derive_fields(entity: Entity) -> Mapping[str, Value]:
-    """`derive_fields`, whose rules take a tenth of a second to import, and are seldom needed."""
-    from lorekeeper.normalize.derive_fields import derive_fields
-
-    return derive_fields(entity)
-
-
-def open_cache(
-    settings: Settings, embedding: EmbeddingService, types: Sequence[str] | None = None
-) -> ThreadedCache | CompletedCache:
-    """The cache of the settings, with these types, by default `COLLECTIONS`; it opens at first use.
-
-    Raises:
-        ConfigError: it is of another package, which cannot be used.
-    """
-    if settings.cache_backend not in BACKENDS:
-        from lorekeeper.cache.completed import open_installed
-
-        return open_installed(settings, embedding, types or tuple(COLLECTIONS))
-    return ThreadedCache(open_store(settings, types), embedding)
-
 
 def open_file(path: Path, tables: Sequence[str] = ()) -> SqliteSource:
     """A file to migrate from: of a library of any backend, or an earlier cache; or some tables of another program. Blocking.
@@ -93,7 +47,7 @@ def open_file(path: Path, tables: Sequence[str] = ()) -> SqliteSource:
     """
     from lorekeeper.cache.sqlite.foreign import SqliteSource
 
-    packages = [_package(name) for name in BACKENDS]
+    packages = [package_of(name) for name in BACKENDS]
     layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
     file = next((file for package in packages if (file := package.file_at(path))), path)
     if path.is_dir() and not file.exists():
@@ -119,14 +73,14 @@ def vectors_at(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
     yield from VectorCache(path.parent / VECTORS).rows()
     for name in BACKENDS:
         try:
-            yield from _package(name).stored_vectors(path)
+            yield from package_of(name).stored_vectors(path)
         except (CacheError, OSError) as error:
             logger.warning("the vectors of %s cannot be read, so its texts are embedded again: %s", path, error)
 
 
 def same_library(settings: Settings, path: Path) -> bool:
     """Whether a path, by any of its names, is that of the library of the settings. Blocking."""
-    library = _package(settings.cache_backend).library_paths(settings)
+    library = package_of(settings.cache_backend).library_paths(settings)
     return path.exists() and any(part.exists() and path.samefile(part) for part in library)
 
 
@@ -134,17 +88,17 @@ def repair_backend(
     settings: Settings, store: Store, embedding: EmbeddingService, vectors: VectorCache
 ) -> RepairBackend:
     """How the store of the settings, which is open, is examined and rebuilt; its vectors go to ``vectors``."""
-    return _package(settings.cache_backend).repair_backend(store, vectors, embedding.dimension_of)
+    return package_of(settings.cache_backend).repair_backend(store, vectors, embedding.dimension_of)
 
 
 def library_status(settings: Settings) -> LibraryStatus:
     """What can be seen of the library of the settings without opening it. Blocking, for some milliseconds."""
-    return _package(settings.cache_backend).library_status(settings)
+    return package_of(settings.cache_backend).library_status(settings)
 
 
 def path_beside(settings: Settings, suffix: str) -> Path:
     """A file of ours beside the library of the settings, whose name ends with ``suffix``."""
-    return _package(settings.cache_backend).path_beside(settings, suffix)
+    return package_of(settings.cache_backend).path_beside(settings, suffix)
 
 
 def starter_record_of(settings: Settings) -> StarterRecord:
@@ -208,8 +162,3 @@ def marks_of(settings: Settings) -> MarksFile:
     if settings.marks is not None:
         file.current()
     return file
-
-
-def _package(backend: str) -> BackendPackage:
-    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.completed"))
-    return package

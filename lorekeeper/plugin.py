@@ -12,23 +12,26 @@ import logging
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
-from lorekeeper.cache.protocol import Documents, Identity, Progress, Statistics
-from lorekeeper.composition import embedding_of, open_cache, vector_cache
-from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.cache.protocol import Documents, Identity, Progress, Ranked, Statistics
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, WHOLE_NAME, Collection, Entity, declare, held
-from lorekeeper.errors import EmbeddingError, EntityError, FilterError
+from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, EntityError, FilterError
+from lorekeeper.opening import embedding_of, load_provider, open_cache, vector_cache
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.settings import HOME, Settings, load_settings
+from lorekeeper.settings import HOME, Settings, load_settings, settings_of
 from lorekeeper.system import AsyncClosing
 from lorekeeper.text.searchable import SHORT_TEXT, is_short
 from lorekeeper.text.sections import TEXT_KEYS
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import SearchCache
+    from lorekeeper.cache.supplied_vectors import GivenVectors
+    from lorekeeper.embedding.protocol import Vectors
     from lorekeeper.embedding.service import Model
 
     Embedding = Model | EmbeddingService | None
@@ -42,8 +45,17 @@ NAMED = 5
 PROSE = 80
 """A text of so many characters is prose, and no name or value."""
 
+FUSED, RRF_K = 100, 60
+"""How many entities of each ranking are fused, and the constant of reciprocal rank fusion (Cormack et al., SIGIR 2009)."""
+
 Entry = dict[str, Any]
 """An entity as it was stored: a JSON object."""
+
+Mode = Literal["hybrid", "semantic", "keyword"]
+"""What a search goes by: meaning and words, or one of them."""
+
+HOMEBREW = "homebrew"
+"""The document of dicts that name none, unless a cache was given another default."""
 
 
 C = TypeVar("C", bound="EntityCache")
@@ -64,9 +76,9 @@ def _with_types(method: F) -> F:
 class EntityCache(AsyncClosing):
     """Stores plain dicts by type, with filters, vectors and keywords. It opens at first use; use it in ``async with``.
 
-    A dict keeps all its keys. Its identity is ``document`` ("homebrew" if it has none) and ``slug``, else ``key``, else its name;
-    a dict of equal identity replaces the one before. The filter fields of a type are read from the keys of their names; for 5e
-    types also from Open5e's two shapes. A ``document`` of a method is one key, or a list of keys: any of them.
+    A dict keeps all its keys. Its identity is ``document`` (the default one if it has none) and ``slug``, else ``key``, else its
+    name; a dict of equal identity replaces the one before. The filter fields of a type are read from the keys of their names; for
+    5e types also from Open5e's two shapes. A ``document`` of a method is one key, or a list of keys: any of them.
 
     Filters are keyword arguments: ``level=3``, ``level_min=1``, ``school=["evocation", "necromancy"]`` (any of them), and
     ``name`` for a part of the name. They apply before the limit, and an entity without a value matches none.
@@ -87,8 +99,10 @@ class EntityCache(AsyncClosing):
         types: Mapping[str, Collection] = COLLECTIONS,
         *,
         owned: bool = True,
+        default_document: str = HOMEBREW,
     ) -> None:
         self._cache, self._embedding, self._types, self._owned = cache, embedding, types, owned
+        self._default_document = default_document
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.last_fallback: str | None = None
 
@@ -99,20 +113,42 @@ class EntityCache(AsyncClosing):
 
     @_with_types
     async def store_entities(
-        self, entities: Iterable[Mapping[str, Any] | Entity], entity_type: str, progress: Progress | None = None
+        self,
+        entities: Iterable[Mapping[str, Any] | Entity],
+        entity_type: str,
+        progress: Progress | None = None,
+        *,
+        vectors: str | Sequence[Sequence[float]] | Vectors | None = None,
     ) -> int:
         """Store dicts, or `Entity` objects, with their vectors; returns how many. They survive the end of the process then.
+
+        An entity whose vector is given is one passage of that vector, and its text is not embedded; `reindex` embeds it.
 
         Args:
             entities: the dicts; if several have one identity, the last is stored.
             entity_type: "spells", "creatures", ... or a type that the cache was given.
             progress: called with the number of further entities stored.
+            vectors: of shape (number of entities, dimension of the model), of any length; or the key under which dicts have
+                theirs, which is taken out of them: those without it are embedded.
 
         Raises:
-            EntityError: one cannot be stored, because it has no name, or a field of the wrong type; nothing is stored then.
+            EntityError: one cannot be stored, because it has no name, or a field or a vector is wrong; nothing is stored then.
         """
-        checked = await asyncio.to_thread(_entities, entities, entity_type)
-        return await self._cache.store_entities(checked, entity_type, progress)
+        objects = list(entities)
+        if isinstance(vectors, str):
+            objects, vectors = _apart(objects, vectors)
+        checked = await asyncio.to_thread(_entities, objects, entity_type, self._default_document)
+        if vectors is None:
+            return await self._cache.store_entities(checked, entity_type, progress)
+        if len(vectors) != len(checked):
+            raise EntityError(f"there are {len(vectors)} vectors for {len(checked)} entities; nothing was stored")
+        given = self._given()
+        await given.give(checked, list(vectors))
+        try:
+            return await self._cache.store_entities(checked, entity_type, progress)
+        finally:
+            for entity in checked:
+                given.take(entity)
 
     @_with_types
     async def get_entities(
@@ -155,12 +191,66 @@ class EntityCache(AsyncClosing):
         try:
             hits = await self._cache.semantic_search(entity_type, query, limit, document, **filters)
         except EmbeddingError as error:
-            found, by = await self._without_vectors(entity_type, query, limit, document, filters)
-            self.last_fallback = f"{entity_type} are searched by {by}: {error}"
-            logger.warning("%s", self.last_fallback)
+            found, _ = await self._fallback(entity_type, query, limit, document, filters, error)
             return [{**entity.data, "_score": None} for entity in found]
         self.last_fallback = None
         return [{**hit.entity.data, "_score": hit.score} for hit in hits]
+
+    @_with_types
+    async def search(
+        self,
+        entity_type: str,
+        query: str,
+        limit: int = 20,
+        document: Documents = None,
+        *,
+        mode: Mode = "hybrid",
+        score_key: str = "_score",
+        match_key: str = "_match",
+        **filters: Any,
+    ) -> list[Entry]:
+        """The entities nearest in meaning, or in words, or in both, under the filters, best first.
+
+        Hybrid is reciprocal rank fusion: an entity's score is the sum of 1 / (60 + rank) over the two rankings. If there are no
+        vectors to compare with, it answers as `semantic_search` does then.
+
+        Args:
+            entity_type: as everywhere.
+            query: a text.
+            limit: how many at most.
+            document: as everywhere.
+            mode: "hybrid"; "semantic", whose score is the cosine similarity; "keyword", whose score is that of BM25.
+            score_key: the key of the score in each answer.
+            match_key: the key of what found it: "meaning", "words", "meaning and words", or "filters".
+            **filters: as everywhere.
+        """
+        _check(document=document, limit=limit, query=query)
+        if mode not in get_args(Mode):
+            raise FilterError(f"mode must be one of {', '.join(get_args(Mode))}, not {shown(mode)}")
+        filters = {name: value for name, value in filters.items() if value is not None}
+        asked = (entity_type, query, max(limit, FUSED), document)
+        rankings: dict[str, list[Ranked]] = {}
+        self.last_fallback = None
+        if mode != "keyword":
+            try:
+                rankings["meaning"] = await self._cache.rank_semantic(*asked, **filters)
+            except EmbeddingError as error:
+                found, by = await self._fallback(entity_type, query, limit, document, filters, error)
+                match = "filters" if by.startswith("filters") else "words"
+                return [{**entity.data, score_key: None, match_key: match} for entity in found]
+        if mode != "semantic":
+            rankings["words"] = await self._cache.rank_keyword(*asked, **filters)
+        scores = _fused(rankings) if mode == "hybrid" else {r.identity: r.score for r in next(iter(rankings.values()))}
+        best = sorted(scores, key=lambda identity: (-scores[identity], identity))[:limit]
+        having = {by: {ranked.identity for ranked in ranking} for by, ranking in rankings.items()}
+        return [
+            {
+                **entity.data,
+                score_key: scores[entity.identity],
+                match_key: " and ".join(by for by, all_of_it in having.items() if entity.identity in all_of_it),
+            }
+            for entity in await self._cache.load(entity_type, best)
+        ]
 
     async def iterate(self, entity_type: str) -> AsyncIterator[Entry]:
         """All entities of a type, by document and slug, without holding them all in memory."""
@@ -214,8 +304,21 @@ class EntityCache(AsyncClosing):
         if self._folder is not None:
             await asyncio.to_thread(self._folder.cleanup)
 
-    async def _without_vectors(
-        self, entity_type: str, query: str, limit: int, document: Documents, filters: Mapping[str, Any]
+    def _given(self) -> GivenVectors:
+        """Where vectors of the caller's wait for their entities; CacheError if the cache makes all vectors itself."""
+        given: GivenVectors | None = getattr(self._cache, "given", None)
+        if given is None or getattr(self._cache, "store", None) is None:
+            raise CacheError("this backend of another package makes its vectors itself; store without vectors=")
+        return given
+
+    async def _fallback(
+        self,
+        entity_type: str,
+        query: str,
+        limit: int,
+        document: Documents,
+        filters: Mapping[str, Any],
+        error: EmbeddingError,
     ) -> tuple[list[Entity], str]:
         """What a search finds without vectors, and by what: names and words, or if none has any the filters, if there are some."""
         found: dict[Identity, None] = {}
@@ -228,6 +331,8 @@ class EntityCache(AsyncClosing):
         if not found and (filters or document is not None):
             found = dict.fromkeys(await self._cache.identities(entity_type, document, **filters))
             by = "filters alone, since none has a word of the query"
+        self.last_fallback = f"{entity_type} are searched by {by}: {error}"
+        logger.warning("%s", self.last_fallback)
         return await self._cache.load(entity_type, list(found)[:limit]), by
 
     async def _at(self, entity_type: str, keys: Iterable[str], document: str | None) -> list[Entity]:
@@ -256,8 +361,13 @@ class MilvusCache(EntityCache):
         embedding: makes the vectors: the name or folder of a model, a provider, or an `EmbeddingService`, which is not closed with
             the cache; by default the model of LOREKEEPER_EMBEDDING_MODEL.
         collections: the types of entity that it holds; by default those of 5e, `COLLECTIONS`.
+        default_document: the document of dicts that name none.
         token: the server's token, or ``user:password``.
         folder: with a server, where files of this machine are.
+        index: with a server, the index of the collections that it makes; all but FLAT find approximately.
+        share: whether other processes of this user may use an embedded library while this one has it open. Then a thread waits
+            for them at a private socket; without, they get a MilvusConnectionError.
+        db_path: another name of ``path``.
 
     Raises:
         ConfigError: a type cannot be declared, see `Collection`.
@@ -269,14 +379,26 @@ class MilvusCache(EntityCache):
         *,
         embedding: Embedding = None,
         collections: Types = None,
+        default_document: str = HOMEBREW,
         token: str | None = None,
         folder: str | Path = HOME,
+        index: Literal["FLAT", "IVF_FLAT", "HNSW"] = "FLAT",
+        share: bool = True,
+        db_path: str | Path | None = None,
     ) -> None:
+        path = path if db_path is None else db_path
         if "://" in str(path):
-            settings = Settings(milvus_uri=str(path), milvus_token=token, milvus_db_path=Path(folder) / "milvus.db")
+            own = Path(folder) / "milvus.db"
+            settings = settings_of(
+                {"milvus_uri": str(path), "milvus_token": token, "milvus_db_path": own, "milvus_index": index}
+            )
         else:
-            settings = Settings(milvus_db_path=Path(path))
-        super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
+            settings = settings_of({"milvus_db_path": Path(path), "milvus_share": share})
+        super().__init__(
+            *_opened(settings, embedding, collections),
+            owned=not isinstance(embedding, EmbeddingService),
+            default_document=default_document,
+        )
 
     @classmethod
     def temporary(cls, *, embedding: Embedding = HashingProvider, collections: Types = None) -> Self:
@@ -293,9 +415,16 @@ class SqliteCache(EntityCache):
         *,
         embedding: Embedding = None,
         collections: Types = None,
+        default_document: str = HOMEBREW,
+        db_path: str | Path | None = None,
     ) -> None:
-        settings = Settings(cache_backend="sqlite", sqlite_db_path=Path(path))
-        super().__init__(*_opened(settings, embedding, collections), owned=not isinstance(embedding, EmbeddingService))
+        file = Path(path if db_path is None else db_path)
+        settings = settings_of({"cache_backend": "sqlite", "sqlite_db_path": file})
+        super().__init__(
+            *_opened(settings, embedding, collections),
+            owned=not isinstance(embedding, EmbeddingService),
+            default_document=default_document,
+        )
 
     @classmethod
     def temporary(cls, *, embedding: Embedding = HashingProvider, collections: Types = None) -> Self:
@@ -303,11 +432,42 @@ class SqliteCache(EntityCache):
         return _temporary(lambda folder: cls(folder / "cache.db", embedding=embedding, collections=collections))
 
 
+@dataclass(frozen=True)
+class CacheConfig:
+    """What a cache is made of, in place of the environment: see `create_cache`.
+
+    Attributes:
+        backend: "milvus" or "sqlite".
+        milvus_db_path: folder of the embedded library.
+        sqlite_db_path: file of the SQLite cache.
+        embedding_model: name or folder of the model.
+        embedding_dimension: of its vectors; the first use raises a ConfigError if the model has another one. None for any.
+    """
+
+    backend: str = "milvus"
+    milvus_db_path: str | Path = HOME / "milvus.db"
+    sqlite_db_path: str | Path = HOME / "cache.db"
+    embedding_model: str = "all-MiniLM-L6-v2"
+    embedding_dimension: int | None = None
+
+    def settings(self) -> Settings:
+        """The settings of these names; ConfigError if a value is wrong."""
+        return settings_of(
+            {
+                "cache_backend": self.backend,
+                "milvus_db_path": Path(self.milvus_db_path),
+                "sqlite_db_path": Path(self.sqlite_db_path),
+                "embedding_model": self.embedding_model,
+            }
+        )
+
+
 def create_cache(
-    settings: Settings | None = None,
+    settings: Settings | CacheConfig | None = None,
     *,
     embedding: Embedding = None,
     collections: Types = None,
+    default_document: str = HOMEBREW,
 ) -> EntityCache:
     """The cache of the environment: by LOREKEEPER_CACHE_BACKEND, in LOREKEEPER_MILVUS_DB_PATH, _MILVUS_URI or _SQLITE_DB_PATH.
 
@@ -315,13 +475,28 @@ def create_cache(
         settings: instead of those of the environment and the user's own file.
         embedding: as for `MilvusCache`; by default the model of the settings.
         collections: as for `MilvusCache`.
+        default_document: as for `MilvusCache`.
 
     Raises:
         ConfigError: the settings are wrong, or a type cannot be declared.
     """
+    if isinstance(settings, CacheConfig):
+        dimension, settings = settings.embedding_dimension, settings.settings()
+        embedding = embedding or partial(_provider, settings, dimension)
     settings = settings or load_settings()[0]
-    owned = not isinstance(embedding, EmbeddingService)
-    return EntityCache(*_opened(settings, embedding or embedding_of(settings), collections), owned=owned)
+    return EntityCache(
+        *_opened(settings, embedding or embedding_of(settings), collections),
+        owned=not isinstance(embedding, EmbeddingService),
+        default_document=default_document,
+    )
+
+
+def _provider(settings: Settings, dimension: int | None) -> EmbeddingProvider:
+    """The model of settings, whose vectors must have a dimension; ConfigError if they have another one. Blocking."""
+    provider = load_provider(settings)
+    if dimension not in (None, provider.dimension):
+        raise ConfigError(f"vectors of {provider.name} have {provider.dimension} numbers, not {dimension}")
+    return provider
 
 
 def _temporary(make: Callable[[Path], C]) -> C:
@@ -344,7 +519,27 @@ def _opened(
         return open_cache(settings, embedding, list(types)), embedding, types
 
 
-def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str) -> list[Entity]:
+def _apart(
+    objects: Sequence[Mapping[str, Any] | Entity], key: str
+) -> tuple[list[Mapping[str, Any] | Entity], list[Any]]:
+    """Dicts without the vectors that they have under a key, and these: None for a dict that has none."""
+    plain: list[Mapping[str, Any] | Entity] = [
+        {name: value for name, value in obj.items() if name != key} if isinstance(obj, Mapping) else obj
+        for obj in objects
+    ]
+    return plain, [obj.get(key) if isinstance(obj, Mapping) else None for obj in objects]
+
+
+def _fused(rankings: Mapping[str, Sequence[Ranked]]) -> dict[Identity, float]:
+    """The scores of reciprocal rank fusion."""
+    scores: dict[Identity, float] = {}
+    for ranking in rankings.values():
+        for rank, ranked in enumerate(ranking, 1):
+            scores[ranked.identity] = scores.get(ranked.identity, 0.0) + 1 / (RRF_K + rank)
+    return scores
+
+
+def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str, default: str) -> list[Entity]:
     """The entities of objects; EntityError, with the place of the first one that cannot be stored. Blocking."""
     from lorekeeper.normalize.plain import plain_entity
 
@@ -352,7 +547,7 @@ def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str) -
     plain: list[Entity] = []
     for place, obj in enumerate(objects, 1):
         try:
-            entities.append(plain_entity(obj, entity_type))
+            entities.append(plain_entity(obj, entity_type, default))
             plain += [] if isinstance(obj, Entity) else entities[-1:]
         except EntityError as error:
             raise EntityError(

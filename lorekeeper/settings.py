@@ -188,6 +188,12 @@ class Settings(BaseModel):
         default=None, description="a Milvus server or cluster instead of the embedded library"
     )
     milvus_token: str | None = Field(default=None, description="its token, or user:password")
+    milvus_index: Literal["FLAT", "IVF_FLAT", "HNSW"] = Field(
+        default="FLAT", description="index of the collections that are made on it"
+    )
+    milvus_share: bool = Field(
+        default=True, description="serve the embedded library to other processes while this one has it open"
+    )
     sqlite_db_path: LibraryPath = Field(default=HOME / "cache.db", description="file of the library in SQLite")
     embedding_model: str = Field(
         default="all-MiniLM-L6-v2", min_length=1, description="name or folder of the embedding model"
@@ -311,12 +317,17 @@ def load_settings(
     _refuse_unknown(values)
     if values.get("log_level"):
         values["log_level"] = values["log_level"].upper()
-    try:
-        settings = Settings.model_validate({k: v for k, v in values.items() if k not in OTHERS})
-    except ValidationError as error:
-        raise ConfigError("; ".join(_explain(e, values) for e in error.errors())) from error
+    settings = settings_of({k: v for k, v in values.items() if k not in OTHERS})
     _check_together(settings)
     return settings, origins
+
+
+def settings_of(values: Mapping[str, object]) -> Settings:
+    """Settings of values by name; ConfigError, which names the variable of each, if some are wrong."""
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_explain(e, values) for e in error.errors())) from error
 
 
 def _check_together(settings: Settings) -> None:
@@ -453,7 +464,7 @@ def _refuse_unknown(values: Mapping[str, str]) -> None:
         raise ConfigError(f"unknown setting {one_line(PREFIX + unknown[0].upper(), MAX_SHOWN)}; known: {names}")
 
 
-def _explain(error: object, values: Mapping[str, str]) -> str:
+def _explain(error: object, values: Mapping[str, object]) -> str:
     assert isinstance(error, dict)
     name = str(error["loc"][0])
     value = "***" if name in SECRETS else shown(shown_value(name, values.get(name)))

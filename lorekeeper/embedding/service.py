@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -58,6 +58,17 @@ class EmbeddingCache(Protocol):
 
 Model = str | EmbeddingProvider | Callable[[], EmbeddingProvider]
 """What embeds texts: the name or folder of a model, a provider, or a function that makes one."""
+
+
+class _OfClassToo(Generic[R]):
+    """A method that can be called on the class too, for a service of the default model."""
+
+    def __init__(self, method: Callable[[EmbeddingService], R]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, service: EmbeddingService | None, owner: type[EmbeddingService]) -> Callable[[], R]:
+        return partial(self._method, owner() if service is None else service)
 
 
 class EmbeddingService:
@@ -131,6 +142,7 @@ class EmbeddingService:
         """The provider, as `provider`; ModelPendingError while its model is being downloaded."""
         return await self._run(self._ready)
 
+    @_OfClassToo
     def get_model(self) -> EmbeddingProvider:
         """The model, loaded if need be; the same one for all services of the process that name it. Blocking.
 

@@ -8,6 +8,6 @@ from tests.support.commands import ROOT
 
 PAGE = (ROOT / "docs" / "plugin.md").read_text("utf-8")
 
-TWENTY, SHIPS, PROVIDER, SERVER, READING, CONTRACT = re.findall(
+TWENTY, SHIPS, PROVIDER, VECTORS, SERVER, READING, CONTRACT = re.findall(
     r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE
 )

@@ -33,9 +33,8 @@ class ToyCache:
         return {(t, e.document, e.slug): e for t, e in ((row[0], Entity.from_record(*row)) for row in rows)}
 
     def _of(self, entity_type: str, document: Documents = None, filters: dict[str, Any] | None = None) -> list[Entity]:
-        return select_entities(
-            [e for (t, *_), e in self._all().items() if t == entity_type], entity_type, document, filters or {}
-        )
+        of_type = [e for (t, *_), e in self._all().items() if t == entity_type]
+        return select_entities(of_type, entity_type, document, **(filters or {}))
 
     def _write(self, entities: dict[tuple[str, str, str], Entity]) -> None:
         self._file.write_text(json.dumps([[t, e.as_record()] for (t, *_), e in entities.items()]), "utf-8")

@@ -32,12 +32,15 @@ def open_store(settings: Settings, normalized: Normalized, types: Sequence[str])
         from lorekeeper.cache.milvus.remote import RemoteStore
 
         settings.require_local("milvus_uri")
+        companion = path_beside(settings, COMPANION)
         return RemoteStore(
-            settings.milvus_uri, settings.milvus_token, path_beside(settings, COMPANION), normalized, types
+            settings.milvus_uri, settings.milvus_token, companion, normalized, types, settings.milvus_index
         )
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), normalized, types)
+    return EmbeddedStore(
+        settings.milvus_db_path, path_beside(settings, COMPANION), normalized, types, shared=settings.milvus_share
+    )
 
 
 def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: DimensionOf) -> RepairBackend:

@@ -65,6 +65,7 @@ CHECKED = "checked, since its files are not as they were when it was closed last
 
 _OPEN = {
     "server": "open in this process, which shares it",
+    "alone": "open in this process, which does not share it",
     "client": "open in another process, which shares it",
     "closed": "not needed to read, and closed",
 }
@@ -84,6 +85,7 @@ class EmbeddedStore(MilvusStore):
         companion_path: file of its companion.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
         types: the types of entity that it holds.
+        shared: whether other processes are served while this one has it open.
 
     Attributes:
         uses_vectors: whether searches by meaning read the companion's copy of the vectors.
@@ -94,11 +96,17 @@ class EmbeddedStore(MilvusStore):
     ONLY_WRITER = True
 
     def __init__(
-        self, path: Path, companion_path: Path, normalized: Normalized, types: Sequence[str] | None = None
+        self,
+        path: Path,
+        companion_path: Path,
+        normalized: Normalized,
+        types: Sequence[str] | None = None,
+        *,
+        shared: bool = True,
     ) -> None:
         self.path = path
         companion = Companion(companion_path, types)
-        self.embedded = EmbeddedBackend(path, self._settle_later)
+        self.embedded = EmbeddedBackend(path, self._settle_later, shared=shared)
         collections = Collections(self.embedded, self.verify, self._sealed)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
         self._copy_after: dict[str, float] = {}
@@ -213,7 +221,7 @@ class EmbeddedStore(MilvusStore):
             "vectors": f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current",
         }
         server = read_server(self.path)
-        if server and self.embedded.role != "closed":
+        if server and self.embedded.role in ("server", "client"):
             details["served by"] = f"process {server.pid}, LoreKeeper {server.version}"
         return details
 
@@ -362,7 +370,7 @@ class EmbeddedStore(MilvusStore):
         """
         if self._settling:
             self._settling.cancel()
-        if self.embedded.role != "server":
+        if self.embedded.role not in ("server", "alone"):
             return
         self._settle_later()
         if self.embedded.in_use:

@@ -30,7 +30,7 @@ from lorekeeper.cache.milvus.backend import (
     unwritable,
 )
 from lorekeeper.cache.milvus.layout_v3 import type_of
-from lorekeeper.cache.milvus.sharing.client import Client, OtherVersionError
+from lorekeeper.cache.milvus.sharing.client import Client, OtherVersionError, not_shared
 from lorekeeper.cache.milvus.sharing.discovery import Claim, serving_process
 from lorekeeper.cache.milvus.sharing.server import Server
 from lorekeeper.cache.repair import ADVICE
@@ -62,10 +62,11 @@ class EmbeddedBackend(LazyBackend):
     Args:
         path: the folder; it is created at first use.
         opened: called when this process opens it.
+        shared: whether it serves other processes while it has it open; if not, they are refused.
     """
 
-    def __init__(self, path: Path, opened: Callable[[], None] = lambda: None) -> None:
-        self.path, self._notify = path, opened
+    def __init__(self, path: Path, opened: Callable[[], None] = lambda: None, *, shared: bool = True) -> None:
+        self.path, self._notify, self._shared = path, opened, shared
         self._lock = threading.RLock()
         self._backend: Backend | None = None
         self._server: Server | None = None
@@ -81,11 +82,13 @@ class EmbeddedBackend(LazyBackend):
         return Capabilities()
 
     @property
-    def role(self) -> Literal["server", "client", "closed"]:
-        """Whether this process has the library open and serves it, or is a client of the one that does."""
+    def role(self) -> Literal["server", "alone", "client", "closed"]:
+        """Whether this process has the library open and serves it or not, or is a client of the one that does."""
         if self._backend is None:
             return "closed"
-        return "client" if isinstance(self._backend, Client) else "server"
+        if isinstance(self._backend, Client):
+            return "client"
+        return "server" if self._server else "alone"
 
     @property
     def in_use(self) -> bool:
@@ -177,6 +180,9 @@ class EmbeddedBackend(LazyBackend):
             return
         self._notify()
         try:
+            if not self._shared:
+                self._claim.keep()
+                return
             self._server = Server(self.path, backend, self._claim)
         except BaseException:
             self.close()
@@ -204,6 +210,8 @@ class EmbeddedBackend(LazyBackend):
                     return self._own(refused)
             except OSError as error:
                 raise MilvusConnectionError(str(error)) from error
+            if self._claim.is_kept():
+                raise not_shared(self.path)
             now = time.monotonic()
             deadline = None if self._claim.is_opening() else deadline or now + SILENT_SECONDS
             if deadline and now > deadline:

@@ -40,6 +40,7 @@ class RemoteStore(MilvusStore):
         companion_path: file of the companion.
         normalized: gives the filter values that follow from an entity's data, for an upgrade.
         types: the types of entity that it holds.
+        index: see `MilvusServer`.
     """
 
     reads_in_turn = False
@@ -52,8 +53,9 @@ class RemoteStore(MilvusStore):
         companion_path: Path,
         normalized: Normalized,
         types: Sequence[str] | None = None,
+        index: str = "FLAT",
     ) -> None:
-        self.server = MilvusServer(uri, token)
+        self.server = MilvusServer(uri, token, index)
         companion = Companion(companion_path, types)
         super().__init__(self.server, Collections(self.server), companion, normalized)
         self._next_comparison: dict[str, float] = {}

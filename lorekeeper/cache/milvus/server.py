@@ -40,12 +40,19 @@ RETRY_TIMES = 3
 MAX_ROWS = 16_384
 """Most rows that a server returns in one answer; more are read in pages."""
 
-INDEX = ("vector", {"index_type": "FLAT", "metric_type": "COSINE", "params": {}})
-"""Indexed column, and its index. Servers search rows that are not sealed yet with a temporary index that finds only some of
-them, and hardly any under a filter, unless the index of the collection is FLAT, which is exact."""
+VECTOR = "vector"
+"""The column of vectors."""
 
-SEARCH_PARAMS: dict[str, object] = {"metric_type": "COSINE", "params": {"nprobe": 128}}
-"""How to search it; ``nprobe`` is for collections that another program has indexed again."""
+INDEXES: Mapping[str, Mapping[str, int]] = {
+    "FLAT": {},
+    "IVF_FLAT": {"nlist": 1024},
+    "HNSW": {"M": 32, "efConstruction": 256},
+}
+"""Parameters of each index of vectors. Servers search rows that are not sealed yet with a temporary index that finds only some
+of them, and hardly any under a filter, unless the index of the collection is FLAT, which is exact."""
+
+PROBED, LEAST_EF = 128, 128
+"""How many lists of an IVF index a search looks at, and how many candidates of a graph at least."""
 
 WORDS_PARAMS = {"metric_type": WORDS_INDEX[1]["metric_type"]}
 """How to search words."""
@@ -63,10 +70,12 @@ class MilvusServer(LazyBackend):
     Args:
         uri: the address; a proxy of the environment is not used for one on this machine.
         token: the server's token, or ``user:password``.
+        index: the index of vectors of collections that are made, one of `INDEXES`.
     """
 
-    def __init__(self, uri: str, token: str | None) -> None:
+    def __init__(self, uri: str, token: str | None, index: str = "FLAT") -> None:
         self._uri, self._token = uri, token
+        self._index = {"index_type": index, "metric_type": "COSINE", "params": dict(INDEXES[index])}
         self._lock = threading.Lock()
         self._connected: tuple[MilvusClient, Capabilities] | None = None
         self._openings = 0
@@ -103,7 +112,7 @@ class MilvusServer(LazyBackend):
         for column in columns:
             _add(schema, column)
         params = MilvusClient.prepare_index_params()
-        for indexed, how in (INDEX, WORDS_INDEX):
+        for indexed, how in ((VECTOR, self._index), WORDS_INDEX):
             if any(column.name == indexed for column in columns):  # parameters within "params" are read by every server
                 params.add_index(indexed, **{**how, "params": {"params": how["params"]}})
         self._drop_half_made(name)
@@ -118,7 +127,7 @@ class MilvusServer(LazyBackend):
         """Whether a collection is ours and has no index; one is created before anything is stored."""
         if not described(self.description(name)):
             return False
-        return not self._call(self._client.list_indexes, name, field_name=INDEX[0])
+        return not self._call(self._client.list_indexes, name, field_name=VECTOR)
 
     def _drop_half_made(self, name: str) -> None:
         """Drop a collection whose creation was interrupted, unless another machine is creating it right now."""
@@ -146,7 +155,8 @@ class MilvusServer(LazyBackend):
             self._call(self._client.flush, name)
 
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
-        return self._search(name, _Search(vector, INDEX[0], SEARCH_PARAMS, expression, limit), fields)
+        how = {"metric_type": "COSINE", "params": {"nprobe": PROBED, "ef": max(limit, LEAST_EF)}}
+        return self._search(name, _Search(vector, VECTOR, how, expression, limit), fields)
 
     def search_words(self, name: str, words: str, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
         """The rows that hold any of the words under an expression, best first, with "pk" and BM25 "distance"."""

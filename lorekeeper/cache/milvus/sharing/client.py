@@ -24,6 +24,14 @@ IDLE_CONNECTIONS = 8
 """Most connections that a client keeps between its calls."""
 
 
+def not_shared(path: Path) -> MilvusConnectionError:
+    """The error for a library that another program has open and does not share."""
+    return MilvusConnectionError(
+        f"another program has the library {path} open and does not share it; close that program, or set "
+        "LOREKEEPER_MILVUS_DB_PATH to another library"
+    )
+
+
 class OtherVersionError(MilvusConnectionError):
     """Another version of LoreKeeper serves the library, or did."""
 
@@ -103,10 +111,7 @@ def _server_of(path: Path) -> ServerRecord:
     """The process that serves a library; MilvusConnectionError if there is none, or it runs another version."""
     server = read_server(path)
     if server is None:
-        raise MilvusConnectionError(
-            f"another program has the library {path} open and does not share it; close that program, or set "
-            "LOREKEEPER_MILVUS_DB_PATH to another library"
-        )
+        raise not_shared(path)
     if (server.protocol, server.format) != (PROTOCOL, library_format()):
         raise OtherVersionError(
             f"process {server.pid} has the library {path} open with LoreKeeper {server.version} (sharing protocol "

@@ -101,6 +101,14 @@ class Claim:
         MeetingPoint(self._path).publish(asdict(record))
         self._say(serves=True)
 
+    def keep(self) -> None:
+        """Record that this process has opened the library, and serves nobody."""
+        self._say(serves=None)
+
+    def is_kept(self) -> bool:
+        """Whether the process that has the claim, if one has, serves nobody."""
+        return (self._point.published() or {"serves": True}).get("serves", True) is None
+
     def is_opening(self) -> bool:
         """Whether the process that has the claim, if one has, does not serve the library yet."""
         return (self._point.published() or {}).get("serves") is False
@@ -111,5 +119,5 @@ class Claim:
         if lock is not None:
             lock.release()
 
-    def _say(self, *, serves: bool) -> None:
+    def _say(self, *, serves: bool | None) -> None:
         self._point.publish({"pid": os.getpid(), "address": "", "serves": serves})

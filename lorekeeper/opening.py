@@ -1,0 +1,75 @@
+"""The cache of settings, and what makes its vectors: all that a program needs that stores and searches its own entities.
+
+Nothing of the server, the page, people and vaults is imported for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lorekeeper.cache.async_cache import ThreadedCache
+from lorekeeper.embedding import EmbeddingService
+from lorekeeper.embedding.configured import load_provider as load_provider
+from lorekeeper.entities import COLLECTIONS, Entity, Value
+from lorekeeper.settings import BACKENDS, Settings
+from lorekeeper.text.phrases import SHIPPED_VECTORS
+
+if TYPE_CHECKING:
+    from lorekeeper.cache.backends import BackendPackage
+    from lorekeeper.cache.completed import CompletedCache
+    from lorekeeper.cache.store import Store
+    from lorekeeper.cache.vectors import VectorCache
+
+LONG_SECONDS = 30.0
+"""After how long a wait for the model is worth a warning in a library, which says itself what a search is waiting for."""
+
+VECTORS = "vectors.db"
+"""The file of the embedding cache, beside the library: libraries of one folder share it."""
+
+
+def vector_cache(settings: Settings) -> VectorCache:
+    """The vectors that were computed before; it opens at first use."""
+    from lorekeeper.cache.vectors import VectorCache
+    from lorekeeper.embedding.open_vectors import OpenVectors, packaged_file
+
+    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
+
+
+def embedding_of(settings: Settings) -> EmbeddingService:
+    """The embedding of the settings; its provider is loaded at first use."""
+    return EmbeddingService(lambda: load_provider(settings), vector_cache(settings), notice_seconds=LONG_SECONDS)
+
+
+def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
+    """The store of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
+    return package_of(settings.cache_backend).open_store(settings, _derive_fields, types or tuple(COLLECTIONS))
+
+
+def _derive_fields(entity: Entity) -> Mapping[str, Value]:
+    """`derive_fields`, whose rules take a tenth of a second to import, and are seldom needed."""
+    from lorekeeper.normalize.derive_fields import derive_fields
+
+    return derive_fields(entity)
+
+
+def open_cache(
+    settings: Settings, embedding: EmbeddingService, types: Sequence[str] | None = None
+) -> ThreadedCache | CompletedCache:
+    """The cache of the settings, with these types, by default `COLLECTIONS`; it opens at first use.
+
+    Raises:
+        ConfigError: it is of another package, which cannot be used.
+    """
+    if settings.cache_backend not in BACKENDS:
+        from lorekeeper.cache.completed import open_installed
+
+        return open_installed(settings, embedding, types or tuple(COLLECTIONS))
+    return ThreadedCache(open_store(settings, types), embedding)
+
+
+def package_of(backend: str) -> BackendPackage:
+    """The package of a backend of ours."""
+    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.completed"))
+    return package
