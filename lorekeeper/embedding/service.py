@@ -67,8 +67,11 @@ class _OfClassToo(Generic[R]):
         self._method = method
         self.__doc__ = method.__doc__
 
-    def __get__(self, service: EmbeddingService | None, owner: type[EmbeddingService]) -> Callable[[], R]:
-        return partial(self._method, owner() if service is None else service)
+    def __get__(self, service: EmbeddingService | None, _owner: type[EmbeddingService]) -> Callable[..., R]:
+        return self if service is None else partial(self._method, service)
+
+    def __call__(self, service: EmbeddingService | None = None) -> R:
+        return self._method(EmbeddingService() if service is None else service)
 
 
 class EmbeddingService:
