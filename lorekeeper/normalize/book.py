@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ _OF_2014 = re.compile(
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(?=\S)")
 _TAG = re.compile(r"(.+?) \[(.+)\]$")
 _PRICED = re.compile(r"(.+?) \(((?:[\d,]+ ?[CSEGP]P)\b[^()]*|varies)\)$", re.IGNORECASE)
-_FEAT = re.compile(
+FEAT = re.compile(
     r"\W{0,3}(?P<category>[\w ]{1,30}) feat\b\W*(?:\(?prerequisites?: (?P<prerequisite>.+?)\)?)?\W{0,3}$", re.IGNORECASE
 )
 _LEVEL = re.compile(r"level (\d{1,2}): (.+)", re.IGNORECASE)
@@ -74,12 +74,14 @@ class Section:
         level: of the heading.
         parents: the headings above it, the outermost first.
         text: Markdown, without what became an entry of its own.
+        line: number of its heading's line.
     """
 
     name: str
     level: int
     parents: tuple[str, ...] = ()
     text: str = ""
+    line: int = 0
 
     @property
     def parent(self) -> str:
@@ -96,19 +98,21 @@ class Book:
         classes: of spells by their folded names, from its lists; a spell that states its classes has no others.
         slugs: the keys that are taken, by type, with what has them.
         weights: of things that a table lists and a section describes, by name.
+        pages: of the lines of its text, where it was printed.
     """
 
     origin: Origin
     classes: Mapping[str, list[str]] = field(default_factory=dict)
     weights: dict[str, float | None] = field(default_factory=dict)
     slugs: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    pages: Sequence[int] = ()
 
     def read(self, text: str) -> Imported:
         """Everything in a text of the book."""
         result, lines = Imported(), text.split("\n")
         found = printed(lines)
         for entry in found:
-            self._add(result, entry.name, partial(self._printed, entry, result))
+            self._add(result, entry.name, partial(self._printed, entry, result), entry.start)
         sections = list(_sections(lines, found))
         owner = _Owner()
         if found and len(sections) == 1 and (rest := sections.pop().text):
@@ -120,17 +124,20 @@ class Book:
                     if row[0] in described:
                         self.weights[row[0]] = first_number(dict(zip(table.columns, row, strict=True)).get("weight"))
                     else:
-                        self._add(result, row[0], partial(_of_row, table, row, self.origin))
+                        self._add(result, row[0], partial(_of_row, table, row, self.origin), section.line)
         for section in sections:
             owner = self._section(result, section, owner)
         self._finish(result, owner)
         result.texts += _said(lines)
         return result
 
-    def _add(self, result: Imported, name: str, make: Callable[[], Entity]) -> None:
+    def _add(self, result: Imported, name: str, make: Callable[[], Entity], line: int) -> None:
         try:
             with own_error():
-                result.entities.append(make())
+                made = make()
+                result.entities.append(
+                    replace(made, data={**made.data, "page": self.pages[line]}) if self.pages else made
+                )
         except FilterError as error:
             result.failed.append((name, str(error)))
 
@@ -146,7 +153,7 @@ class Book:
         if (die := _HIT_DIE.search(_HTML.sub(" ", section.text))) and section.name:
             self._finish(result, owner)
             named = [name for name in (section.name, *reversed(section.parents)) if not _OF_CLASS.search(name)]
-            whole = Section(named[0] if named else section.name, section.level, section.parents, section.text)
+            whole = replace(section, name=named[0] if named else section.name)
             return _Owner(whole, "class", die[1].lower())
         if owner.section and section.level < owner.section.level:
             self._finish(result, owner)
@@ -154,17 +161,16 @@ class Book:
         if owner.section and (subclass := _SUBCLASS.fullmatch(section.name)):
             class_name = owner.class_name
             self._finish(result, owner)
-            own = Section(subclass[1], owner.section.level, section.parents, section.text)
+            own = replace(section, name=subclass[1], level=owner.section.level)
             return _Owner(own, "subclass", parent=class_name)
         if owner.section and (feature := _LEVEL.fullmatch(section.name)):
-            owner.features.append((feature[2], int(feature[1]), section.text))
+            owner.features.append(replace(section, name=feature[2], level=int(feature[1])))
             return owner
         if owner.features and section.level > 3 and section.text:
-            name, level, text = owner.features[-1]
-            owner.features[-1] = (name, level, f"{text}\n\n**{section.name}.** {section.text}")
+            owner.features[-1].text += f"\n\n**{section.name}.** {section.text}"
             return owner
         if section.text:
-            self._add(result, section.name, partial(self._of_section, section))
+            self._add(result, section.name, partial(self._of_section, section), section.line)
         return owner
 
     def _finish(self, result: Imported, owner: _Owner) -> None:
@@ -172,7 +178,7 @@ class Book:
         if owner.section is None:
             return
         section, class_name = owner.section, owner.class_name
-        features = [{"name": f"{name} (level {level})", "desc": text} for name, level, text in owner.features]
+        features = [{"name": f"{each.name} (level {each.level})", "desc": each.text} for each in owner.features]
         data = {
             "name": section.name,
             "desc": section.text,
@@ -181,20 +187,21 @@ class Book:
             "hit_dice": owner.die,
         }
         fields = {"hit_die": owner.die or None, "parent": owner.parent or None}
-        self._add(result, section.name, partial(self._made, "character_options", owner.kind, data, fields))
-        for name, level, text in owner.features:
-            more = {"name": name, "class": class_name, "level": level, "desc": text}
-            make = partial(
-                self._made, "rules", "class-feature", more, {"parent": section.name}, section.name, str(level)
-            )
-            self._add(result, name, make)
+        self._add(
+            result, section.name, partial(self._made, "character_options", owner.kind, data, fields), section.line
+        )
+        for each in owner.features:
+            more = {"name": each.name, "class": class_name, "level": each.level, "desc": each.text}
+            parent = {"parent": section.name}
+            make = partial(self._made, "rules", "class-feature", more, parent, section.name, str(each.level))
+            self._add(result, each.name, make, each.line)
 
     def _of_section(self, section: Section) -> Entity:
         """The entry that a section is: a feat, a background, a species, gear with its price, or a rule."""
         first = section.text.split("\n", 1)[0]
         labels = {match["key"].lower(): match["value"].strip(" *") for match in _LABEL.finditer(section.text)}
         data: dict[str, Any] = {"name": section.name, "desc": section.text}
-        if (feat := _FEAT.fullmatch(first)) and section.parents:
+        if (feat := FEAT.fullmatch(first)) and section.parents:
             data |= {
                 "desc": section.text[len(first) :].strip(),
                 "category": feat["category"].lower(),
@@ -255,7 +262,7 @@ class _Owner:
     kind: str = ""
     die: str = ""
     parent: str = ""
-    features: list[tuple[str, int, str]] = field(default_factory=list)
+    features: list[Section] = field(default_factory=list)
 
     @property
     def class_name(self) -> str:
@@ -288,7 +295,7 @@ def _sections(lines: Sequence[str], found: Sequence[Printed]) -> Iterator[Sectio
         yield _closed(section, text)
         level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
         above = [each for each in above if each.level < level]
-        section, text = Section(name, level, tuple(each.name for each in above)), []
+        section, text = Section(name, level, tuple(each.name for each in above), line=place), []
         above.append(section)
     yield _closed(section, text)
 

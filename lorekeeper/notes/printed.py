@@ -177,7 +177,8 @@ def _end(lines: Sequence[Line], start: int, at: int, following: int) -> int:
 
 _SIZE = r"(?:tiny|small|medium|large|huge|gargantuan)"
 _CREATURE = re.compile(
-    rf"(?P<size>{_SIZE}(?: (?:or|to) {_SIZE})?) (?P<type>[a-z][a-z' /-]{{2,60}}?) ?(?:\((?P<subtype>[^()]{{1,80}})\))?,"
+    rf"(?P<size>{_SIZE}(?: (?:or|to) (?:{_SIZE}|smaller|larger))?) "
+    r"(?P<type>[a-z][a-z' /-]{2,60}?) ?(?:\((?P<subtype>[^()]{1,80})\))?,"
     r" ?(?P<alignment>[a-z(][^|]{2,80})",
     re.IGNORECASE,
 )
@@ -204,16 +205,22 @@ _HAS_ARMOR_CLASS = re.compile(r"(?:armou?r class|AC)\b:? ?\d", re.IGNORECASE)
 _HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
 
 
+def kind_said(text: str) -> str:
+    """The kind of entry that a line, which stands below its name, says it is; "" for any other line."""
+    if (match := _CREATURE.fullmatch(text)) and _ALIGNMENT.search(match["alignment"]):
+        return CREATURE
+    return next((kind for kind, line in ((SPELL, _SPELL), (ITEM, _ITEM)) if line.fullmatch(text)), "")
+
+
+_CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
+"""How a line begins that follows soon after the one that says the kind."""
+
+
 def _kind_at(lines: Sequence[Line], at: int) -> str:
     """What the line is the second of, "" for nothing."""
     line = lines[at]
-    if not line.text or line.level or len(line.text) > 250:
-        return ""
-    if (match := _CREATURE.fullmatch(line.text)) and _ALIGNMENT.search(match["alignment"]):
-        return CREATURE if _follows(lines, at, _HAS_ARMOR_CLASS) else ""
-    if _SPELL.fullmatch(line.text):
-        return SPELL if _follows(lines, at, _HAS_CASTING_TIME) else ""
-    return ITEM if _ITEM.fullmatch(line.text) else ""
+    kind = "" if line.level or len(line.text) > 250 else kind_said(line.text)
+    return kind if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind]) else ""
 
 
 def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str]) -> bool:

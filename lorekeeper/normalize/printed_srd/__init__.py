@@ -1,0 +1,9 @@
+"""The system reference documents as they are printed: pages of text to entries.
+
+`layout` makes paragraphs of pages, and `structure` titles, texts and tables of these, in Markdown; both know nothing of the game.
+`documents` has what is peculiar to these two books. The Markdown is read as that of any book of rules, by `normalize.book`.
+"""
+
+from lorekeeper.normalize.printed_srd.documents import read_pages
+
+__all__ = ["read_pages"]

@@ -1,0 +1,245 @@
+"""Printed pages as paragraphs: without running heads and page numbers, lines joined, words mended that a line's end split.
+
+Pages are text as programs take it out of a PDF, a column after the other. Two habits of such text are understood. In one, a line
+that the paragraph goes on after ends with a space. In the other, a gap between words has a tab, so that a space without one is
+none, and titles, which are set in another font, have no tabs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lorekeeper.folding import fold
+from lorekeeper.normalize.printed_srd.titles import SMALL_CAPITALS, is_title
+
+_HEAD_LINES = 3
+"""Most lines of a running head."""
+
+_NARROW = 38
+"""Characters of a line that had room for the next word, in a page of two columns."""
+
+_BULLET = "\u2022"
+_ENDS = re.compile(r"(?:[.!?\u201d]|[^A-Z]\))$")
+_TABLE_NAMED = re.compile(
+    r"\bthe ((?:[A-Z][\w\u2019-]*|\d\w*|of|and|by|per|for|the|in|to|with|from)"
+    r"(?: (?:[A-Z][\w\u2019-]*|\d\w*|of|and|by|per|for|the|in|to|with|from)){0,7}) table\b"
+)
+"""How a text names a table, by its caption."""
+
+_DIGITS = re.compile(r"\d+")
+_GAP = re.compile(r"\s+")
+_CELL_GAP = "\u2003"
+"""Where a line had more than the gap between two words."""
+
+_HYPHENS = re.compile(r"[\u00ad\u2010\u2011]+|-[\u00ad\u2010\u2011]+")
+_OPEN = re.compile(rf"[ {_CELL_GAP}-]$|\w\u2014$")
+"""How a line ends that the paragraph goes on after."""
+
+_SPLIT = re.compile(r"(?P<space> ?)-$")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+")
+_BEFORE_MARK = re.compile(r"(?<=[\w)\u2019\u201d]) +(?=[,.;:!?)\u2019\u201d](?!\d?\d?d\d))")
+_AFTER_MARK = re.compile(r"(?<=[(\u201c\u2018]) +|(?<=:/) (?=/)|(?<=\d) (?=,\d{3}\b)")
+_TAIL = re.compile(r"(?<![\w'\u2019-])([^\W\d_]{3,}) ([b-hj-z]|[b-hj-z][^\W\d_])(?![\w'\u2019-])")
+"""A word and what may be its last letters, kept apart by the way they were set."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph, a title, a point of a list or a row of a table: nothing says which.
+
+    Attributes:
+        text: in one line.
+        page: number of the page on which it begins.
+        is_indented: whether its first line is.
+        is_point: whether it begins with a bullet, which the text does not have.
+        is_title: whether it is set in another font than the text of the page, in pages that show it.
+        is_open: whether its last line ended as one does that goes on.
+        is_apart: whether it stands amid a paragraph that goes on behind it, as a box or a table does.
+        lines: of the page that it takes.
+    """
+
+    text: str
+    page: int
+    is_indented: bool = False
+    is_point: bool = False
+    is_title: bool = False
+    is_open: bool = False
+    is_apart: bool = False
+    lines: int = 1
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is set in small capitals."""
+        return SMALL_CAPITALS.search(self.text) is not None and len(self.text) <= _NARROW
+
+
+Sign = Callable[[str], bool]
+"""Whether a line is one by which a box begins, the one after its name."""
+
+
+def paragraphs(pages: Sequence[str], sign: Sign, first_page: int = 1) -> list[Paragraph]:
+    """The paragraphs of the pages of a book, in their order.
+
+    Args:
+        pages: their texts.
+        sign: tells the lines below which something is set apart.
+        first_page: number of the first.
+    """
+    heads = _running_heads(pages)
+    read = [list(_lines(_without_head(page, heads), number)) for number, page in enumerate(pages, first_page)]
+    lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before, sign)]
+    known = _words(lines)
+    captions = table_names(each.text for each in _joined(lines, known, set()))
+    joined = _joined(lines, known, captions)
+    return [replace(each, text=_set(each.text, known)) for each in joined]
+
+
+def table_names(texts: Iterable[str]) -> set[str]:
+    """The captions of tables that texts name, folded."""
+    return {fold(name) for text in texts for name in _TABLE_NAMED.findall(text)}
+
+
+# --- heads ------------------------------------------------------------------------------------------------------------
+
+
+def _shape(line: str) -> str:
+    return _DIGITS.sub("0", "".join(line.split()))
+
+
+def _running_heads(pages: Sequence[str]) -> set[str]:
+    """What stands at the top of many pages, apart from its numbers."""
+    tops = Counter(_shape(line) for page in pages for line in page.split("\n")[:_HEAD_LINES])
+    return {shape for shape, count in tops.items() if count > max(1, len(pages) // 5)}
+
+
+def _without_head(page: str, heads: set[str]) -> Iterator[str]:
+    lines = page.split("\n")
+    for place, line in enumerate(lines):
+        if place >= _HEAD_LINES or _shape(line) not in heads:
+            yield from lines[place:]
+            return
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def _lines(page: Iterable[str], number: int) -> Iterator[Paragraph]:
+    """The lines of a page that have a text."""
+    raw_lines = [line.replace("\r", "").replace("\u00a0", " ") for line in page]
+    has_tabs = sum("\t" in line for line in raw_lines) * 2 > len(raw_lines)
+    for raw in raw_lines:
+        line = _GAP.sub(_gap, _HYPHENS.sub("-", raw)) if "\t" in raw else raw
+        text = line.strip(f" {_CELL_GAP}")
+        if text:
+            is_point = text.startswith(_BULLET)
+            yield Paragraph(
+                text.removeprefix(_BULLET).strip(),
+                number,
+                is_indented=line.startswith(" "),
+                is_point=is_point,
+                is_title=has_tabs and "\t" not in raw,
+                is_open=_OPEN.search(line) is not None,
+            )
+
+
+def _gap(found: re.Match[str]) -> str:
+    """What a gap is in a line with tabs: a space, if it has one; a wider one within the line may part two cells."""
+    if "\t" not in found[0]:
+        return ""
+    return _CELL_GAP if len(found[0].strip("\t")) > 2 and found.start() else " "
+
+
+def _words(lines: Iterable[Paragraph]) -> Counter[str]:
+    """How often each word stands in the lines, whole: the last of a line that is split is none, nor is the first of the next."""
+    found: Counter[str] = Counter()
+    split = False
+    for line in lines:
+        words = _WORD.findall(line.text.casefold())
+        found.update(words[1 if split else 0 : len(words) - 1 if (split := line.text.endswith("-")) else None])
+    return found
+
+
+def _in_order(page: Sequence[Paragraph], before: Sequence[Paragraph], sign: Sign) -> list[Paragraph]:
+    """The lines of a page. A box is written behind the other column at times, with what stands below it.
+
+    Then the page ends within a sentence which goes on where a line begins in the midst of one.
+    """
+    box = next((place for place in range(len(page) - 1) if sign(page[place + 1].text)), 0)
+    if not box or not _is_within(page[-1]):
+        return list(page)
+    for place in range(box):
+        last = page[place - 1] if place else next(iter(before[-1:]), None)
+        if last and page[place].text[0].islower() and not page[place].is_indented and not _is_within(last):
+            return [*page[:place], *page[box:], *page[place:box]]
+    return list(page)
+
+
+def _is_within(line: Paragraph) -> bool:
+    """Whether a line ends within a sentence."""
+    return line.is_open and not _ENDS.search(line.text)
+
+
+def _joined(lines: Sequence[Paragraph], known: Counter[str], tables: set[str]) -> list[Paragraph]:
+    """Lines as paragraphs. One that something set apart cuts goes on with the line that begins within a sentence."""
+    found: list[Paragraph] = []
+    last, cut, on_page = "", -1, 0
+    for place, line in enumerate(lines):
+        is_apart = line.is_small or fold(line.text) in tables
+        if found and _goes_on(found[-1], last, line) and not is_apart:
+            found[-1] = _longer(found[-1], line, known)
+        elif cut >= 0 and line.text[0].islower() and line.page == on_page + 1:
+            apart = [replace(each, is_apart=True) for each in found[cut + 1 :]]
+            found[cut + 1 :] = []
+            found[cut] = _longer(found[cut], line, known)
+            found[cut:cut] = apart
+            cut = -1
+        else:
+            if is_apart and found and found[-1].is_open and _goes_on(found[-1], last, line):
+                cut, on_page = len(found) - 1, lines[place - 1].page
+            found.append(line)
+        last = line.text
+    return found
+
+
+def _longer(before: Paragraph, line: Paragraph, known: Counter[str]) -> Paragraph:
+    text = _mended(before.text, line.text, known)
+    return replace(before, text=text, is_open=line.is_open, lines=before.lines + 1)
+
+
+def _goes_on(before: Paragraph, last: str, line: Paragraph) -> bool:
+    """Whether a line belongs to the paragraph before, whose last line had no room for more, or ends within a sentence."""
+    is_ended = _ENDS.search(last) and (len(last) < _NARROW or (is_title(line.text, _NARROW) and not line.is_open))
+    return before.is_open and not (is_ended or line.is_indented or line.is_point)
+
+
+def _mended(before: str, after: str, known: Counter[str]) -> str:
+    """Two lines as one. A hyphen at the end of the first goes, if the word stands elsewhere without it, or its parts nowhere."""
+    split = _SPLIT.search(before)
+    if before.endswith("\u2014"):
+        return before + after
+    if split is None:
+        return f"{before} {after}"
+    start = before[: split.start()]
+    one, other = _WORD.findall(start.casefold())[-1:], _WORD.match(after.casefold())
+    if not one or other is None:
+        return start + "-" + after
+    whole = one[0] + other[0]
+    is_measure = any(map(str.isdigit, start.rpartition(" ")[2]))
+    has_parts = is_measure or (one[0] in known and other[0] in known)
+    if split["space"] or whole in known or not has_parts:
+        return start + after
+    return f"{start}-{after}"
+
+
+def _set(text: str, known: Counter[str]) -> str:
+    """A text without the spaces that were none."""
+    text = _AFTER_MARK.sub("", _BEFORE_MARK.sub("", " ".join(text.split(" "))))
+    return _TAIL.sub(lambda m: m[1] + m[2] if _is_whole(m[1], m[2], known) else m[0], re.sub(" {2,}", " ", text))
+
+
+def _is_whole(one: str, other: str, known: Counter[str]) -> bool:
+    whole = (one + other).casefold()
+    return known[whole] > 0 and known[other.casefold()] < known[whole]

@@ -1,0 +1,213 @@
+"""Paragraphs of a printed book as its titles, texts, lists and tables, written in Markdown.
+
+The outline of a book names its upper titles. A title below these is a short line in title case with a text right below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lorekeeper.folding import fold
+from lorekeeper.normalize.printed_srd.layout import Paragraph, table_names
+from lorekeeper.normalize.printed_srd.tables import split
+from lorekeeper.normalize.printed_srd.titles import LONGEST_TITLE, is_title, is_value, titled
+
+FAR = 4
+"""Pages after the one that an outline names on which a title may stand."""
+
+_RUN_IN = re.compile(
+    r"(?P<name>[\u201c\"]?[A-Z\d][^.:;!?|]{0,70}?(?: ?\([^()]{1,60}\))?[.!?][\u201d\"]?) +(?P<rest>\S.*)"
+)
+_ENDS_TEXT = re.compile(r"[.!?:;,\u201d]$")
+_LABELLED = re.compile(r"[A-Z][\w ]{2,30}: \S")
+_DIE = re.compile(r"1?d\d{1,3}\b")
+
+
+@dataclass
+class Block:
+    """A part of a book.
+
+    Attributes:
+        text: of a title, a paragraph, or the caption of a table.
+        page: on which it begins.
+        level: of a title, 0 for none.
+        is_point: whether it is a point of a list.
+        rows: of a table, the head first.
+    """
+
+    text: str
+    page: int
+    level: int = 0
+    is_point: bool = False
+    rows: list[list[str]] = field(default_factory=list)
+
+    @property
+    def markdown(self) -> str:
+        """The block as Markdown."""
+        if self.rows:
+            return "\n".join([*([f"**{self.text}**", ""] if self.text else []), *_table(self.rows)])
+        if self.level:
+            return f"{'#' * self.level} {self.text}"
+        run_in = _RUN_IN.match(self.text)
+        named = run_in and is_title(run_in["name"].rstrip('.!?\u201d"'), LONGEST_TITLE)
+        text = f"***{run_in['name']}*** {run_in['rest']}" if run_in and named else self.text
+        return f"- {text}" if self.is_point else text
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    width = max(map(len, rows))
+    for place, row in enumerate(rows):
+        cells = [cell.replace("|", "\\|") for cell in row]
+        yield f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |"
+        if not place:
+            yield f"|{'---|' * width}"
+
+
+class Structure:
+    """What the paragraphs of a book are.
+
+    Args:
+        found: the paragraphs.
+        outline: the upper titles of the book in their order: (title, level, page).
+        says_kind: whether a line says what the entry below whose name it stands is.
+        rubrics: titles within an entry, in lower case.
+    """
+
+    def __init__(
+        self,
+        found: Sequence[Paragraph],
+        outline: Sequence[tuple[str, int, int]],
+        says_kind: Callable[[str], bool],
+        rubrics: frozenset[str],
+    ) -> None:
+        self.paragraphs = found
+        self.says_kind = says_kind
+        self.rubrics = rubrics
+        self.times = Counter(each.text for each in found)
+        self.levels = _outlined(found, outline)
+        if any(each.is_apart for each in found):
+            self.paragraphs = self._apart_behind()
+            self.levels = _outlined(self.paragraphs, outline)
+        self.captions = table_names(each.text for each in found)
+        self.unread: list[tuple[str, int]] = []
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks of the book."""
+        place, level = 0, 1
+        while place < len(self.paragraphs):
+            each = self.paragraphs[place]
+            if place in self.levels:
+                level = self.levels[place]
+                yield Block(titled(each.text), each.page, level)
+            elif fold(each.text) in self.rubrics and not each.is_indented:
+                yield Block(each.text, each.page, level + 2)
+            elif (end := self._table_end(place)) > place:
+                yield self._table(place, end)
+                place = end
+                continue
+            elif self._is_title(place):
+                yield Block(titled(each.text), each.page, level + 1)
+            else:
+                yield Block(each.text, each.page, is_point=each.is_point)
+            place += 1
+
+    def _apart_behind(self) -> list[Paragraph]:
+        """The paragraphs, with what stood amid one behind the section."""
+        found: list[Paragraph] = []
+        apart: list[Paragraph] = []
+        for place, each in enumerate(self.paragraphs):
+            if each.is_apart:
+                apart.append(each)
+                continue
+            if apart and (place in self.levels or self._is_title(place)):
+                found += apart
+                apart = []
+            found.append(each)
+        return found + apart
+
+    def _text(self, place: int) -> str:
+        return self.paragraphs[place].text if place < len(self.paragraphs) else ""
+
+    def _is_text(self, place: int) -> bool:
+        """Whether a paragraph is a text: a sentence, or a point of a list."""
+        if place >= len(self.paragraphs):
+            return False
+        each = self.paragraphs[place]
+        return (
+            each.is_point
+            or each.lines > 2
+            or (bool(_ENDS_TEXT.search(each.text)) and not is_value(each.text.split()[0]))
+        )
+
+    def _is_subtitle(self, place: int) -> bool:
+        """Whether a line is the second of an entry: it says what the entry is, or stands below several names."""
+        text = self._text(place)
+        if self.says_kind(text):
+            return True
+        is_labelled = _LABELLED.match(text) and self.paragraphs[place].lines < 3
+        recurs = self.times[text] > 1 and place not in self.levels and is_title(text)
+        return bool(is_labelled or recurs) and (
+            self._is_text(place + 1) or bool(_LABELLED.match(self._text(place + 1)))
+        )
+
+    def _is_title(self, place: int) -> bool:
+        each = self.paragraphs[place]
+        if each.is_indented or each.is_point or each.lines > 2 or not is_title(each.text) or self.says_kind(each.text):
+            return False
+        if self._is_subtitle(place) and place and is_title(self._text(place - 1)):
+            return False
+        below = place + 1
+        return below not in self.levels and (self._is_text(below) or self._is_subtitle(below))
+
+    # --- tables -------------------------------------------------------------------------------------------------------
+
+    def _table_end(self, place: int) -> int:
+        """The paragraph after the table that begins at one, the same one if none does."""
+        each = self.paragraphs[place]
+        head = place + 1 if fold(each.text) in self.captions and is_title(each.text) else place
+        if head == place and not _DIE.match(each.text):
+            return place
+        first = head + 1
+        by_value = all(is_value(self._text(row).split(" ")[0]) for row in (first, first + 1) if self._text(row))
+        end = first
+        while end < len(self.paragraphs) and end not in self.levels and self._is_row(end, head, by_value=by_value):
+            end += 1
+        return end if end - head > 2 and len(self._text(head)) < 2 * LONGEST_TITLE else place
+
+    def _is_row(self, place: int, head: int, *, by_value: bool) -> bool:
+        each = self.paragraphs[place]
+        if each.is_point or each.is_indented or self.says_kind(each.text):
+            return False
+        if by_value:
+            return is_value(each.text.split(" ")[0]) or each.text == self._text(head)
+        if fold(each.text) in self.captions and is_title(each.text):
+            return False
+        return each.lines == 1 and not self._is_title(place)
+
+    def _table(self, place: int, end: int) -> Block:
+        each = self.paragraphs[place]
+        named = fold(each.text) in self.captions and is_title(each.text)
+        head = place + 1 if named else place
+        lines = [self._text(row) for row in range(head, end)]
+        rows = split(lines)
+        if len(rows[0]) == 1:
+            self.unread.append((each.text if named else lines[0], each.page))
+        return Block(each.text if named else "", each.page, rows=rows)
+
+
+def _outlined(found: Sequence[Paragraph], outline: Sequence[tuple[str, int, int]]) -> Mapping[int, int]:
+    """The levels of the titles that the outline has, by the places of their paragraphs."""
+    levels: dict[int, int] = {}
+    start = 0
+    for title, level, page in outline:
+        for place in range(start, len(found)):
+            if found[place].page > page + FAR:
+                break
+            if found[place].page >= page and fold(found[place].text) == fold(title):
+                levels[place] = level
+                start = place + 1
+                break
+    return levels
