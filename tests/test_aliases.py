@@ -13,9 +13,7 @@ from lorekeeper.text.aliases import (
     ALIASES,
     ENGLISH,
     LANGUAGES,
-    aliases_anywhere,
     aliases_of,
-    aliases_with,
     aliases_within,
 )
 from tests.support.corpus import ENDPOINTS, objects
@@ -127,43 +125,6 @@ def test_a_name_is_found_in_any_spelling(written, name, language):
     assert (name, language) in explained(aliases_of("spells", fold(written)))
 
 
-def test_a_name_that_is_the_same_in_english_is_no_other_name():
-    assert aliases_of("creatures", "aboleth") == ()
-    assert aliases_of("spells", "fireball") == ()
-
-
-def test_a_type_without_a_table_has_no_other_names():
-    assert aliases_of("documents", "feuerball") == ()
-    assert aliases_within("documents", "ein feuerball") == []
-
-
-def test_a_name_is_recognised_within_a_sentence():
-    assert ("Arcane Hand", "") in explained(aliases_within("spells", fold("How does Bigby's Hand grapple?")))
-    assert ("Fireball", "German") in explained(aliases_within("spells", fold("Wie viel Schaden macht ein Feuerball?")))
-
-
-def test_the_longest_name_of_a_sentence_hides_those_inside_it():
-    found = explained(aliases_within("spells", fold("ein verzögerter Feuerball trifft uns")))
-    assert found == {("Delayed Blast Fireball", "German")}
-
-
 @pytest.mark.parametrize("sentence", ["is that ours or theirs", "a portal to the labyrinth", *sorted(ENGLISH)])
 def test_english_words_are_no_names_within_a_sentence(sentence):
     assert [alias for t in TABLES for alias in aliases_within(t, sentence)] == []
-
-
-def test_a_part_of_a_name_finds_all_that_have_it_from_the_beginning_of_a_word_on():
-    found = {alias.name for alias in aliases_with("creatures", "roter drache")}
-    assert {"Adult Red Dragon", "Ancient Red Dragon", "Young Red Dragon"} <= found
-    assert aliases_with("creatures", "oter drache") == []
-    assert {"Faithful Hound", "Arcane Sword"} <= {alias.name for alias in aliases_with("spells", "mordenkainen")}
-
-
-def test_all_types_are_searched_at_once():
-    assert {alias.name for alias in aliases_anywhere("zwerg")} == {"Dwarf"}
-    assert {alias.name for alias in aliases_anywhere("heiltrank")} == {"Potion of Healing"}
-
-
-def test_a_long_text_costs_no_more_than_its_beginning():
-    assert aliases_within("spells", "feuerball " * 5_000)[0].name == "Fireball"
-    assert aliases_within("spells", "x " * 5_000 + "feuerball") == []

@@ -107,16 +107,6 @@ async def test_who_has_no_token_gets_no_answer(library: Library, own: Settings):
         assert await answered(own, search_page, QUESTION) is None
 
 
-async def test_the_server_started_last_answers(library: Library, own: Settings):
-    point = meeting_point(own)
-    async with answering(library, own):
-        async with answering(library, own):
-            second = point.published() or {}
-        assert point.published() is None
-        point.publish(second)
-    assert point.published() == second, "a server removes the record of another one"
-
-
 def test_a_command_neither_opens_the_library_nor_loads_the_model_while_a_server_runs(tmp_path_factory):
     folder = shelf_folder(tmp_path_factory)
     asked = ["search", "we are falling off a cliff"]

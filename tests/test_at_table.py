@@ -45,13 +45,6 @@ def test_versions_of_a_spell_are_compared(run, asked):
     assert same.startswith("The same: ")
 
 
-def test_a_comparison_as_json_marks_what_differs(run):
-    content = json.loads(run("compare", *LANDINGS, "--json").stdout)
-    assert [entry["uri"] for entry in content["entries"]] == LANDINGS
-    assert {"label": "Range", "values": ["**60** feet", "**30** feet"]} in content["facts"]
-    assert content["same"]["facts"] == len(content["shared"]) > 0
-
-
 @pytest.mark.parametrize(
     ("asked", "status", "said"),
     [
@@ -82,20 +75,6 @@ def test_encounters_are_proposed(run):
         "Brine Hound",
     }
     assert content["encounters"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "status", "said"),
-    [
-        (["0"], WRONG_USE, "a level is a whole number from 1 to 20"),
-        (["4x3", "--monster", "goblinn"], FAILED, "no entry is called"),
-        (["4x3", "--monster", "mire hulk", "--cr-min", "2"], WRONG_USE, "combined with cr_min"),
-        (["1", "--cr-min", "8"], FAILED, "Nothing here is within"),
-    ],
-)
-def test_what_cannot_be_planned_is_said(run, asked, status, said):
-    done = run("encounter", *asked)
-    assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
 
 
 def test_the_party_is_told_once_and_forgotten(run):

@@ -15,22 +15,17 @@ from typing import Any
 
 import httpx
 import pytest
-from mcp.client import Client
-from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from lorekeeper.audience import GAME_MASTER, Viewer
-from lorekeeper.errors import ConfigError, FilterError
-from lorekeeper.server.audit import MAX_TEXT, AuditLog, entry_of, read_audit, rotated
+from lorekeeper.audience import Viewer
+from lorekeeper.server.audit import AuditLog, read_audit, rotated
 from lorekeeper.server.exchange import Exchange, Recorder, RecordingError
 from lorekeeper.server.limits import VIEWER, RateLimit
-from lorekeeper.server.mcp import build_server
 from lorekeeper.server.recording import Recording
 from tests.support.commands import ROOT, environment, run_lorekeeper
-from tests.support.libraries import sample_library
 
 ANA = Viewer.player("Ana")
 
@@ -70,13 +65,6 @@ async def test_a_request_is_one_line_of_json_that_only_this_user_can_read(tmp_pa
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_each_field_is_documented() -> None:
-    page = (ROOT / "docs" / "serving.md").read_text("utf-8")
-    rows = [row for row in page.splitlines() if row.startswith("| `")]
-    assert [field for field in entry_of(exchange()) if not any(f"`{field}`" in row for row in rows)] == []
-    assert len(rows) > 4
-
-
 async def test_what_was_asked_forges_no_line_and_contains_no_token(tmp_path: Path) -> None:
     query = 'x"}\n{"time": "2026-01-01T00:00:00Z"}\r\n\x1b[2J\u2028\u202e'
     asked = exchange(arguments={"query": query, "access_token": "hunter2"}, Authorization="Bearer hunter2")
@@ -84,17 +72,6 @@ async def test_what_was_asked_forges_no_line_and_contains_no_token(tmp_path: Pat
     assert line.isprintable()
     assert "hunter2" not in line
     assert json.loads(line)["asked"]["arguments"]["query"] == query
-
-
-async def test_a_giant_request_is_a_short_line(tmp_path: Path) -> None:
-    deep: dict[str, Any] = {}
-    for _ in range(100):
-        deep = {"a": deep}
-    asked = exchange(
-        query="x" * 10**6, many=list(range(10**5)), deep=deep, names={"k" * 5000 + str(n): 1 for n in range(200)}
-    )
-    (line,) = await written(tmp_path / "audit.log", asked)
-    assert MAX_TEXT < len(line) < 100 * MAX_TEXT
 
 
 async def test_a_file_that_is_full_is_rotated_and_the_oldest_goes(tmp_path: Path) -> None:
@@ -146,19 +123,6 @@ def test_processes_share_a_file_line_by_line_while_it_is_rotated(tmp_path: Path)
     assert all([n for w, n in asked if w == name] == list(range(120)) for name in "abc")
 
 
-def test_what_was_recorded_survives_a_kill(tmp_path: Path) -> None:
-    path = tmp_path / "audit.log"
-    command = [sys.executable, "-c", WRITER, str(path), "a", "100000"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        answered = [process.stdout.readline() for _ in range(50)]
-        process.kill()
-        answered += process.stdout.readlines()
-    complete = [int(line) for line in answered if line.endswith("\n")]
-    found = [entry["asked"]["number"] for entry in read_audit(path).entries]
-    assert found[: len(complete)] == complete
-
-
 async def test_a_damaged_line_is_reported_and_the_next_one_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     await written(path, exchange(number=1))
@@ -183,34 +147,6 @@ async def test_the_command_shows_one_person_since_a_date(tmp_path: Path) -> None
     everything = run_lorekeeper(tmp_path, "audit", env=env).stdout
     assert everything.count("\n") == 2
     assert "\x1b" not in everything
-
-
-@pytest.mark.slow
-async def test_the_command_prints_json_and_says_what_is_missing(tmp_path: Path) -> None:
-    path = tmp_path / "audit.log"
-    await written(path, exchange(arguments={"query": "\x1b[31mred"}))
-    printed = run_lorekeeper(tmp_path, "audit", "--json", env=environment(tmp_path, AUDIT_LOG=str(path))).stdout
-    assert json.loads(printed)["entries"][0]["asked"]["arguments"]["query"] == "\x1b[31mred"
-    assert "\x1b" not in printed
-    missing = run_lorekeeper(tmp_path, "audit")
-    assert missing.returncode == 2
-    assert "LOREKEEPER_AUDIT_LOG" in missing.stderr
-
-
-def test_what_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="begins with the first request"):
-        read_audit(tmp_path / "audit.log")
-    AuditLog(tmp_path / "audit.log").close()
-    with pytest.raises(FilterError, match="since"):
-        read_audit(tmp_path / "audit.log", since="yesterday")
-    assert read_audit(tmp_path / "audit.log").entries == []
-
-
-def test_a_log_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for path in (tmp_path, tmp_path / "file" / "audit.log"):
-        with pytest.raises(ConfigError, match="LOREKEEPER_AUDIT_LOG"):
-            AuditLog(path)
 
 
 # --- around an application -------------------------------------------------------------------------------------------
@@ -278,29 +214,6 @@ async def test_requests_over_http_are_recorded_with_what_was_asked_and_returned(
     assert kept.exchanges[1].asked["parameters"] == {"detail": "full", "query": "a lance"}
     assert kept.exchanges[0].uris == ["lore://spells/b/tide-lance"]
     assert kept.exchanges[2].asked["route"] == "GET /page/notes"
-
-
-async def test_requests_of_mcp_are_recorded_before_they_are_answered(tmp_path: Path) -> None:
-    kept = Kept()
-    async with sample_library(tmp_path, "sqlite") as library:
-        server = build_server(library, recorders=[kept])
-        async with Client(server, mode="legacy") as client:
-            await client.call_tool("lookup_spell", {"name": "tide lance"})
-            uri = next(each.uris[0] for each in kept.exchanges if each.uris)
-            await client.read_resource(uri)
-            await client.call_tool("get_entity", {"uri": "lore://spells/b/none"})
-            kept.fails = True
-            with pytest.raises(MCPError, match="cannot be recorded"):
-                await client.call_tool("lookup_spell", {"name": "tide lance"})
-    recorded = [
-        (e.name, e.outcome, e.results, e.viewer) for e in kept.exchanges if e.name not in ("initialize", "tools/list")
-    ]
-    assert recorded == [
-        ("lookup_spell", "answered", 1, GAME_MASTER),
-        ("resources/read", "answered", 1, GAME_MASTER),
-        ("get_entity", "failed", 0, GAME_MASTER),
-    ]
-    assert {"method": "resources/read", "uri": uri} in [each.asked for each in kept.exchanges]
 
 
 @pytest.mark.parametrize("path", ["/api/v1/search", "/page/notes", "/nowhere"])

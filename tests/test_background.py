@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import signal
-import subprocess
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -23,7 +19,6 @@ from lorekeeper.intake.background import Leisure, Pace, Questions
 from lorekeeper.intake.freshness import failing_note, next_attempt, stale_lists
 from lorekeeper.intake.refresh import Refresher
 from lorekeeper.intake.sync_state import (
-    ALL,
     ListRead,
     Read,
     Refresh,
@@ -39,12 +34,9 @@ from lorekeeper.intake.sync_state import (
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
-from tests.support.commands import environment, run_lorekeeper
-from tests.support.corpus import replaying, requests_of
 from tests.support.entities import everything
-from tests.support.libraries import server_library, settings
+from tests.support.libraries import settings
 from tests.support.open5e_server import Reply, creature, spell
-from tests.support.programs import command_of, keep_library_fresh
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 from tests.support.waiting import eventually
 
@@ -119,40 +111,6 @@ async def test_what_is_stale_is_read_again_with_its_changes_and_removals(library
     assert state_of(library).refresh == Refresh()
 
 
-async def test_what_a_clock_read_that_was_wrong_is_read_again_and_not_when_that_time_has_come(library, server):
-    await library.sync(["spells"])
-    age(source_of(library), -400.0)
-    assert {each.name for each in stale_lists(state_of(library), 30)} == {"documents", "spells"}
-    await refresh(library)
-    assert stale_lists(state_of(library), 30) == []
-
-
-async def test_a_type_that_has_changed_is_searched_before_somebody_asks(library, server, monkeypatch):
-    await library.sync(["spells"])
-    age(source_of(library))
-    calls: list[tuple[str, str]] = []
-
-    def noted(name: str, place: int) -> None:
-        method = getattr(library.cache, name)
-
-        async def call(*arguments: Any, **values: Any) -> Any:
-            calls.append((name, arguments[place]))
-            return await method(*arguments, **values)
-
-        monkeypatch.setattr(library.cache, name, call)
-
-    for name, place in (("store_entities", 1), ("rank_keyword", 0), ("rank_names", 0)):
-        noted(name, place)
-    await refresh(library)
-    assert calls == [], "nothing has changed"
-    age(source_of(library))
-    server.lists["v2/spells"][0] = spell("Soft Landing", desc="Now you bounce.")
-    await refresh(library)
-    assert calls[0] == ("store_entities", "spells")
-    assert set(calls[1:]) == {("rank_keyword", "spells"), ("rank_names", "spells")}
-    assert calls.count(("rank_keyword", "spells")) == 1
-
-
 async def test_only_the_lists_that_are_too_old_and_the_documents_that_were_synced(library, server):
     await library.sync(["spells", "creatures"], ["ember-book"])
     age(source_of(library), 40, "spells")
@@ -165,67 +123,7 @@ async def test_only_the_lists_that_are_too_old_and_the_documents_that_were_synce
     assert await titles(library) == {"Ember Whisper", "Ash Storm", "Coal Song"}
 
 
-async def test_what_lookups_have_fetched_is_no_reason_to_bring_the_rest(library, server):
-    await library.search(Query(["spells"], filters={"level_min": 2}))
-    age(source_of(library))
-    server.asked.clear()
-    await refresh(library)
-    assert {a.split("/?")[0] for a in server.asked} == {"v2/documents"}
-    assert await titles(library) == {"Ash Storm", "Tide Lance"}
-
-
-async def test_a_library_that_was_deleted_is_not_filled_again(library, server):
-    await library.sync(["spells"])
-    age(source_of(library))
-    for name in ("spells", "documents"):
-        await library.cache.delete_entities(name, await library.cache.identities(name))
-    server.asked.clear()
-    await refresh(library)
-    assert server.asked == []
-    assert await titles(library) == set()
-
-
-def test_a_state_of_an_earlier_version_is_read_with_nothing_done_in_the_background(tmp_path):
-    state = SyncState("http://one")
-    state.of("spells").whole[ALL] = 1.0
-    earlier = json.loads(encode(state))
-    del earlier["refresh"]
-    (tmp_path / "library.sync").write_text(json.dumps(earlier))
-    read = load_state(tmp_path / "library.sync", "http://one")
-    assert read == state
-    assert [each.name for each in stale_lists(read, 30)] == ["spells"]
-
-
 # --- interrupted, failed, contended ----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-async def test_one_that_is_killed_is_continued_by_another_process_and_reads_nothing_twice(
-    library, server, address, tmp_path
-):
-    server.lists["v2/spells"] = [spell(f"Tide {n}", desc=f"Text {n}.") for n in range(40)]
-    await library.sync(["spells"])
-    age(source_of(library))
-    server.lists["v2/spells"] = [spell(f"Tide {n}", desc=f"Other text {n}.") for n in range(40)]
-    server.asked.clear()
-    command = command_of(keep_library_fresh, tmp_path, address)
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
-    try:
-        await until(lambda: len(server.pages_asked("v2/spells")) > 6)
-        working, other = sorted(
-            processes, key=lambda process: not server.headers[-1]["User-Agent"].endswith(f"/{process.pid}")
-        )
-        working.send_signal(signal.SIGKILL)
-        await until(lambda: not stale_lists(state_of(library), 30))
-        assert other.poll() is None
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
-    asked = Counter(server.pages_asked("v2/spells"))
-    assert len(asked) == 20
-    assert sum(asked.values()) <= 21, "the page at which it was killed"
-    assert all(e.data["desc"].startswith("Other") for e in await everything(library.cache, "spells"))
 
 
 async def test_a_server_that_fails_is_tried_again_after_ever_longer_pauses(library, server, monkeypatch):
@@ -253,19 +151,6 @@ async def test_a_server_that_fails_is_tried_again_after_ever_longer_pauses(libra
     assert max(early) <= 0, "nothing is asked before its time"
 
 
-def test_pauses_double_up_to_a_day_and_a_clock_that_was_set_back_does_not_prolong_them():
-    state = SyncState("http://one")
-    assert next_attempt(state) == 0.0
-    now = time.time()
-    pauses = []
-    for failures in (1, 2, 3, 9, 1000):
-        state.refresh = Refresh(failures=failures, tried=now)
-        pauses.append(round(next_attempt(state) - now))
-    assert pauses == [300, 600, 1200, 76800, 86400]
-    state.refresh.tried = now + 10 * 86400
-    assert next_attempt(state) - now <= 86401
-
-
 async def test_a_list_that_cannot_be_read_leaves_the_others_fresh_and_its_progress_for_next_time(library, server):
     await library.sync(["spells", "creatures"])
     age(source_of(library))
@@ -283,20 +168,6 @@ async def test_a_list_that_cannot_be_read_leaves_the_others_fresh_and_its_progre
     await refresh(library)
     assert not set(done) & set(server.pages_asked("v2/spells"))
     assert state_of(library).refresh == Refresh()
-
-
-async def test_an_error_that_nobody_foresaw_is_told_and_tried_again_later(library, monkeypatch):
-    await library.sync(["spells"])
-    age(source_of(library))
-
-    async def failing(*_: object) -> dict[object, str]:
-        raise RuntimeError
-
-    monkeypatch.setattr(library.cache, "content_hashes", failing)
-    with pytest.raises(RuntimeError):
-        await refresh(library)
-    assert (state_of(library).refresh.failures, state_of(library).refresh.problem) == (1, "RuntimeError")
-    assert next_attempt(state_of(library)) > time.time() + 290
 
 
 async def test_lookups_and_syncs_go_on_meanwhile_and_a_sync_of_another_process_is_no_failure(
@@ -318,23 +189,6 @@ async def test_lookups_and_syncs_go_on_meanwhile_and_a_sync_of_another_process_i
     with sync_lock(source_of(library).state_path), pytest.raises(CacheError, match="another process"):
         await refresh(library)
     assert state_of(library).refresh.failures == 0
-
-
-@pytest.mark.corpus
-async def test_a_faulty_open5e_is_read_again_page_by_page_and_nothing_is_embedded(corpus, tmp_path):
-    with replaying(corpus, "--fail-every", "7", "--cut-every", "9") as address:
-        async with server_library(tmp_path, address) as library:
-            await library.sync(["spells"])
-            age(source_of(library))
-            counts, computed = (await library.statistics()).counts, library.embedding.computed
-            made, failed = requests_of(address)
-            await refresh(library)
-            assert (await library.statistics()).counts == counts
-            assert library.embedding.computed == computed
-            again, failed_again = requests_of(address)
-    assert stale_lists(state_of(library), 30) == []
-    pages = -(-counts["spells"] // 100) + 1
-    assert again - made <= pages + 2 * (failed_again - failed) + pages // 4
 
 
 # --- when ------------------------------------------------------------------------------------------------------------
@@ -391,19 +245,6 @@ async def test_work_waits_for_questions_and_for_silence_after_them(library, serv
         await until(lambda: not stale_lists(state_of(library), 30))
 
 
-async def test_work_is_followed_by_a_rest_in_proportion_and_requests_keep_their_distance():
-    leisure = Leisure(Questions(), Pace(quiet=0.0, request=0.2, rest=4.0))
-    began = time.monotonic()
-    worked = 0.05
-    async with leisure.portion():
-        await asyncio.sleep(worked)
-    assert time.monotonic() - began >= 0.24
-    await leisure.request()
-    began = time.monotonic()
-    await leisure.request()
-    assert time.monotonic() - began >= 0.19
-
-
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
@@ -445,18 +286,6 @@ async def test_an_answer_says_that_its_entries_are_old_only_if_they_cannot_be_re
     page = await library.search(Query(["documents"], filters={"name": "Ember"}))
     assert "Open5e's documents" in (page.note or "")
     assert failing_note(state, ["creatures"], 30) is None
-
-
-@pytest.mark.slow
-def test_stats_and_doctor_say_it(tmp_path, server, address):
-    env = environment(tmp_path, OPEN5E_BASE_URL=address, OFFLINE="0", CACHE_BACKEND="sqlite")
-    assert run_lorekeeper(tmp_path, "sync", "open5e", "--type", "spells", env=env).returncode == 0
-    content = json.loads(run_lorekeeper(tmp_path, "stats", "--json", env=env).stdout)["open5e"]
-    assert (content["lists"], content["stale"], content["failures"]) == (2, [], 0)
-    done = run_lorekeeper(tmp_path, "doctor", "--json", env=env | {"LOREKEEPER_CACHE_TTL_DAYS": "0.000001"})
-    (check,) = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "open5e"]
-    assert check["ok"]
-    assert "2 of 2 lists were read more than" in check["message"]
 
 
 # --- in a server -----------------------------------------------------------------------------------------------------

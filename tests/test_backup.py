@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import random
 import shutil
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.library import Library
-from lorekeeper.maintenance.archive import Archive, read_packed, write_packed
+from lorekeeper.maintenance.archive import Archive
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
@@ -89,24 +88,6 @@ async def test_a_restore_brings_back_what_was_and_keeps_what_it_replaces(library
     assert (back.stored, back.removed) == (2, 1)
     assert back.before not in (None, report.before)
     assert await held(library) == now
-
-
-async def test_the_same_again_changes_nothing(library: Settings, tmp_path: Path) -> None:
-    await fill(library, *SPELLS)
-    await backup(library, tmp_path / "shelf.zip")
-    first = (tmp_path / "shelf.zip").stat().st_mtime_ns
-    await backup(library, tmp_path / "shelf.zip")
-    assert (tmp_path / "shelf.zip").stat().st_mtime_ns != first
-    report = await restore(library, tmp_path / "shelf.zip")
-    assert (report.stored, report.unchanged, report.removed, report.before) == (0, 40, 0, None)
-    assert not list(tmp_path.rglob("*.part"))
-
-
-async def test_an_empty_library_is_an_archive_too(library: Settings, tmp_path: Path) -> None:
-    assert (await backup(library, tmp_path / "empty.zip")).vectors == 0
-    await fill(library, WOLF)
-    assert (await restore(library, tmp_path / "empty.zip")).removed == 1
-    assert await held(library) == []
 
 
 @pytest.mark.slow
@@ -204,24 +185,6 @@ def test_an_archive_of_another_format_is_named(archive: bytes, tmp_path: Path) -
     seal(tmp_path / "b.zip")
     with pytest.raises(ImportFileError, match="format 99"):
         Archive(tmp_path / "b.zip")
-
-
-async def test_a_place_that_cannot_hold_an_archive_is_named_and_left_alone(library: Settings, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    for target in (
-        tmp_path,
-        tmp_path / "missing" / "shelf.zip",
-        tmp_path / "notes.txt",
-        tmp_path / "notes.txt" / "x.zip",
-    ):
-        with pytest.raises(ImportFileError, match=r"cannot be written: name|choose another"):
-            await backup(library, target)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-@given(st.dictionaries(st.binary(min_size=16, max_size=16), st.binary(min_size=12, max_size=12), max_size=9))
-def test_packed_vectors_come_back(packed: dict[bytes, bytes]) -> None:
-    assert dict(row for rows in read_packed(io.BytesIO(write_packed(packed))) for row in rows) == packed
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------

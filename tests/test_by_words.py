@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
@@ -52,19 +51,6 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
 
 async def call(library: Library, tool: str, **arguments: Any) -> Answer:
     return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
-
-
-@pytest.mark.parametrize("name", ["Grim Laughter", "grim laugter", "grimlaughter"])
-async def test_a_misspelt_name_gets_the_whole_entry_as_the_right_one_does(library, name):
-    text = (await call(library, "lookup_spell", name=name)).text
-    assert "2 of 2 found" in text
-    assert text.count("# Grim Laughter") == 1
-    assert "**Level" not in text.split("# Grim Laughter")[0]
-
-
-async def test_a_name_that_means_several_gets_no_entry_whole(library):
-    await library.cache.store_entities([make("gram-laughter", "It roars.", name="Gram Laughter")], "spells")
-    assert "# " not in (await call(library, "lookup_spell", name="grum laughter")).text
 
 
 @pytest.mark.parametrize(
@@ -125,11 +111,6 @@ async def test_a_roll_on_what_is_not_open_says_so_and_suggests_nothing(library, 
         await call(library, "roll", what=what)
 
 
-async def test_a_roll_on_treasure_says_what_can_be_had_instead(library):
-    with pytest.raises(NotFoundError, match=r"'loot table' is not open content.*order='random' draws items"):
-        await call(library, "roll", what="loot table")
-
-
 async def test_only_names_with_half_of_the_words_are_suggested(library):
     await library.cache.store_entities([make("din", "Grim reeds.", name="Din")], "spells")
     with pytest.raises(NotFoundError, match=r"'grim barge'; did you mean Grim Laughter\?$"):
@@ -157,14 +138,6 @@ async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_c
     assert "Only 1 of 11 items state their cost; the other 10 were left out." in text
 
 
-async def test_a_section_that_an_entry_does_not_have_is_denied_before_what_has_its_words(library):
-    told = await call(library, "get_entity", uri="lore://rules/srd-2014/pace", section="save each hour")
-    assert "Section: none is called 'save each hour'; what has its words" in told.text
-    assert "asks for a save, DC 10" in told.text
-    named = await call(library, "get_entity", uri="lore://rules/srd-2014/pace", section="forced march")
-    assert "none is called" not in named.text
-
-
 async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
     answer = await call(library, "lookup_rule", semantic_query="price of silt paste and of gull bane")
     row = "Gull Bane | 100 gp | 11 / Burnt Reed Fumes | 500 gp | 13 / Silt Paste | 40 gp | 15"
@@ -176,17 +149,6 @@ async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
     await library.cache.store_entities([ends], "rules")
     page = await library.search(Query(["rules"], "mud deep prices", documents=["x"]))
     assert page.results[0].snippet.endswith("40 gp | 15 / The rest is silt.")
-
-
-DECK = "One draws a card.\n\n| Playing Card | Card |\n|---|---|\n| Ace | Heron\\* |\n| King | Pike\\* |\n"
-
-
-async def test_a_drawn_card_has_no_marks_of_its_source(library):
-    deck = make("deck", DECK, type="equipment", kind="magic-item", name="Deck of Reeds", document="x")
-    await library.cache.store_entities([deck], "equipment")
-    text = (await call(library, "roll", what="Deck of Reeds", times=2)).text
-    assert "Card: Heron" in text
-    assert "\\" not in text
 
 
 async def test_a_table_that_is_not_there_is_not_denied_of_an_entry_with_another_name(library):
@@ -219,16 +181,6 @@ async def test_a_question_in_another_language_lists_nothing_but_what_it_names(li
         assert (page.total, page.next_offset) == (len(shown), None)
         assert (page.note or "").startswith("The books are in English")
         assert "close for sure" not in (page.note or "")
-
-
-async def test_nouns_with_capitals_are_no_names_of_notes_that_are_in_another_language(library):
-    notes = [
-        make(f"note-{n}", f"The Leben is a river, {n} feet deep.", type="notes", name=f"Day {n}") for n in range(2)
-    ]
-    await library.cache.store_entities(notes, "notes")
-    page = await library.search(Query(SEARCHED, "Zauber, der die Toten wieder zum Leben erweckt", unsure_limit=20))
-    assert (page.results, page.total) == ([], 0)
-    assert (page.note or "").startswith("The books are in English")
 
 
 async def test_what_is_alone_under_the_filters_is_not_sure_for_that(library):

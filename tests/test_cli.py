@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -17,9 +16,6 @@ from typing import Any
 
 import pytest
 
-import lorekeeper
-from lorekeeper.cli.main import main
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
@@ -96,13 +92,6 @@ def test_import_prints_one_json_document_of_the_promised_shape_and_nothing_else(
     assert said["seconds"] > 0
 
 
-def test_a_second_import_embeds_nothing(here):
-    status, out, _ = here("import", "shelf.jsonl", "--json")
-    said = report(out)
-    assert status == 0
-    assert (said["stored"], said["unchanged"], said["embedded"], said["failed"]) == (0, len(SAMPLES), 0, [])
-
-
 def test_import_goes_on_past_broken_lines_and_names_file_and_line(inside, tmp_path):
     good = [json.dumps({"collection": "spells", "name": f"Spell {n}"}) for n in range(3)]
     lines = [
@@ -138,20 +127,6 @@ def test_a_dry_run_reads_and_counts_and_stores_nothing(inside, tmp_path):
     assert json.loads(inside(tmp_path, "stats", "--json")[1])["total"] == 0
 
 
-def test_import_files_everything_under_the_document_it_is_given(inside, tmp_path):
-    write_lines(tmp_path / "shelf.jsonl", [e for e in SAMPLES if e["collection"] == "rules"])
-    inside(tmp_path, "import", "shelf.jsonl", "--document", "my-book")
-    documents = json.loads(inside(tmp_path, "documents", "--json")[1])["documents"]
-    assert [(d["key"], d["counts"]) for d in documents] == [("my-book", {"rules": COUNTS["rules"]})]
-
-
-def test_import_of_what_is_not_there_fails_and_says_so(here):
-    status, out, err = here("import", "nowhere.jsonl", "--json")
-    assert (status, out) == (1, "")
-    assert "nowhere.jsonl" in err
-    assert "no such file" in err
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, tmp_path):
     import pty
@@ -177,61 +152,6 @@ def test_progress_is_shown_on_a_terminal_and_results_stay_on_stdout(embeddings, 
     assert b"Embedding" in shown
     size = f"{(tmp_path / 'shelf.jsonl').stat().st_size / 1000:.1f}"
     assert f"{size}/{size} kB".encode() in shown
-
-
-@pytest.mark.slow
-def test_ctrl_c_during_an_import_leaves_a_usable_library(tmp_path):
-    """The embedding server holds its answer in the middle of the import until the interrupt is sent."""
-    total = 1200
-    objects = [
-        {"collection": "rules", "kind": "rule", "name": f"Rule {n}", "description": f"{n}"} for n in range(total)
-    ]
-    write_lines(tmp_path / "many.jsonl", objects)
-    server = EmbeddingServer()
-    server.hold_after = 700
-    with server.running():
-        env = with_embeddings(tmp_path, server)
-        command = forking.command("lorekeeper", "import", "many.jsonl", "--json")
-        with subprocess.Popen(
-            command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert server.holding.wait(SECONDS)
-            process.send_signal(signal.SIGINT)
-            server.proceed.set()
-            out, err = process.communicate(timeout=SECONDS)
-        assert (process.returncode, out) == (130, "")
-        assert "Interrupted" in err
-        assert "Traceback" not in err
-        kept = json.loads(run_inside(tmp_path, "stats", "--json", env=env).stdout)["total"]
-        assert 512 <= kept < total
-        again = report(run_inside(tmp_path, "import", "many.jsonl", "--json", env=env).stdout)
-        assert (again["unchanged"], again["stored"], again["failed"]) == (kept, total - kept, [])
-
-
-def test_d9_a_folder_of_notes_only_is_a_failure_that_says_what_is_there(inside, tmp_path):
-    for number in range(3):
-        (tmp_path / "vault").mkdir(exist_ok=True)
-        (tmp_path / "vault" / f"{number}.md").write_text("# A note")
-    status, out, err = inside(tmp_path, "import", "vault")
-    assert status == 1
-    assert "3 .md" in err
-    assert "'lorekeeper vault add FOLDER' adds a folder of Markdown notes" in " ".join(err.split())
-    status, out, _ = inside(tmp_path, "import", "vault", "--json")
-    assert (status, report(out)["stored"], len(report(out)["failed"])) == (1, 0, 1)
-
-
-def test_d5_one_reason_is_told_once_with_its_number(inside, tmp_path):
-    write_lines(tmp_path / "foreign.jsonl", [{"index": n} for n in range(50)])
-    write_lines(tmp_path / "shelf.jsonl", [*SAMPLES[:1], {"index": 1}])
-    status, _, err = inside(tmp_path, "import", "foreign.jsonl", "shelf.jsonl")
-    told = [line for line in err.splitlines() if "failed" in line]
-    assert status == 1
-    assert len(told) == 1
-    assert "foreign.jsonl:1: " in told[0]
-    assert "(51 times, also shelf.jsonl)" in told[0]
-    failed = report(inside(tmp_path, "import", "foreign.jsonl", "shelf.jsonl", "--json")[1])["failed"]
-    assert [f["where"] for f in failed] == ["foreign.jsonl:1", "shelf.jsonl:2"]
-    assert failed[0]["why"].endswith("(50 times)")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs process substitution")
@@ -270,58 +190,6 @@ def test_search_prints_a_page_as_json(run, library):
     assert page["mode"] == "hybrid"
 
 
-def test_a_topic_is_printed_as_json_and_for_people(here):
-    status, out, err = here("topic", "tide", "lance", "--json")
-    dossier = json.loads(out)
-    assert (status, err) == (0, "")
-    assert list(dossier) == ["topic", "uri", "parts", "note"]
-    assert dossier["parts"][0]["lines"][0]["name"] == "Tide Lance"
-    _, shown, _ = here("topic", "tide", "lance", "--type", "spells")
-    assert "What it is" in shown
-    assert dossier["uri"] in shown
-
-
-def test_a_library_without_notes_has_nothing_recent(inside, library):
-    assert inside(library, "recent") == (0, "No notes with a date.\n", "")
-    status, _, complaint = inside(library, "recent", "--since", "yesterday")
-    assert status == 2
-    assert "2026-11-20" in complaint
-
-
-def test_search_prints_a_table_for_people_with_the_source(run, library):
-    done = run(library, "search", "lantern", "--mode", "keyword")
-    assert (done.returncode, done.stderr) == (0, "")
-    for shown in ("Lantern of Hush", TITLES[ATLAS], "1 of 1 result"):
-        assert shown in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--type", "spells", "--filter", "level_min=2"], {"Tide Lance", "Soft Landing", "Ash Storm"}),
-        (["--type", "spells", "--filter", "level=0", "--filter", "level=3"], {"Ember Whisper", "Ash Storm"}),
-        (["--type", "spells", "--filter", "ritual=true"], {"Lantern of Hush"}),
-        (["--type", "creatures", "--filter", "challenge_rating=1/4"], {"Brine Hound", "Lamp Wight"}),
-        (
-            ["--type", "rules", "--type", "character_options", "--document", ALMANAC],
-            {"Ash Weather", "Cinderborn", "Lamp Keeper"},
-        ),
-    ],
-)
-def test_search_stays_within_types_documents_and_filters(here, arguments, expected):
-    status, out, err = here("search", "soft ash", *arguments, "--mode", "semantic", "--json")
-    page = json.loads(out)
-    assert (status, err, page["mode"]) == (0, "", "semantic")
-    assert {r["name"] for r in page["results"]} == expected
-
-
-@pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
-def test_search_limits_its_results(here, mode):
-    _, out, _ = here("search", "ash lamp tide", "--mode", mode, "--limit", "2", "--json")
-    page = json.loads(out)
-    assert len(page["results"]) == page["next_offset"] == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -342,58 +210,6 @@ def test_a_wrong_question_is_wrong_use_and_says_what_is_known(here, arguments, n
     assert named in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["x", "--type", "spells", "--filter", "school=\udcff"], "school is not valid Unicode"),
-        (["\udcff"], "the query is not valid Unicode"),
-        (["x", "--document", "\udcff"], "documents is not valid Unicode"),
-    ],
-)
-def test_b21_bytes_that_are_no_text_are_wrong_use(here, arguments, named):
-    status, out, err = here("search", *arguments, "--json")
-    assert (status, out) == (2, "")
-    assert named in err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--sing"],
-        ["search"],
-        ["search", "x", "--type", "spels"],
-        ["search", "x", "--mode", "psychic"],
-        ["search", "x", "--limit", "many"],
-        ["import"],
-        ["stats", "--verbose"],
-        ["serve", "--port", "0"],
-        ["serve", "--port", "x"],
-        ["serve", "--transport", "pigeon"],
-    ],
-)
-def test_wrong_use_shows_the_usage(arguments, capsys):
-    with pytest.raises(SystemExit) as left:
-        main(arguments)
-    printed = capsys.readouterr()
-    assert (left.value.code, printed.out) == (2, "")
-    assert "usage: lorekeeper" in printed.err
-
-
-@pytest.mark.parametrize("test", ["-level:9", "-ritual", "-level>8"])
-def test_a_negated_test_may_stand_alone(here, test):
-    asked = ("search", "tide", "--type", "spells", "--mode", "keyword", "--json")
-    status, out, err = here(*asked, "--where", test)
-    assert (status, err) == (0, "")
-    assert json.loads(out)["results"]
-    assert here(*asked, f"--where={test}")[1] == out
-
-
-def test_version(capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["--version"])
-    assert (left.value.code, capsys.readouterr().out) == (0, f"lorekeeper {lorekeeper.__version__}\n")
-
-
 def test_search_explains_itself_in_the_terminal_and_in_json(here):
     status, out, _ = here("search", "tide lance", "--explain", "--json")
     page = json.loads(out)
@@ -409,19 +225,6 @@ def test_search_explains_itself_in_the_terminal_and_in_json(here):
 
 
 # --- stats, documents, reindex ---------------------------------------------------------------------------------------
-
-
-def test_stats_count_by_type_and_kind(here):
-    status, out, _ = here("stats", "--json")
-    stats = json.loads(out)
-    assert status == 0
-    assert (stats["total"], stats["counts"]) == (len(SAMPLES), {t: COUNTS[t] for t in COLLECTIONS})
-    kinds = Counter(e["kind"] for e in SAMPLES if e["collection"] == "equipment")
-    assert stats["kinds"]["equipment"] == dict(kinds)
-    assert all(stats["passages"][t] >= n for t, n in stats["counts"].items())
-    status, table, _ = here("stats")
-    assert status == 0
-    assert f"{len(SAMPLES)} entries" in table
 
 
 def test_documents_list_titles_licences_and_counts(here):
@@ -494,27 +297,6 @@ def test_doctor_shows_every_setting_with_its_origin_and_no_secret(run, here, lib
         assert "from-the-file" not in printed
 
 
-@pytest.mark.alike(1)
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [(b"a shopping list", "plain file"), (b"SQLite format 3\0" + b"\0" * 84, "Milvus Lite 2 file")],
-)
-def test_a_library_path_that_is_a_file_is_named_and_left_alone(run, inside, tmp_path, content, reason):
-    file = tmp_path / "milvus.db"
-    file.write_bytes(content)
-    status, out, _ = inside(tmp_path, "doctor", "--json")
-    findings = json.loads(out)
-    assert (status, findings["healthy"]) == (1, False)
-    assert reason in next(c["message"] for c in findings["checks"] if not c["ok"])
-    write_lines(tmp_path / "shelf.jsonl")
-    done = run(tmp_path, "import", "shelf.jsonl", "--json")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert reason in done.stderr
-    assert "LOREKEEPER_MILVUS_DB_PATH" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert file.read_bytes() == content
-
-
 def test_a_damaged_library_is_a_failure_of_doctor_and_of_every_command(inside, tmp_path):
     write_lines(tmp_path / "shelf.jsonl")
     inside(tmp_path, "import", "shelf.jsonl")
@@ -531,18 +313,6 @@ def test_a_damaged_library_is_a_failure_of_doctor_and_of_every_command(inside, t
         assert (status, out) == (1, "")
         assert "milvus.db is damaged" in err
         assert "lorekeeper repair" in err
-
-
-def test_an_unreachable_model_is_a_failure_of_doctor_and_of_import(inside, tmp_path):
-    write_lines(tmp_path / "shelf.jsonl")
-    missing = {"EMBEDDING_PROVIDER": "auto", "EMBEDDING_MODEL": str(tmp_path / "no-model")}
-    status, out, _ = inside(tmp_path, "doctor", "--json", **missing)
-    checks = {c["name"]: c for c in json.loads(out)["checks"]}
-    assert (status, checks["embedding model"]["ok"]) == (1, False)
-    assert "LOREKEEPER_EMBEDDING_MODEL" in checks["embedding model"]["message"]
-    status, out, err = inside(tmp_path, "import", "shelf.jsonl", "--json", **missing)
-    assert (status, out) == (1, "")
-    assert "LOREKEEPER_EMBEDDING_MODEL" in err
 
 
 @pytest.mark.parametrize(
@@ -566,19 +336,6 @@ def test_an_unknown_setting_or_value_is_wrong_use(inside, tmp_path, origin, name
     assert (status, out) == (2, "")
     assert name in err
     assert all(word in err for word in allowed)
-
-
-def test_http_embeddings_without_an_address_are_wrong_use(here):
-    status, _, err = here("stats", EMBEDDING_URL="")
-    assert status == 2
-    assert "LOREKEEPER_EMBEDDING_URL" in err
-
-
-def test_offline_refuses_an_embedding_server_elsewhere(here):
-    elsewhere = {"EMBEDDING_URL": "https://embeddings.example/v1"}
-    status, out, err = here("search", "tide", "--mode", "semantic", "--json", **elsewhere)
-    assert (status, out) == (2, "")
-    assert "LOREKEEPER_OFFLINE" in err
 
 
 # --- backends --------------------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lorekeeper.differences import Differences, differences
-from lorekeeper.differences.align import CELLS, bag_of, similarity
 from lorekeeper.differences.result import Runs
-from lorekeeper.differences.words import sentences
 from lorekeeper.entities import Entity
-from lorekeeper.normalize.notes import note_entity
-from lorekeeper.notes import read_note
 from tests.support.comparing import broken_laws, versions
 from tests.support.corpus import imported_entries
 from tests.support.examples import examples
@@ -60,18 +54,6 @@ def test_a_reworded_sentence_stands_beside_its_counterpart_with_the_changed_word
     ) == [("[The] target takes [3d6] damage.", "[Each] target takes [4d6] damage.")]
 
 
-def test_a_sentence_that_only_one_has_stands_alone_without_marks():
-    assert compared("Cold water strikes. It is loud.", "Cold water strikes.") == [("It is loud.", None)]
-
-
-def test_a_sentence_that_another_entry_says_in_two_is_one_row():
-    (row,) = compared(
-        "Each creature makes a Dexterity saving throw. It takes 8d6 fire damage on a failed save.",
-        "Each creature makes a Dexterity saving throw, taking 8d6 fire damage on a failed save.",
-    )
-    assert row[0] == "Each creature makes a Dexterity saving throw. [It takes] 8d6 fire damage on a failed save."
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -105,18 +87,6 @@ def test_numbers_and_their_minus_are_differences(one, other):
     assert len(compared(f"It is {one} here.", f"It is {other} here.")) == 1
 
 
-def test_a_sentence_in_another_order_is_not_shown():
-    assert compared("The sea rises. The moon sets. A bell rings.", "A bell rings. The sea rises. The moon sets.") == []
-
-
-def test_units_and_abbreviations_do_not_end_a_sentence():
-    assert list(sentences("Reach 5 ft. 7 (1d8 + 3) damage. It is done, e.g. Often. 2. Run")) == [
-        "Reach 5 ft. 7 (1d8 + 3) damage.",
-        "It is done, e.g. Often.",
-        "2. Run",
-    ]
-
-
 # --- facts and passages ----------------------------------------------------------------------------------------------
 
 
@@ -134,31 +104,10 @@ def test_facts_that_differ_are_shown_with_their_changed_parts():
     assert broken_laws(result) == []
 
 
-def test_an_area_that_only_the_text_states_is_a_fact():
-    one = replace(spell("It burns."), fields={"area": "line", "area_size": 100.0})
-    assert facts_of(differences([one, spell("It burns.", "two", shape_type="line", shape_size=60)])) == {
-        "Area": ("[100]-foot line", "[60]-foot line")
-    }
-
-
 def test_ability_scores_are_facts_of_their_own():
     scores = {"strength": 10, "dexterity": 12, "constitution": 14, "intelligence": 3, "wisdom": 8, "charisma": 6}
     result = differences([creature(ability_scores=scores), creature("two", ability_scores={**scores, "dexterity": 18})])
     assert facts_of(result) == {"DEX": ("[12 (+1)]", "[18 (+4)]")}
-
-
-def test_saving_throws_are_compared_one_by_one():
-    one = creature(saving_throws={"dexterity": 6, "constitution": 13, "wisdom": 7})
-    other = creature("two", saving_throws={"dexterity": 6, "constitution": 7, "wisdom": 7})
-    assert facts_of(differences([one, other])) == {
-        "Saving Throws": ("Dex +6, Con [+13], Wis +7", "Dex +6, Con [+7], Wis +7")
-    }
-
-
-def test_a_fact_of_the_text_that_no_line_has_is_shown_too():
-    one, other = spell("It strikes."), spell("It strikes.", "two")
-    object.__setattr__(other, "fields", {"damage_types": ("cold",)})
-    assert facts_of(differences([one, other])) == {"Deals Damage": (None, "cold")}
 
 
 def feature(name: str, text: str, kind: str = "ACTION") -> dict[str, str]:
@@ -189,33 +138,6 @@ def test_a_feature_that_is_had_at_another_level_is_the_same_feature():
     ((passage, rows),) = result.differing_passages
     assert [place and place[-1] for place in passage.places] == ["Level 15: Survivor", "Level 18: Survivor"]
     assert len(rows) == 1
-
-
-def test_what_the_first_entry_has_alone_comes_before_what_others_have():
-    assert compared("The sea rises.", "A moon sets over hills.") == [
-        ("The sea rises.", None),
-        (None, "A moon sets over hills."),
-    ]
-
-
-def test_an_action_with_another_name_that_says_nearly_the_same_stands_beside_it():
-    result = differences([
-        creature(actions=[feature("Bite", "Melee attack: +14, reach 10 ft. It takes 19 piercing damage.")]),
-        creature("two", actions=[feature("Rend", "Melee attack: +14, reach 10 ft. It takes 13 slashing damage.")]),
-    ])  # fmt: skip
-    assert [passage.places for passage, _ in result.differing_passages] == [(("Actions", "Bite"), ("Actions", "Rend"))]
-    assert broken_laws(result) == []
-
-
-def test_four_entries_stand_side_by_side():
-    result = differences(
-        [spell(f"Shared here. It takes {number}d6 cold damage.", str(number)) for number in (1, 1, 2, 3)]
-    )
-    assert rows_of(result) == [
-        (*["It takes [1d6] cold damage."] * 2, "It takes [2d6] cold damage.", "It takes [3d6] cold damage.")
-    ]
-    assert result.same_sentences == 1
-    assert broken_laws(result) == []
 
 
 # --- laws ------------------------------------------------------------------------------------------------------------
@@ -252,13 +174,6 @@ def test_nothing_is_lost_and_nothing_equal_is_shown_of_any_texts(texts):
     assert broken_laws(differences([spell(text, str(number)) for number, text in enumerate(texts)])) == []
 
 
-@given(text=st.text(max_size=200))
-@examples(100)
-def test_any_text_does_not_differ_from_itself(text):
-    result = differences([spell(text), spell(text, "two")])
-    assert (facts_of(result), list(result.differing_passages)) == ({}, [])
-
-
 def test_long_hostile_texts_are_compared_in_linear_time_by_equal_sentences():
     rows = [f"Word{number} of the sea rises." for number in range(600)]
     others = [*rows[:300], *(f"Word{number} of the sea sets." for number in range(300, 600))]
@@ -286,37 +201,3 @@ def test_no_pair_of_2014_and_2024_entries_breaks_a_law(entries):
     pairs = versions(entries, "srd-2014", "srd-2024")
     assert len(pairs) > FEWEST_PAIRS
     assert {pair[0].uri: broken for pair in pairs if (broken := broken_laws(differences(pair)))} == {}
-
-
-@pytest.mark.corpus
-def test_no_versions_of_other_books_break_a_law(entries, seed):
-    books = ("srd-2014", "srd-2024", "a5e-ag", "bfrd", "a5e-mm", "tob", "tob-2023", "wotc-srd")
-    found = [
-        each
-        for one in books
-        for other in books
-        if one < other
-        for each in versions(entries, *dict.fromkeys((one, "srd-2014", other)))
-    ]
-    assert len(found) > 100
-    for group in random.Random(seed).sample(found, 100):
-        assert broken_laws(differences(group)) == []
-
-
-def test_a_row_of_a_table_rewords_no_sentence_however_many_words_they_share():
-    sentence, row = bag_of("Armour class fifteen"), bag_of(f"Armour class{CELLS}fifteen")
-    assert (similarity(sentence, sentence), similarity(row, row)) == (1.0, 1.0)
-    assert similarity(sentence, row) == similarity(row, sentence) == 0.0
-
-
-def note(text: str, document: str) -> Entity:
-    return note_entity(read_note("Mill.md", f"# Mill\n\n{text}"), document, document, 0.0, lambda _: None)
-
-
-def test_a_bold_key_in_a_note_names_its_own_line_and_no_paragraph_below_it():
-    one = note("It grinds rye.\n\n**Secret:** The miller is a wererat.\n\nIt burns at dusk.", "one")
-    two = note("It grinds rye.\n\nIt burns at dusk.", "two")
-    result = differences([one, two])
-    told = [row for row in rows_of(result) if any(row)]
-    assert not any("It burns at dusk." in (text or "") for row in told for text in row)
-    assert any("The miller is a wererat." in (text or "") for row in told for text in row)

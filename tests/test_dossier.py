@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lorekeeper.entities import Entity
-from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.search.dossier.gather import MAX_TOKENS, TOKEN_CHARS
 from lorekeeper.search.dossier.lines import Dossier, Line
@@ -109,23 +109,6 @@ async def test_a_word_that_only_phrases_have_is_not_said_to_be_in_what_is_shown(
     assert not lines_of(dossier, "links to", "linked from")
 
 
-async def test_notes_are_only_near_to_a_word_that_book_entries_alone_have(tmp_path):
-    gate = note("Gate.md", "Gate", "location", {"": "An iron gate before the crypt of a count who drinks blood."})
-    rule = make("counts", "Counts in a crypt, as Zarovitch was, drink blood.", type="rules", kind="rule", name="Counts")
-    async with open_library(tmp_path) as opened:
-        mill = note("Mill.md", "Mill", "location", {"": "It grinds rye for the bakers of the town."})
-        await opened.cache.store_entities([gate, mill], "notes")  # of one note alone nothing is nearest
-        await opened.cache.store_entities([rule], "rules")
-        dossier = await opened.topic("zarovitch")
-        known = await opened.topic("crypt")
-    titles = {line.entity.name: part.title for part in dossier.parts for line in part.lines}
-    assert titles.pop("Counts") == "Stat blocks and rules"
-    assert set(titles) <= {"Gate", "Mill"}
-    assert set(titles.values()) == {"Nearest in meaning"}
-    assert "Nothing under 'Nearest in meaning' has a word of 'zarovitch'" in (dossier.note or "")
-    assert "What it is" in [part.title for part in known.parts]
-
-
 async def test_of_something_unknown_it_says_so_and_suggests_names(library):
     dossier = await library.topic("Eelgait Stylt")
     assert (dossier.main, dossier.parts) == (None, [])
@@ -157,13 +140,6 @@ async def test_what_cannot_be_gathered_is_an_error(library, topic, limit):
         await library.topic(topic, limit=limit)
 
 
-async def test_a_uri_without_an_entry_and_an_unknown_type_are_errors(library):
-    with pytest.raises(NotFoundError):
-        await library.topic("lore://notes/marsh/nobody.md")
-    with pytest.raises(FilterError, match="spells"):
-        await library.topic("holya", ["spels"])
-
-
 # --- what sessions said ----------------------------------------------------------------------------------------------
 
 
@@ -181,19 +157,7 @@ async def test_a_person_is_found_by_a_part_of_the_name_that_nobody_else_has(libr
     assert texts(said) == ["Nobody has seen Vane since Holya spoke at the pyre."]
 
 
-async def test_common_words_are_not_taken_for_a_name(library):
-    dossier = await library.topic("Ash")
-    assert lines_of(dossier, "said") == []
-
-
 # --- what it is linked with ------------------------------------------------------------------------------------------
-
-
-async def test_links_come_before_mentions_each_with_the_sentence(library):
-    linked = lines_of(await library.topic("Eelgate"), "link", "backlink", "mention")
-    assert names(linked)[0] == "Holya Reedmother"
-    assert linked[0].relation == "link"
-    assert "Holya keeps the fire of Eelgate burning." in texts(linked)[0]
 
 
 async def test_the_words_of_another_note_than_that_of_a_line_say_whose_they_are(tmp_path):
@@ -260,14 +224,6 @@ async def test_another_vault_names_it_only_with_a_capital_and_by_more_than_every
     assert names(lines_of(dossier, "said")) == ["S1"]
 
 
-async def test_names_and_aliases_in_the_text_are_relations_without_a_link(library):
-    linked = lines_of(await library.topic("Brandt"), "mention")
-    assert names(linked) == ["Holya Reedmother"]
-    mentioned = names(lines_of(await library.topic("Holya"), "mention"))
-    assert mentioned == ["Brandt", "Captain Orsolo Vane", "The Stilt House"]
-    assert "Ash" not in mentioned
-
-
 # --- what belongs to it ----------------------------------------------------------------------------------------------
 
 
@@ -276,25 +232,6 @@ async def test_stat_blocks_of_the_vault_and_book_entries_that_notes_name_are_lis
     dossier = await library.topic("Captain Orsolo Vane")
     assert sorted(names(lines_of(dossier, "statblock"))) == ["Goblin", "Will-o'-Wisp"]
     assert "CR 1/4" in topic_text(dossier)
-
-
-async def test_a_topic_that_only_books_know_is_answered_from_them(library):
-    dossier = await library.topic("vampire")
-    assert dossier.main
-    assert dossier.main.uri == "lore://creatures/own/vampire"
-    theme = await library.topic("sunlight against undead")
-    assert {"Daylight", "Vampire"} <= set(names(lines_of(theme, "statblock", "rule")))
-
-
-async def test_types_limit_what_is_gathered_and_limit_the_lines_of_a_part(library):
-    dossier = await library.topic("Captain Orsolo Vane", ["notes"])
-    assert lines_of(dossier, "statblock", "rule") == []
-    assert {line.entity.type for part in dossier.parts for line in part.lines} == {"notes"}
-    short = await library.topic("holya", limit=1)
-    assert {len(part.lines) for part in short.parts} == {1}
-    said = next(part for part in short.parts if part.title == "What sessions said")
-    assert (said.left_out, said.more) == (3, NOTES[7].uri)
-    assert f"{said.left_out} more: {said.more}" in topic_text(short)
 
 
 # --- one page --------------------------------------------------------------------------------------------------------
@@ -360,11 +297,6 @@ async def test_a_line_of_a_note_is_never_taken_for_one_of_ours(tmp_path):
     assert "\u202e" not in text
 
 
-@pytest.mark.parametrize("topic", ["Zzyzx " * 100, "\0"])
-async def test_a_topic_that_nothing_can_be_called_is_none(library, topic):
-    assert (await library.topic(topic)).note.startswith("Nothing in the library is about")
-
-
 # --- the newest notes ------------------------------------------------------------------------------------------------
 
 
@@ -379,8 +311,3 @@ async def test_recent_notes_come_by_their_own_dates(library):
     assert [each.content()["date"] for each in since] == ["2026-11-03", "2026-11-02"]
     with pytest.raises(FilterError, match="2026-11-20"):
         await recent_notes(library.cache, "last week")
-
-
-async def test_a_library_without_notes_has_nothing_recent(tmp_path):
-    async with open_library(tmp_path) as opened:
-        assert await recent_notes(opened.cache) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import pytest
 from tests.support.commands import variables
 from tests.support.killing import SUITES, Outcome, hashing, look
 from tests.support.library_process import Program
-from tests.support.programs import command_of, examine_unwritable, fill_disk, read_unwritable
+from tests.support.programs import command_of, fill_disk, read_unwritable
 
 
 def on_a_small_disk(folder: Path, program: Callable[..., None], *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -97,19 +96,3 @@ def test_a_library_beside_which_nothing_can_be_written_is_read_and_writing_is_an
     held, refused, stored, after = ran.stdout.splitlines()
     assert (held, stored, after) == ("20", "20", "40 0 0")
     assert str(tmp_path) in refused
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("state", "reason"), [("full", "the disk of .* is full"), ("read-only", "no permission to write")]
-)
-def test_where_nothing_can_be_written_a_sound_library_is_not_called_damaged(
-    tmp_path: Path, state: str, reason: str
-) -> None:
-    ran = on_a_small_disk(tmp_path, examine_unwritable, state)
-    answered, integrity, refused, repaired = ran.stdout.splitlines()
-    assert re.fullmatch(f"20 The library could not be checked: {reason}.*Its keyword index answers.", answered)
-    assert re.match(f"not examined: {reason}", integrity)
-    assert re.match(rf"{reason}|{re.escape(str(tmp_path))}.* cannot be written", refused)
-    assert repaired == "{}"
-    assert not list(tmp_path.glob("*.damaged*"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 
 from lorekeeper.editions import LABELS, Book, edition_label, edition_of, in_order, parse_edition
 from lorekeeper.entities import Entity
-from lorekeeper.errors import ConfigError, FilterError, NotFoundError, UnknownDocumentError
+from lorekeeper.errors import FilterError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
 from lorekeeper.search.documents import STATED
@@ -97,22 +95,6 @@ async def test_a_name_with_what_people_add_to_it_is_that_name(library, name, edi
     assert (f"edition='{edition}'" in (found.structured["note"] or "").casefold()) is (edition is not None)
 
 
-async def test_a_name_that_an_entry_has_is_left_as_it_is(library):
-    await library.cache.store_entities(
-        [
-            make("of-2024", name="Tide of 2024", document="srd-2014"),
-            make("broad", name="Spark (Broad)", document="tob"),
-        ],
-        "spells",
-    )
-    for name in ("tide of 2024", "Spark (Broad)"):
-        found = (await call(library, "lookup_spell", name=name)).structured
-        assert [fold(result["name"]) for result in found["results"]] == [fold(name)]
-        assert not found["note"]
-    other = (await call(library, "lookup_spell", name="Spark 2024", edition="a5e")).structured
-    assert "edition='2024'" not in (other["note"] or "")
-
-
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
@@ -134,16 +116,6 @@ def test_a_documents_edition_follows_from_its_game_system_and_a_short_table(docu
     assert edition_of(document, system) == edition
 
 
-def test_every_edition_has_a_label_and_a_game_system_is_its_own():
-    assert [edition_label(code) for code in ("2014", "2024", "a5e", "black-flag")] == [
-        "2014",
-        "2024",
-        "A5E",
-        "Black Flag",
-    ]
-    assert edition_label("tide tower") == "tide tower"
-
-
 @pytest.mark.parametrize(
     ("text", "parsed"),
     [
@@ -156,12 +128,6 @@ def test_every_edition_has_a_label_and_a_game_system_is_its_own():
 )
 def test_an_edition_is_written_in_any_of_its_names_alone_or_in_a_list(text, parsed):
     assert parse_edition(text) == parsed
-
-
-@pytest.mark.parametrize("text", ["", " , ", "2015", "my table", "x" * 201, "a\x1bb"])
-def test_what_cannot_be_an_edition_is_refused_with_those_that_are_known(text):
-    with pytest.raises(FilterError, match="2014, 2024, a5e, black-flag"):
-        parse_edition(text)
 
 
 def test_books_are_ordered_by_wish_then_reference_then_age(seed):
@@ -186,14 +152,6 @@ def test_books_are_ordered_by_wish_then_reference_then_age(seed):
 
 
 # --- what comes first ------------------------------------------------------------------------------------------------
-
-
-async def test_without_a_wish_the_reference_documents_come_first(library):
-    expected = ["srd-2024", "srd-2014", "tide-atlas", "bfrd", "a5e-ag", "my-table"]
-    found = await order_of(library, name="spark", limit=6)
-    assert found[:2] == expected[:2]
-    assert found.index("tide-atlas") < min(found.index("bfrd"), found.index("a5e-ag"))
-    assert sorted(found) == sorted(expected)
 
 
 async def test_the_tables_own_edition_comes_first_in_lists_and_pages_join(library):
@@ -238,26 +196,6 @@ async def test_a_name_may_have_its_book_or_edition_behind_it(library, written, d
     assert ("documents=" in page["note"]) is not written.strip(")").endswith((", 2014", "(2024"))
 
 
-async def test_a_name_in_a_book_that_has_it_not_is_not_given_from_another(library):
-    await library.cache.store_entities([record("bfrd")], "documents")
-    with pytest.raises(NotFoundError, match="no entry is called 'Tide Rule 1, bfrd'; did you mean Tide Rule"):
-        await call(library, "get_entity", uri="Tide Rule 1, bfrd")
-
-
-async def test_a_list_by_name_says_what_is_of_the_edition_that_was_asked_for(library):
-    note = (await call(library, "lookup_spell", name="spark shield", edition="2024")).structured["note"]
-    assert f"1 of these {len(SYSTEMS)} is from the 2024 edition." in note
-    every = await call(library, "lookup_spell", name="spark shield", edition="2024", documents=["srd-2024"])
-    assert "of these" not in (every.structured["note"] or "")
-
-
-async def test_one_call_may_want_another_edition(library):
-    library.searcher = Searcher(library.cache, ("a5e",))
-    assert await order_of(library, name="spark", limit=1, edition="2014") == ["srd-2014"]
-    assert await order_of(library, name="spark", limit=1, edition="my-table,2024") == ["my-table"]
-    assert len(await order_of(library, name="spark", edition="2014")) == len(await order_of(library, name="spark"))
-
-
 async def test_the_house_edition_stands_for_its_variants_and_names_them(library):
     for edition, document in [
         ("2014", "srd-2014"),
@@ -289,32 +227,6 @@ async def test_a_name_is_in_another_edition_only_if_its_text_is_the_same_there(l
         assert f"{label}: lore://spells/{document}/glow" in first
 
 
-async def test_a_thing_of_another_edition_is_no_variant_and_with_other_facts_not_the_same(library):
-    brine = "It burns whoever is splashed with it."
-    await library.cache.store_entities(
-        [
-            make(
-                "brine-fire", brine, type="equipment", name="Brine Fire", document="srd-2024", kind="weapon", cost=50.0
-            ),
-            make(
-                "brine-fire-jug",
-                brine,
-                type="equipment",
-                name="Brine Fire (Jug)",
-                document="srd-2014",
-                kind="gear",
-                cost=5.0,
-            ),
-        ],
-        "equipment",
-    )
-    library.searcher.documents.forget()
-    answer = await call(library, "lookup_equipment", semantic_query="brine fire splashed", edition="2024")
-    first = next(line for line in answer.text.splitlines() if line.startswith("1. "))
-    assert "differs in 2014: lore://equipment/srd-2014/brine-fire-jug" in first
-    assert "also" not in first
-
-
 def rule(document: str, chapter: str, name: str, text: str, kind: str = "rule") -> Entity:
     slug = f"{fold(chapter)}_{fold(name)}".replace(" ", "-")
     return make(slug, text, type="rules", kind=kind, name=name, document=document, parent=chapter or None)
@@ -330,17 +242,6 @@ async def rows(library: Library, query: str, *rules: Entity, limit: int) -> dict
     answer = await call(library, "lookup_rule", semantic_query=query, edition="2024", limit=limit)
     lines = [line for line in answer.text.splitlines() if "lore://rules/" in line]
     return {line.split("lore://rules/")[1].split(" ")[0]: line for line in lines}
-
-
-async def test_two_rules_of_one_document_with_one_name_have_a_row_each(library):
-    told = await rows(
-        library,
-        "tackle upkeep",
-        rule("srd-2014", "Between Tides", "Tackle Upkeep", "Whoever rests on land looks after the tackle."),
-        rule("srd-2014", "Prices", "Tackle Upkeep", "Fine tackle costs 4 gp, poor tackle 2 sp a day."),
-        limit=2,
-    )
-    assert {"srd-2014/between-tides_tackle-upkeep", "srd-2014/prices_tackle-upkeep"} <= told.keys()
 
 
 async def test_a_rule_differs_in_another_edition_only_if_it_is_that_rule_there(library):
@@ -382,19 +283,6 @@ async def test_a_glossary_is_beside_what_the_books_have_once(library):
     assert "srd-2014/nets_swift-haul" in told
 
 
-async def test_a_rule_of_one_text_is_one_rule_in_whatever_chapter(library):
-    text = "Whoever holds the tiller decides where the ship goes."
-    told = await rows(
-        library,
-        "tiller law",
-        rule("srd-2024", "Aboard", "Tiller Law", text),
-        rule("srd-2014", "Nets", "Tiller Law", text),
-        limit=2,
-    )
-    assert "also in srd-2014" in told["srd-2024/aboard_tiller-law"]
-    assert "srd-2014/nets_tiller-law" not in told
-
-
 async def test_a_book_is_searched_with_the_glossary_that_completes_it(library):
     glossary = make("drift", "Drift with it.", type="rules", name="Drift", document="lorekeeper-rules-2024")
     book = make("tide-2024", "Drift of no tide.", type="rules", name="Sand", document="srd-2024")
@@ -412,14 +300,6 @@ async def test_a_book_is_searched_with_the_glossary_that_completes_it(library):
     listed = {each["key"]: each for each in await document_list(library, "rules")}
     assert listed["srd-2024"]["searched_with"] == ["lorekeeper-rules-2024"]
     assert "searched_with" not in listed["lorekeeper-rules-2024"]
-
-
-async def test_the_glossary_does_not_stand_for_a_book_that_is_missing(tmp_path):
-    async with open_library(tmp_path, backend="sqlite") as library:
-        glossary = make("drift", "Drift.", type="rules", name="Drift", document="lorekeeper-rules-2024")
-        await library.cache.store_entities([glossary], "rules")
-        with pytest.raises(UnknownDocumentError, match="lorekeeper-rules-2024"):
-            await call(library, "lookup_rule", name="drift", documents=["srd-2024"])
 
 
 @pytest.mark.parametrize(
@@ -470,12 +350,6 @@ async def test_every_result_says_its_edition_in_both_copies(library):
     assert "from my-table |" in answer.text
 
 
-async def test_an_entry_says_its_edition(library):
-    answer = await call(library, "get_entity", uri="lore://spells/a5e-ag/spark")
-    assert answer.structured["edition"] == "a5e"
-    assert "[A5E] (a5e-ag)" in answer.text
-
-
 async def test_what_the_books_of_the_edition_lack_is_said(library):
     library.searcher = Searcher(library.cache, ("2024",))
     answer = await call(library, "lookup_rule", semantic_query="turn of the tide")
@@ -494,45 +368,7 @@ async def test_what_the_books_of_the_edition_lack_is_said(library):
         assert (await call(library, "lookup_rule", **silent)).structured["note"] is None
 
 
-async def test_what_the_edition_has_as_another_kind_or_within_a_rule_is_named(library):
-    poison = [make("gull-bane", name="Gull Bane", type="equipment", kind="gear", document="srd-2014")]
-    poison += [make("eel-bane", name="Eel Bane", type="equipment", kind="gear", document="srd-2014")]
-    rules = [make("gull-bane", "It stings.", type="rules", name="Gull Bane", document="srd-2024")]
-    rules += [make("banes", "Eel bane: DC 14.", type="rules", name="Sample Banes", document="srd-2024")]
-    await library.cache.store_entities(poison, "equipment")
-    await library.cache.store_entities(rules, "rules")
-    for name, said in [
-        ("gull bane", "Gull Bane of 2024 is a rule: lore://rules/srd-2024/gull-bane."),
-        ("eel bane", "2024 has it within Sample Banes: lore://rules/srd-2024/banes."),
-    ]:
-        page = await library.search(Query(["equipment"], filters={"name": name}, edition=("2024",)))
-        assert page.note is not None
-        assert said in page.note
-
-
-async def test_many_books_of_another_edition_do_not_make_a_full_set_look_poor(library):
-    library.searcher = Searcher(library.cache, ("2024",))
-    books = [make(f"tide-{n}", name=f"Tide {n}", document=f"book-{n % 4}") for n in range(8)]
-    systems = [
-        make(f"book-{n}", type="documents", document=f"book-{n}", game_system="5th Edition 2014") for n in range(4)
-    ]
-    await library.cache.store_entities(books, "spells")
-    await library.cache.store_entities(systems, "documents")
-    library.searcher.documents.forget()
-    answer = await call(library, "lookup_spell", name="tide")
-    assert answer.structured["results"][0]["edition"] == "2014"
-    assert answer.structured["note"] is None
-
-
 # --- the setting -----------------------------------------------------------------------------------------------------
-
-
-def test_the_setting_is_checked_at_start():
-    settings, _ = load_settings({"LOREKEEPER_EDITION": "My-Table, Black Flag"}, Path("no.env"))
-    assert (settings.edition, settings.house_edition) == ("My-Table,black-flag", ("My-Table", "black-flag"))
-    assert load_settings({}, Path("no.env"))[0].house_edition == ()
-    with pytest.raises(ConfigError, match=r"LOREKEEPER_EDITION is '3\.5': unknown edition.*2014, 2024"):
-        load_settings({"LOREKEEPER_EDITION": "3.5"}, Path("no.env"))
 
 
 def test_a_setting_is_written_beside_the_other_lines_and_stays_private(tmp_path):
@@ -550,17 +386,6 @@ def test_a_setting_is_written_beside_the_other_lines_and_stays_private(tmp_path)
     assert "LOREKEEPER_OFFLINE=1" in file.read_text()
 
 
-def test_a_setting_is_written_through_a_link_and_into_regular_files_only(tmp_path):
-    (tmp_path / "real.env").write_text("")
-    (tmp_path / "link.env").symlink_to(tmp_path / "real.env")
-    write_setting(tmp_path / "link.env", "edition", "2024")
-    assert "2024" in (tmp_path / "real.env").read_text()
-    assert (tmp_path / "link.env").is_symlink()
-    with pytest.raises(ConfigError, match="not a regular file"):
-        write_setting(Path(os.devnull), "edition", "2024")
-    assert Path(os.devnull).is_char_device()
-
-
 @pytest.mark.slow
 def test_the_command_sets_the_edition_for_good(tmp_path):
     env = environment(tmp_path, ENV_FILE=str(tmp_path / "own.env"))
@@ -575,20 +400,3 @@ def test_the_command_sets_the_edition_for_good(tmp_path):
     assert "2014, 2024, a5e, black-flag" in refused.stderr
     forgotten = run_lorekeeper(tmp_path, "edition", "none", "--json", env=env)
     assert '"edition": null' in forgotten.stdout
-
-
-def test_doctor_says_whether_the_library_has_the_edition(tmp_path):
-    env = environment(tmp_path, EDITION="a5e", CACHE_BACKEND="sqlite")
-    checks = json.loads(run_lorekeeper(tmp_path, "doctor", "--json", env=env).stdout)
-    assert {"name": "LOREKEEPER_EDITION", "value": "a5e", "from": "environment"} in checks["settings"]
-    (check,) = [c for c in checks["checks"] if c["name"] == "edition"]
-    assert not check["ok"]
-    assert "no entries of A5E" in check["message"]
-
-
-def test_an_edition_that_is_asked_for_comes_before_the_others_also_of_books_that_come_last():
-    books = [Book("srd-2024", "2024"), Book("kp", "2014"), Book("lorekeeper-starter", "2014", last=True)]
-    assert in_order(books, ("2014",)) == ["kp", "lorekeeper-starter", "srd-2024"]
-    assert in_order(books, ("2024",)) == ["srd-2024", "kp", "lorekeeper-starter"]
-    assert in_order(books, ()) == ["srd-2024", "kp", "lorekeeper-starter"]
-    assert in_order(books, ("lorekeeper-starter",)) == ["lorekeeper-starter", "srd-2024", "kp"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import stamina
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,27 +87,6 @@ async def test_vectors_keep_the_order_of_the_texts_and_equal_texts_are_embedded_
     assert service.computed == len(set(texts))
 
 
-async def test_no_texts_are_no_vectors() -> None:
-    assert (await EmbeddingService(Loader()).embed([])).shape == (0, 64)
-
-
-async def test_progress_tells_of_every_text() -> None:
-    steps: list[int] = []
-    await EmbeddingService(Loader()).embed([f"text {i}" for i in range(200)], steps.append)
-    assert sum(steps) == 200
-    assert len(steps) > 1
-
-
-async def test_a_query_is_the_vector_of_its_text_and_is_remembered() -> None:
-    load = Loader()
-    service = EmbeddingService(load)
-    first = await service.embed_query("fire")
-    assert first.shape == (64,)
-    assert np.array_equal(first, HashingProvider().embed(["fire"])[0])
-    assert np.array_equal(await service.embed_query("fire"), first)
-    assert load.made[0].asked == ["fire"]
-
-
 async def test_a_model_is_loaded_and_asked_off_the_event_loop() -> None:
     load = Loader()
     service = EmbeddingService(load)
@@ -139,28 +115,6 @@ async def test_a_failure_is_tried_again_later() -> None:
     assert load.calls == 3
 
 
-async def test_a_closed_service_can_be_used_again() -> None:
-    service = EmbeddingService(Loader())
-    before = await service.embed(["a"])
-    service.close()
-    service.close()
-    assert np.array_equal(await service.embed(["a"]), before)
-
-
-class BrokenProvider(HashingProvider):
-    """A model with NaN in its weights."""
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = super().embed(texts)
-        vectors[-1, 0] = np.nan
-        return vectors
-
-
-async def test_vectors_with_nan_are_an_error() -> None:
-    with pytest.raises(EmbeddingError, match="NaN"):
-        await EmbeddingService(BrokenProvider).embed(["a", "b"])
-
-
 @pytest.mark.parametrize(
     "change", [lambda v: v[:, 1:], lambda v: v[1:], lambda v: v * 2, lambda v: v * 0, lambda v: v[0]]
 )
@@ -174,12 +128,6 @@ async def test_b2_vectors_of_another_shape_or_length_are_an_error(change: Callab
 
 
 # --- every provider ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dimension", [8, 64, 512])
-def test_the_hashing_provider_keeps_the_contract(dimension: int) -> None:
-    check_contract(HashingProvider(dimension))
-    assert HashingProvider(dimension).fingerprint != HashingProvider(dimension + 1).fingerprint
 
 
 @given(st.lists(st.text(), max_size=5))
@@ -221,25 +169,6 @@ def test_a_folder_is_named_by_a_path_and_the_same_weights_are_the_same_space(
     assert (found.origin, found.path.resolve()) == ("folder", renamed.resolve())
     by_name = find_model(MINILM, offline=True)
     assert (by_name.origin, by_name.fingerprint) == ("package", found.fingerprint)
-
-
-def test_other_weights_are_another_space(model_folder: Path) -> None:
-    before = find_model(str(model_folder), offline=True)
-    with (model_folder / "model.safetensors").open("r+b") as file:
-        file.seek(-4, 2)
-        file.write(b"\1\2\3\4")
-    assert find_model(str(model_folder), offline=True).fingerprint != before.fingerprint
-
-
-def test_a_home_folder_is_found(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(model_folder.parent))
-    assert find_model("~/my-model", offline=True).path == model_folder
-
-
-@pytest.mark.parametrize("name", ["./no/such/folder", "~/no-such-folder", "/no/such/folder", "a/b/c"])
-def test_a_folder_that_is_not_there_is_named(name: str) -> None:
-    with pytest.raises(EmbeddingError, match=r"model folder .* does not exist; set LOREKEEPER_EMBEDDING_MODEL"):
-        find_model(name, offline=True)
 
 
 @pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model.safetensors"])
@@ -351,21 +280,6 @@ def test_a_server_is_asked_as_openai_is(server: EmbeddingServer) -> None:
     assert body == {"model": "some-model", "input": ["a", "b"]}
 
 
-def test_without_a_key_none_is_sent(server: EmbeddingServer) -> None:
-    HttpProvider(server.url, "some-model")
-    assert "Authorization" not in server.requests[0][1]
-
-
-@pytest.mark.parametrize("ending", ["", "/", "//", "/embeddings", "/embeddings/"])
-def test_an_address_may_end_as_it_likes(server: EmbeddingServer, ending: str) -> None:
-    HttpProvider(server.url + ending, "some-model")
-    assert server.requests[0][0] == "/v1/embeddings"
-
-
-def test_models_of_different_names_are_different_spaces(server: EmbeddingServer) -> None:
-    assert HttpProvider(server.url, "a").fingerprint != HttpProvider(server.url, "b").fingerprint
-
-
 def test_a_wrong_key_is_an_error_at_once_that_does_not_tell_it(server: EmbeddingServer) -> None:
     server.queue = [(401, {"error": "no"})]
     with pytest.raises(EmbeddingError, match=r"401.*LOREKEEPER_EMBEDDING_API_KEY") as caught:
@@ -423,41 +337,3 @@ def test_a_nonsensical_answer_is_an_error_that_names_the_server(server: Embeddin
     with pytest.raises(EmbeddingError, match=server.url):
         provider.embed(["a", "b"])
     assert provider.embed(["a", "b"]).shape == (2, 64)
-
-
-@pytest.mark.parametrize("answer", [_data([]), _data(), {"data": []}])
-def test_a_model_without_dimensions_is_an_error(server: EmbeddingServer, answer: Any) -> None:
-    server.queue = [(200, answer)]
-    with pytest.raises(EmbeddingError, match=server.url):
-        HttpProvider(server.url, "some-model")
-
-
-def test_nobody_at_the_address_is_an_error_that_names_it() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        refused = pytest.raises(EmbeddingError, match=rf"{url}.*LOREKEEPER_EMBEDDING_URL")
-        with stamina.set_testing(True, attempts=3, cap=True), refused:
-            HttpProvider(url, "some-model")
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:8080/v1", "http://[::1"])
-def test_what_is_no_address_is_an_error(url: str) -> None:
-    with pytest.raises(EmbeddingError, match="LOREKEEPER_EMBEDDING_URL"):
-        HttpProvider(url, "some-model")
-
-
-async def test_a_server_that_fails_is_an_error_of_the_service(server: EmbeddingServer) -> None:
-    service = EmbeddingService(lambda: HttpProvider(server.url, "some-model"))
-    await service.embed(["a"])
-    server.queue = [(400, {"error": "too long"})]
-    with pytest.raises(EmbeddingError, match="400"):
-        await service.embed(["b"])
-    assert (await service.embed(["b"])).shape == (1, 64)
-
-
-def test_the_runtime_neither_reports_nor_leaves_an_id_in_the_home(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "import lorekeeper.embedding.graph, onnxruntime"]
-    env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=tmp_path, env=env, check=True)
-    assert not list(tmp_path.iterdir())

@@ -15,20 +15,17 @@ from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.encounters.arithmetic import window
-from lorekeeper.encounters.candidates import POOL
 from lorekeeper.encounters.proposals import chosen
 from lorekeeper.encounters.shapes import FOE, GROUP, Budget, patterns
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.records.creatures import EXPERIENCE
-from lorekeeper.render.creature import defences
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.views.view import View
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
-from tests.support.entities import make
 from tests.support.libraries import open_library, settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -130,15 +127,6 @@ async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have
     assert "Your books have" not in new.structured["note"], "the books are chosen by what fits, not by their size"
 
 
-async def test_of_many_creatures_others_are_proposed_with_each_seed(tmp_path):
-    many = [creature(f"Fen Gull {number}", OLD, challenge_rating=1, type="beast") for number in range(4 * POOL)]
-    async with open_library(tmp_path, backend="sqlite") as opened:
-        await opened.cache.store_entities(books(), "documents")
-        await opened.cache.store_entities(many, "creatures")
-        answers = [await plan(opened.view(), party="4x2", rules="2014", seed=seed) for seed in range(30)]
-    assert len({monster["name"] for answer in answers for monster in monsters_of(answer)}) > POOL
-
-
 async def test_other_editions_are_not_taken_for_a_shape_that_no_creature_could_have(tmp_path):
     assert not patterns(Budget.of((1,) * 4, "2024", "moderate"), dict.fromkeys(EXPERIENCE, 1))[FOE]
     new = [creature(f"Fen Gull {rating}", NEW, challenge_rating=rating, type="beast") for rating in (1, 0.125, 0.5)]
@@ -186,27 +174,6 @@ async def test_a_text_of_several_kinds_is_rated_whole(library, text):
     assert [(m["count"], m["name"]) for m in monsters_of(answer)] == [(1, "Fen Wolf"), (3, "Goblin")]
 
 
-async def test_a_name_with_a_comma_is_one_creature(library):
-    comma = creature("Goblin, Fen", OLD, challenge_rating=1, type="humanoid")
-    await library.cache.store_entities([comma], "creatures")
-    answer = await plan(library.view(), party="4x3", rules="2014", monsters="2 goblin, fen")
-    await library.cache.delete_entities("creatures", [comma.identity])
-    assert [(m["count"], m["name"]) for m in monsters_of(answer)] == [(2, "Goblin, Fen")]
-
-
-async def test_what_the_edition_lacks_is_said_once_for_several_monsters(library):
-    answer = await plan(library.view(), party="4x3", rules=2024, monsters=["fen wolf", "harpy"])
-    assert {monster["document"] for monster in monsters_of(answer)} == {OLD}
-    assert answer.structured["note"].count("Your books have 9 creatures of the 2024 edition") == 1
-
-
-async def test_misspelt_and_many_monsters_are_rated(library):
-    misspelt = await plan(library.view(), party="4x3", rules="2014", monsters="harpie")
-    assert [m["name"] for m in monsters_of(misspelt)] == ["Harpy"]
-    horde = await plan(library.view(), party="4x3", rules="2014", monsters="1000 goblin")
-    assert (horde.structured["encounters"][0]["adjusted_xp"], "1,000 × Goblin" in horde.text) == (200_000, True)
-
-
 async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(library):
     answer = await plan(library.view(), party="4x3", rules="2014", monsters=["unmeasured thing", "2 harpies"])
     assert answer.structured["encounters"][0]["xp"] == 400
@@ -244,12 +211,6 @@ async def test_bad_input_is_refused_with_what_to_do(library, arguments, said):
     assert said in str(caught.value)
 
 
-async def test_difficulties_of_the_other_rules_are_understood(library):
-    for rules, asked, meant in [("2014", "high", "hard"), ("2024", "deadly", "high"), ("2014", "Medium", "medium")]:
-        answer = await plan(library.view(), party="4x5", rules=rules, difficulty=asked, seed=1)
-        assert answer.structured["difficulty"] == meant
-
-
 async def test_a_player_is_proposed_only_what_players_see(library):
     dm, player = library.view(), library.view(Viewer.player("ana"))
     asked = {"party": "4x3", "rules": "2014", "type": "fiend", "cr_min": 2, "cr_max": 2, "difficulty": "easy"}
@@ -260,15 +221,6 @@ async def test_a_player_is_proposed_only_what_players_see(library):
     assert "Hidden Tyrant" not in seen["player"]
     with pytest.raises(LoreKeeperError, match="no entry is called 'hidden tyrant'"):
         await plan(player, party="4x3", monsters=["hidden tyrant"])
-
-
-async def test_what_each_monster_defends_itself_with_stands_below_it(library):
-    answer = await plan(library.view(), party="4x3", monsters=["2 goblin"])
-    (monster,) = monsters_of(answer)
-    assert defences(entity_at(monster["uri"])) == monster["defences"]
-    told = {"armor_class": 15, "hit_points": 7, "damage_resistances": ["cold"], "senses": "darkvision 60 ft."}
-    troll = make("troll", type="creatures", kind="creature", data={"name": "Troll", **told})
-    assert defences(troll) == "AC 15; HP 7; resistant cold; senses darkvision 60 ft."
 
 
 async def test_a_day_is_answered_without_monsters(library):

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.attribution import MAX_AUTHOR, Attribution
-from lorekeeper.entities import BASE_FIELDS, COLLECTIONS, Entity, FieldType, canonical_json, parse_uri
+from lorekeeper.entities import BASE_FIELDS, COLLECTIONS, Entity, canonical_json, parse_uri
 from lorekeeper.errors import FilterError
 from lorekeeper.field_values import stored
 from lorekeeper.folding import fold, fold_key, fold_time
-from lorekeeper.paths import path_parents
 from tests.support.examples import examples
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -59,10 +57,6 @@ def test_a_tool_parameter_belongs_to_one_field_and_bounds_only_to_numbers(collec
     assert all(f.type.ordered for p, f in parameters if p.endswith(("_min", "_max")))
 
 
-def test_only_numbers_and_dates_have_an_order():
-    assert [t for t in FieldType if t.ordered] == [FieldType.INTEGER, FieldType.DECIMAL, FieldType.DATE]
-
-
 @pytest.mark.parametrize(
     ("text", "folded"),
     [
@@ -95,36 +89,9 @@ def test_folding_twice_changes_nothing_more(text):
     assert fold(fold(text)) == fold(text)
 
 
-@given(TEXT)
-@examples(300)
-def test_folding_a_key_twice_changes_nothing_more(text):
-    assert fold_key(fold_key(text)) == fold_key(text)
-
-
-@given(PRINTED)
-@examples(300)
-def test_only_blank_text_folds_to_nothing(text):
-    assert fold(text)
-
-
-@given(PRINTED)
-@examples(300)
-def test_only_blank_keys_fold_to_nothing(text):
-    assert fold_key(text)
-
-
 @pytest.mark.parametrize("key", ["Wizard", "wizard", "srd_wizard", "srd-2024_wizard", "a5e_WIZARD"])
 def test_a_key_folds_without_the_prefix_of_its_source(key):
     assert fold_key(key) == "wizard"
-
-
-def test_a_key_keeps_its_own_words():
-    assert fold_key("srd_deep-gnome") == fold_key("Deep Gnome") == "deep gnome"
-
-
-@pytest.mark.parametrize("key", ["srd_", "_", "core__"])
-def test_a_key_of_only_a_prefix_does_not_fold_to_nothing(key):
-    assert fold_key(key)
 
 
 @pytest.mark.parametrize(
@@ -180,24 +147,6 @@ def test_the_content_hash_changes_with_anything_that_is_stored(change: dict[str,
     assert replace(ENTITY, **change).content_hash != ENTITY.content_hash
 
 
-def test_the_content_hash_does_not_depend_on_the_order_of_keys():
-    turned = replace(
-        ENTITY, data=dict(reversed(list(ENTITY.data.items()))), fields=dict(reversed(list(ENTITY.fields.items())))
-    )
-    assert turned.content_hash == ENTITY.content_hash
-    assert len(ENTITY.content_hash) == 32
-
-
-def test_a_uri_reads_as_type_document_and_slug():
-    assert ENTITY.uri == "lore://spells/my-world/frost-step"
-    assert parse_uri("lore://spells/srd-2014/fireball") == ("spells", "srd-2014", "fireball")
-
-
-def test_a_slug_may_have_slashes_written_either_way():
-    for slug in ("World/The%20North/Skara.md", "World%2FThe%20North%2FSkara.md", "World/The North/Skara.md"):
-        assert parse_uri(f"lore://notes/my-vault/{slug}") == ("notes", "my-vault", "World/The North/Skara.md")
-
-
 @given(document=PRINTED, slug=PRINTED, kind=st.sampled_from(list(COLLECTIONS)))
 def test_a_uri_of_any_identity_can_be_read_back(document, slug, kind):
     entity = replace(ENTITY, type=kind, document=document, slug=slug)
@@ -226,24 +175,9 @@ def test_what_is_no_lore_uri_is_refused_with_an_example(uri):
     assert all(name in str(refused.value) for name in COLLECTIONS)
 
 
-@pytest.mark.parametrize(
-    ("path", "above"),
-    [("world/north/skara", ("world/north", "world")), ("world/north", ("world",)), ("world", ()), ("", ())],
-)
-def test_a_path_has_all_folders_above_it_nearest_first(path, above):
-    assert path_parents(path) == above
-
-
 def test_a_field_of_texts_holds_as_many_values_as_it_declares_and_no_more():
     field = COLLECTIONS["spells"].field("classes")
     values = [f"class {number}" for number in range(field.most)]
     assert stored(field, values) == tuple(values)
     with pytest.raises(FilterError, match=f"at most {field.most} values"):
         stored(field, [*values, "another class"])
-
-
-@pytest.mark.parametrize(("length", "named"), [(MAX_AUTHOR, True), (MAX_AUTHOR + 1, False)])
-def test_a_list_of_authors_that_is_too_long_gives_way_to_the_publisher(length, named):
-    author = "a" * length
-    assert (author in Attribution("Tome", "Gull", author, None, [], None).line) is named
-    assert author in Attribution("Tome", None, author, None, [], None).line, "where there is nobody else"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from lorekeeper.library import Library
-from lorekeeper.search.explain import filter_parts
 from lorekeeper.search.query import Query
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
@@ -115,36 +112,5 @@ async def test_entries_that_do_not_say_are_counted(library):
     assert said == "", "of five, three do not say: too few to mention"
 
 
-async def test_a_name_that_another_kind_or_a_text_has_is_not_denied_without_a_word_of_it(library, tmp_path):
-    others: list[dict[str, Any]] = [
-        {"collection": "spells", "name": "Mire Lantern", "level": 1, "desc": "A light over the mire."},
-        {"collection": "creatures", "name": "Marsh Warden", "desc": "It takes a second breath at dusk."},
-    ]
-    await library.import_paths([write_lines(tmp_path / "others.jsonl", others)])
-    said = await note_of(library, name="mire lantern")
-    assert (
-        said
-        == "No creature has 'mire lantern' in its name. Entries of another kind have it in theirs: spell (lookup_spell)."
-    )
-    said = await note_of(library, name="second breath")
-    assert said == "No creature has 'second breath' in its name."
-
-
-async def test_a_name_that_nothing_has_is_said_and_one_that_other_filters_leave_out_is_not_denied(library):
-    assert await note_of(library, name="zzyzx") == "No creature has 'zzyzx' in its name."
-    assert "not open content" in await note_of(library, name="Mind Flayer")
-    said = await note_of(library, name="Marsh Beast 3", challenge_rating_max=1)
-    assert said == "No creature meets all filters: without name=Marsh Beast 3 2, without cr_max=1 1."
-
-
 async def test_what_is_found_by_filters_that_all_entries_answer_has_no_note(library):
     assert await note_of(library, type="beast") == ""
-
-
-def test_filters_are_taken_apart_one_by_one():
-    parts = filter_parts("creatures", {"environments": ["swamp", "coast"], "where": "type:beast cr<1"})
-    assert [(part.text, dict(part.others)) for part in parts] == [
-        ("environment=swamp,coast", {"where": "type:beast cr<1"}),
-        ("type:beast", {"environments": ["swamp", "coast"], "where": "cr<1"}),
-        ("cr<1", {"environments": ["swamp", "coast"], "where": "type:beast"}),
-    ]

@@ -58,31 +58,6 @@ async def test_ranks_and_scores_are_those_of_each_side_alone(library):
     assert explanation.found["keyword"] == 3, "two texts and a name have one of the words"
 
 
-async def test_shares_tell_where_a_score_comes_from(library):
-    best, *others = (await explained(library, QUERY)).results
-    assert {retriever: round(side.share, 2) for retriever, side in best.sides.items()} == {
-        "semantic": 0.52,
-        "keyword": 0.48,
-        "name": 0.0,
-    }, "first on both sides: their weights, that of the nearest phrase with meaning's"
-    named = (await explained(library, replace(QUERY, text="gill song"))).results[0]
-    assert (named.sides["name"].rank, named.sides["name"].score) == (1, 1.0)
-    assert named.sides["name"].share > 0.8
-    assert all(sum(side.share for side in result.sides.values()) == pytest.approx(1) for result in [best, named])
-    assert all(side.rank is None or side.rank >= 1 for result in others for side in result.sides.values())
-
-
-async def test_the_words_that_were_searched_for_are_told_with_related_ones(library):
-    explanation = await explained(library, replace(QUERY, text="a parachute for somebody"))
-    assert explanation.words == ("parachute",)
-    assert {"feather", "fall"} & set(explanation.related)
-    assert explanation.embedded == ("a parachute for somebody",)
-    keywords = await explained(library, replace(QUERY, mode="keyword"))
-    assert (keywords.embedded, keywords.found["semantic"], keywords.weights) == ((), 0, {"keyword": 1.0})
-    meaning = await explained(library, replace(QUERY, mode="semantic"))
-    assert (meaning.words, meaning.found["keyword"], meaning.weights) == ((), 0, {"semantic": 1.0})
-
-
 async def test_an_entry_of_another_kind_that_is_much_nearer_is_mentioned(library):
     hound = make("hound", "A dog of iron that guards a gate.", type="creatures")
     await library.cache.store_entities([hound], "creatures")
@@ -107,19 +82,6 @@ async def test_the_stages_that_changed_something_are_listed_and_every_result_say
     explanation = await explained(library, replace(QUERY, text="gill song"))
     assert explanation.results[0].why.startswith("its name is the query's, 1st by meaning")
     assert all(result.why for result in explanation.results)
-
-
-async def test_entries_like_another_are_explained_too(library):
-    explanation = await explained(library, replace(QUERY, text=None, similar_to="lore://spells/own/wave-walk"))
-    assert explanation.results[0].sides["semantic"].rank
-    assert len(explanation.embedded) > 1, "its facts and its passages"
-
-
-async def test_each_result_says_which_wording_found_it(library):
-    explanation = await explained(library, replace(QUERY, text="a street on the sea", also=["flames burn a foe"]))
-    wordings = {result.name: result.wording for result in explanation.results}
-    assert wordings["wave-walk"] == "a street on the sea"
-    assert wordings["ember-hand"] == "flames burn a foe"
 
 
 async def test_filters_that_leave_nothing_are_told_with_what_there_is_without_each(library):

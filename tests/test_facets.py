@@ -19,7 +19,7 @@ from lorekeeper.field_values import stored
 from lorekeeper.filters import WHERE, matches, parse_filters
 from lorekeeper.folding import fold_kind
 from lorekeeper.library import Library
-from lorekeeper.search.facets import MOST_VALUES, Facet, facets
+from lorekeeper.search.facets import Facet, facets
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query_syntax import called, parse_query, with_test
 from lorekeeper.views.view import View
@@ -196,12 +196,6 @@ async def test_facets_are_what_a_plain_count_gives(library: Library) -> None:
     assert several > 120
 
 
-async def test_players_meet_no_value_that_only_secret_entries_have(library: Library) -> None:
-    for text in ("in:spells", "storm", "level>=2", '"a storm"', f'school:"{SECRET}"'):
-        assert SECRET in str(await shown(library.searcher, text)), text
-        assert SECRET not in str(await shown(library.view(Viewer.player()).searcher, text)), text
-
-
 async def test_with_words_the_results_are_counted(library: Library) -> None:
     for viewer in (None, Viewer.player()):
         searcher = library.view(viewer).searcher
@@ -216,16 +210,6 @@ async def test_with_words_the_results_are_counted(library: Library) -> None:
         assert ("level", "spells") in counted
         short = await searcher.search(sought.query(limit=3))
         assert await facets(searcher, sought, short) == await facets(searcher, sought)
-
-
-async def test_numbers_come_in_order_as_people_write_them_and_others_by_count(library: Library) -> None:
-    by_name = {facet.name: facet for facet in await shown(library.searcher, "in:creatures")}
-    assert [value.label for value in by_name["cr"].values] == ["0", "1/8", "1/4", "1/2", "1", "5", "17"]
-    assert [value.chosen for value in by_name["in"].values] == [True]
-    for name in ("type", "size", "environment", "book"):
-        numbers = [value.count for value in by_name[name].values]
-        assert numbers == sorted(numbers, reverse=True)
-    assert len(by_name["type"].values) == 3
 
 
 async def test_choosing_a_value_finds_as_many_entries_as_it_was_counted_for(library: Library) -> None:
@@ -243,17 +227,6 @@ async def test_choosing_a_value_finds_as_many_entries_as_it_was_counted_for(libr
     assert tried > 15
 
 
-async def test_a_long_facet_says_how_many_values_it_leaves_out(library: Library) -> None:
-    many = [make(f"m{n}", "Text.", document="many", school=f"school {n:02}") for n in range(MOST_VALUES + 5)]
-    await library.cache.store_entities(many, "spells")
-    library.searcher.documents.forget()
-    (school,) = [f for f in await shown(library.searcher, "book:many") if f.name == "school"]
-    assert (len(school.values), school.more) == (MOST_VALUES, 5)
-    last = f"school {MOST_VALUES + 4:02}"
-    chosen = await shown(library.searcher, f'book:many school:"{last}"')
-    assert [(v.value, v.chosen) for f in chosen if f.name == "school" for v in f.values] == [(last, True)]
-
-
 async def test_what_is_withheld_from_a_player_is_not_counted(library: Library) -> None:
     view = library.view(Viewer.player())
     before = of_facets(await shown(view.searcher, "in:spells"))
@@ -263,8 +236,3 @@ async def test_what_is_withheld_from_a_player_is_not_counted(library: Library) -
     assert after["book", None][gone.document] == before["book", None][gone.document] - 1
     assert after["in", None]["spells"] == before["in", None]["spells"] - 1
     assert of_facets(await shown(library.searcher, "in:spells"))["in", None]["spells"] > before["in", None]["spells"]
-
-
-async def test_an_empty_library_and_a_search_without_results_have_no_facets(library: Library) -> None:
-    assert [f.name for f in await shown(library.searcher, "level:1 name:nothing-is-called-so-at-all")] == []
-    assert await shown(library.searcher, '"there is no such phrase"') == []

@@ -8,11 +8,10 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.entity_mentions import FEATURE_SIMILARITY, MAX_HAVING, OPTIONS, with_features
+from lorekeeper.search.entity_mentions import FEATURE_SIMILARITY, OPTIONS, with_features
 from lorekeeper.search.fusion import FUSED_BY_SCORE
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.text.evidence import evidence
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -50,12 +49,6 @@ def test_the_name_of_a_feature_names_who_has_it(wording):
     assert {key[1][1]: hit.score for key, hit in named.items()} == {"a": FEATURE_SIMILARITY}
 
 
-def test_a_feature_within_the_nearest_passage_is_one_too():
-    hit = Ranked(("own", "a"), "A", 0.5, "Gear: a knife.\nLow Blow: You hit harder. See: shadows.", "Gear")
-    for wording, names in (("low blow", 1), ("see", 0), ("hit", 0)):
-        assert len(with_features(Retrieved({(OPTIONS, hit.identity): hit}, {}, {}, 9, None), [wording]).names) == names
-
-
 @pytest.mark.parametrize(
     ("wording", "share"),
     [
@@ -72,33 +65,12 @@ def test_a_part_of_a_short_query_raises_who_has_it(wording, share):
     assert scores == {"a": pytest.approx(2.0 + 2.0 * share), "b": 2.0}
 
 
-@pytest.mark.parametrize(
-    "wordings",
-    [["low blow", "hit from behind"], ["a low blow that somebody deals in a long dark night"], ["blow"], ["of the"]],
-)
-def test_other_queries_are_left_as_they_are(wordings):
-    before = found(["Low Blow"], ["Twist Away"])
-    assert with_features(before, wordings) == before
-
-
-def test_what_many_have_names_nobody():
-    assert not with_features(found(*[["Gear"]] * (MAX_HAVING + 1)), ["gear"]).names
-    assert len(with_features(found(*[["Gear"]] * MAX_HAVING), ["gear"]).names) == MAX_HAVING
-
-
 @pytest.mark.parametrize(("place", "number"), [(FUSED_BY_SCORE - 1, 1), (FUSED_BY_SCORE, 0)])
 def test_what_lies_beyond_the_head_names_nobody(place, number):
     hits = [Ranked(("own", f"{n:03}"), f"Option {n}", 1.0 - n / 100) for n in range(FUSED_BY_SCORE + 5)]
     hits[place] = hits[place]._replace(section="Low Blow")
     ranking = {(OPTIONS, hit.identity): hit for hit in hits}
     assert len(with_features(Retrieved(ranking, {}, {}, 99, None), ["low blow"]).names) == number
-
-
-def test_the_section_of_that_name_is_shown():
-    shown = evidence(burglar(), "low blow", FEATURES["Twist Away"])
-    assert shown.section == "Low Blow"
-    assert shown.text.startswith("Low Blow: Once on each turn")
-    assert evidence(burglar(), "halve the damage of a low blow").section == "Twist Away"
 
 
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.entity_mentions import NEAREST, WORDS, rare_notes, shared_words, telling, with_raised_notes
-from lorekeeper.search.fusion import BOOKS, FUSED_BY_SCORE, LEAST, NOTES, corpora
+from lorekeeper.search.entity_mentions import NEAREST, rare_notes, with_raised_notes
+from lorekeeper.search.fusion import BOOKS, FUSED_BY_SCORE, NOTES
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Ranking, Retrieved
-from lorekeeper.search.sessions import asks_what_happened
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -35,20 +33,6 @@ def ranking(*entities: Entity, passages: Sequence[str] = ()) -> Ranking:
     }
 
 
-def test_only_words_that_several_passages_have_in_some_form_are_shared():
-    passages = ["The pyres burn at the gate.", "A pyre burned; two of us slept.", "We slept again by the fires."]
-    assert shared_words(passages, ["a fire burning"]) == {"pyres": 2, "slept": 2}
-    assert shared_words(passages[:1], []) == {}
-
-
-def test_words_that_tell_the_nearest_notes_from_others_come_first():
-    assert telling({"pyre": 3, "party": 3, "marsh": 2, "gone": 2}, {"pyre": 4, "party": 90, "marsh": 3}, 90) == (
-        "pyre",
-        "marsh",
-    )
-    assert len(telling({f"word{n}": 2 for n in range(50)}, {f"word{n}": 2 for n in range(50)}, 90)) == WORDS
-
-
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_note_in_the_words_of_the_nearest_ones_is_raised(tmp_path, backend):
     near = [note(f"near{n}", f"Holya guards the pyre, day {n}.") for n in range(2)]
@@ -66,17 +50,6 @@ async def test_a_note_in_the_words_of_the_nearest_ones_is_raised(tmp_path, backe
         assert ("notes", told.identity) not in (await with_raised_notes(library.cache, far, [QUESTION])).keyword
 
 
-async def test_without_notes_or_keywords_nothing_changes(tmp_path):
-    spells = [make(f"s{n}", "The pyre burns.") for n in range(3)]
-    near = [note(f"n{n}", "The pyre burns.") for n in range(3)]
-    async with open_library(tmp_path) as library:
-        await library.cache.store_entities(near, "notes")
-        of_books = Retrieved(ranking(*spells, passages=["The pyre burns."] * 3), ranking(*spells), {}, 3, None)
-        assert await with_raised_notes(library.cache, of_books, [QUESTION]) is of_books
-        by_meaning = replace(of_books, semantic=ranking(*near, passages=["The pyre burns."] * 3), keyword={})
-        assert await with_raised_notes(library.cache, by_meaning, [QUESTION]) is by_meaning
-
-
 async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
     notes = [note(f"n{n:03}", f"Day {n}." if n % 5 else f"The pyre of day {n}.") for n in range(FUSED_BY_SCORE + 20)]
     near = notes[5 : 5 + 5 * NEAREST : 5]
@@ -90,55 +63,6 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
         assert head == list(deep.keyword)[:FUSED_BY_SCORE]
         assert head != list(ranking(*notes[:FUSED_BY_SCORE]))
         assert len(deep.keyword) == len(notes)
-
-
-def weights(
-    near_notes: Sequence[float],
-    near_books: Sequence[float],
-    words: Sequence[tuple[str, float]] = (),
-    said: float | None = None,
-    sizes: Mapping[str, int] = MappingProxyType({}),
-):
-    """Weights of notes and books for a query."""
-    nearest = [*(("notes", score) for score in near_notes), *(("spells", score) for score in near_books)]
-    found = corpora(nearest, words, said, sizes)
-    return found[NOTES].weight, found[BOOKS].weight
-
-
-def test_one_shelf_alone_has_its_full_weight():
-    assert weights([0.1], []) == weights([], [0.9]) == (1.0, 1.0)
-
-
-def test_the_shelf_whose_best_hits_are_nearer_comes_first():
-    assert weights([0.6] * 5, [0.6] * 5) == (1.0, 1.0)
-    assert weights([0.6] * 5, [0.5] * 5) == (1.0, pytest.approx(0.368, abs=0.001))
-    assert weights([0.2] * 5, [0.6] * 5)[0] == pytest.approx(LEAST)
-    chance, steady = [0.7, 0.3, 0.3, 0.3, 0.3], [0.55] * 5
-    assert weights(chance, steady)[0] < weights(chance, steady)[1] == 1.0
-
-
-def test_a_near_phrase_speaks_for_the_books():
-    notes, books = weights([0.5] * 5, [0.5] * 5, said=0.7)
-    assert notes < books == 1.0
-    notes, books = weights([0.5] * 5, [0.5] * 5, said=0.3)
-    assert books < notes == 1.0
-
-
-def test_few_notes_that_are_as_near_as_many_entries_come_first():
-    near = [0.5] * 5, [0.5] * 5
-    notes, books = weights(*near, sizes={NOTES: 100, BOOKS: 10_000})
-    assert books < notes == 1.0
-    notes, books = weights(*near, sizes={NOTES: 5_000, BOOKS: 10_000})
-    assert notes < books == 1.0
-
-
-def test_the_shelf_that_has_the_words_of_a_query_gains():
-    near = [0.5] * 5, [0.6] * 5
-    notes, books = weights(*near, [("notes", 20.0), ("spells", 5.0)])
-    assert notes == 1.0 > books
-    notes, books = weights(*near, [("notes", 5.0), ("spells", 20.0)])
-    assert notes < books == 1.0
-    assert weights(*near, [("spells", 20.0)])[0] < notes
 
 
 @pytest.mark.parametrize(
@@ -170,13 +94,6 @@ async def test_a_word_that_one_note_has_decides_unless_it_is_of_a_plan(tmp_path)
         assert await rare_notes(library.cache, found, ["herons and owls"]) == []
         assert await rare_notes(library.cache, found, ["where the caravan surrenders"]) == [("notes", plan.identity)]
         assert await rare_notes(library.cache, found, ["did the caravan surrenders"]) == []
-
-
-def test_a_question_about_what_was_played_is_told_from_one_about_a_plan():
-    assert asks_what_happened(["what happened at Crow Bridge"])
-    assert asks_what_happened(["who attacked the caravan"])
-    assert not asks_what_happened(["what did we plan for the next session"])
-    assert not asks_what_happened(["the heron seal"])
 
 
 ITEMS = "Recap, strong start, secrets, locations, monsters, treasure, and snacks for the game night."

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,14 +17,12 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider, fetching
 from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.fetching import ModelPendingError, require_download
 from lorekeeper.embedding.model import configured_model, default_space
-from lorekeeper.errors import EmbeddingError
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.text.phrases import SHIPPED_VECTORS
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.hub_server import FOREIGN, refusing, serving, silent
 from tests.support.libraries import settings
-from tests.support.programs import command_of, fetch_model
 from tests.support.tiny_models import random_weights, save_graph
 from tests.support.waiting import until
 
@@ -100,56 +97,7 @@ def test_the_first_question_is_answered_without_the_model(kind: Hub, loaded: Pat
     assert f"the embedding model {TINY} is being downloaded" in page["note"], "it has waited for the hub"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [refusing, silent])
-def test_filters_and_names_need_no_model(kind: Hub, loaded: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "library"
-    if kind is silent:
-        folder.mkdir()  # and the starter is loaded meanwhile
-    else:
-        shutil.copytree(loaded, folder)
-    with kind() as address:
-        environ = hub_environment(folder, address)
-        named = run_lorekeeper(folder, "search", "tarasque", "--json", env=environ)
-        filtered = run_lorekeeper(
-            folder,
-            "search",
-            "undead",
-            "--type",
-            "creatures",
-            "--filter",
-            "challenge_rating=1/4",
-            "--json",
-            env=environ,
-        )
-    assert json.loads(named.stdout)["results"][0]["name"] == "Tarrasque"
-    assert json.loads(filtered.stdout)["total"] > 1
-
-
 # --- the download --------------------------------------------------------------------------------------------------
-
-
-def fetched(folder: Path, address: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    """The process that downloads, from a hub that may be silent for so many seconds."""
-    return subprocess.run(
-        command_of(fetch_model, TINY, seconds),
-        env=hub_environment(folder, address),
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-
-
-@pytest.mark.slow
-def test_a_hub_that_says_nothing_is_given_up_and_leaves_no_lock(tmp_path: Path, hub: Path) -> None:
-    with silent() as address:
-        done = fetched(tmp_path, address, 1.5)
-    assert done.returncode == 2
-    assert "has sent nothing for" in done.stdout
-    with serving(hub) as address:
-        done = fetched(tmp_path, address, 20.0)
-    assert done.returncode == 0, done.stdout
 
 
 def test_a_model_that_has_arrived_is_used_from_then_on(
@@ -165,37 +113,6 @@ def test_a_model_that_has_arrived_is_used_from_then_on(
     said = capfd.readouterr().err
     assert "licence: MIT" in said
     assert "is here" in said
-
-
-@pytest.mark.slow
-def test_a_failed_download_is_not_begun_again_in_the_same_session(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = settings(embedding_model=TINY)
-    with refusing() as address:
-        monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(ModelPendingError):
-            configured_model(chosen, graphs=True)
-        with pytest.raises(EmbeddingError, match="could not be downloaded"):
-            ended()
-    begun = dict(fetching._downloads)
-    with pytest.raises(EmbeddingError, match="could not be downloaded"):
-        configured_model(chosen, graphs=True)
-    assert fetching._downloads == begun
-
-
-def test_a_download_that_is_killed_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with silent() as address:
-        monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(ModelPendingError):
-            require_download(TINY, graphs=True)
-        fetching._downloads[TINY, True]._process.kill()
-        with pytest.raises(EmbeddingError, match=f"{TINY} could not be downloaded: the process ended with status"):
-            ended()
-
-
-def test_offline_nothing_is_begun(here: Path) -> None:
-    with pytest.raises(EmbeddingError, match="LOREKEEPER_OFFLINE"):
-        configured_model(settings(embedding_model=TINY, offline=1), graphs=True)
-    assert fetching._downloads == {}
 
 
 # --- who waits, and who does not -----------------------------------------------------------------------------------

@@ -14,18 +14,12 @@ from pathlib import Path
 import pytest
 
 import lorekeeper.vaults.sync as sync_module
-from lorekeeper.clients import install
-from lorekeeper.clients.table import CLIENTS
-from lorekeeper.errors import ClientFileError, ConfigError
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.regular_files import open_within, read_regular
-from lorekeeper.settings import load_settings
-from lorekeeper.system import in_own_thread
-from lorekeeper.vaults.ignoring import MAX_CHARS, MAX_PATTERNS, Ignored, parse
+from lorekeeper.vaults.ignoring import MAX_CHARS, Ignored, parse
 from lorekeeper.vaults.reading import UnreadableError, content
-from lorekeeper.vaults.scan import IGNORE_BYTES, IGNORE_FILE, scan
-from tests.support.commands import ROOT, environment
+from lorekeeper.vaults.scan import IGNORE_BYTES, scan
 from tests.support.vaults import vault_library, write
 
 pytestmark = [
@@ -75,29 +69,6 @@ STAND_INS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 # --- the file of patterns ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("stand_in", STAND_INS)
-def test_an_ignore_file_that_is_no_file_is_a_problem_and_the_notes_are_read(tmp_path, stand_in):
-    vault = write(tmp_path / "vault", NOTES)
-    make, reason = STAND_INS[stand_in]
-    make(vault / IGNORE_FILE)
-    found = scan(vault)
-    assert sorted(found.files) == sorted(NOTES)
-    assert [str(problem) for problem in found.problems] == [f"{IGNORE_FILE}: cannot be read: {reason}"]
-
-
-async def test_a_vault_whose_ignore_file_was_a_pipe_is_read_on_once_it_is_gone(tmp_path):
-    vault = write(tmp_path / "vault", NOTES)
-    pipe(vault / IGNORE_FILE)
-    async with vault_library(tmp_path) as library:
-        await library.vaults.add(vault)
-        first = await library.vaults.sync()
-        assert (first.notes, [problem.where for problem in first.failed]) == (2, ["vault/.lorekeeperignore"])
-        (vault / IGNORE_FILE).unlink()
-        write(vault, {"Tower.md": "# Tower\nIt has no door at all.\n", IGNORE_FILE: "Drafts/\n"})
-        second = await library.vaults.sync()
-        assert (second.notes, second.failed, second.passed["excluded"]) == (2, [], 1)
 
 
 @pytest.mark.parametrize(
@@ -155,23 +126,6 @@ def test_patterns_mean_what_git_means(lines, path, is_folder, expected):
     assert Ignored(filter(None, map(parse, lines))).has(path, is_folder=is_folder) is expected
 
 
-def test_patterns_that_cannot_be_read_are_problems_of_their_lines(tmp_path):
-    vault = write(tmp_path / "vault", {**NOTES, IGNORE_FILE: f"{'x' * 1001}\nending\\\nDrafts/\n"})
-    found = scan(vault)
-    assert list(found.files) == ["Keep.md"]
-    assert [str(problem).partition("as in .gitignore: ")[2] for problem in found.problems] == [
-        "it has more than 1,000 characters",
-        "it ends with a backslash",
-    ]
-
-
-def test_more_patterns_than_are_compared_are_a_problem(tmp_path):
-    vault = write(tmp_path / "vault", NOTES)
-    found = scan(vault, [*(f"{number}.md" for number in range(MAX_PATTERNS)), "Keep.md"])
-    assert len(found.files) == 2
-    assert "the first 1,000 count" in str(found.problems[0])
-
-
 # --- notes and folders ---------------------------------------------------------------------------------------------------
 
 
@@ -214,14 +168,6 @@ def nested(folder: Path, depth: int, name: str, text: str) -> None:
     with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=here), "w") as file:
         file.write(text)
     os.close(here)
-
-
-def test_folders_nested_a_thousand_times_are_read(deep):
-    vault = write(deep / "vault", NOTES)
-    nested(vault, 1_500, "Deep.md", "# Deep\nNobody has come down here.\n")
-    found = scan(vault)
-    assert len(found.files) == 3
-    assert (found.problems, found.unreadable) == ([], [])
 
 
 def test_folders_nested_beyond_what_the_system_can_open_are_a_problem_of_their_own(deep):
@@ -267,26 +213,6 @@ async def test_a_library_closes_while_the_scan_of_a_vault_does_not_answer(tmp_pa
     never.set()
 
 
-def test_a_process_ends_although_a_folder_does_not_answer():
-    program = (
-        "import asyncio, threading\n"
-        "from lorekeeper.system import in_own_thread\n"
-        "async def main():\n"
-        "    task = asyncio.create_task(in_own_thread(threading.Event().wait))\n"
-        "    await asyncio.sleep(0)\n"
-        "    print('answered')\n"
-        "asyncio.run(main())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=200)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "answered\n", "")
-
-
-async def test_what_runs_in_a_thread_of_its_own_returns_and_raises():
-    assert await in_own_thread(max, 2, 3) == 3
-    with pytest.raises(ZeroDivisionError):
-        await in_own_thread(divmod, 1, 0)
-
-
 # --- other files whose names others know -----------------------------------------------------------------------------------
 
 
@@ -301,19 +227,3 @@ def test_only_regular_files_are_opened_and_not_more_than_the_limit(tmp_path):
         pass
     with pytest.raises(OSError, match="it is a device"):
         read_regular(Path("/dev/zero"), 4)
-
-
-@pytest.mark.parametrize("stand_in", ["pipe", "device"])
-def test_a_client_whose_file_is_no_file_is_refused_and_the_others_are_listed(tmp_path, stand_in):
-    client = CLIENTS["cursor"]
-    STAND_INS[stand_in][0](tmp_path / "client.json")
-    assert not install.is_installed(client, tmp_path / "client.json")
-    with pytest.raises(ClientFileError, match="not a regular file"):
-        install.removal(client, tmp_path / "client.json")
-
-
-@pytest.mark.parametrize("stand_in", ["pipe", "device"])
-def test_a_file_of_settings_that_is_no_file_is_an_error(tmp_path, stand_in):
-    STAND_INS[stand_in][0](tmp_path / "env")
-    with pytest.raises(ConfigError, match="not a regular file"):
-        load_settings(environment(tmp_path, ENV_FILE=str(tmp_path / "env")))

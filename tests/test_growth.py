@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.search.dossier.relations import MOST_SENTENCES
 from lorekeeper.vaults.links import Links
 from tests.support.vaults import vault_library, write
 
@@ -83,19 +82,6 @@ async def test_a_note_with_a_long_run_is_read_in_proportion_to_its_length(tmp_pa
     assert await seconds_of_reading(tmp_path / "many", many) < 2.5 * max(first, 0.1)
 
 
-async def test_all_links_of_a_note_are_counted(tmp_path):
-    gob = "# Gob\nGob owes the [[Tower]] money.\n\n[[Tower]].\n\n" + "The [[Lake]] is far away.\n\n" * (
-        2 * MOST_SENTENCES
-    )
-    notes = {"Gob.md": gob, "Tower.md": "# Tower\nIt has no door.\n", "Lake.md": "# Lake\nCold and deep water.\n"}
-    async with vault_library(tmp_path) as library:
-        await library.vaults.add(write(tmp_path / "vault", notes))
-        await library.vaults.sync()
-        dossier = await library.topic("Gob")
-        lines = [line for part in dossier.parts for line in part.lines if line.relation == "link"]
-        assert [line.entity.name for line in lines] == ["Lake", "Tower"]  # the one that is linked more often first
-
-
 @pytest.mark.alike(2)
 @pytest.mark.parametrize("target", ["Nowhere", "index", "elsewhere{}/index", "{}/index", "alias"])
 async def test_links_of_a_vault_with_a_note_of_one_name_in_each_folder_take_time_in_proportion(target):
@@ -107,14 +93,3 @@ async def test_links_of_a_vault_with_a_note_of_one_name_in_each_folder_take_time
 
     few, many = [min([await cpu_seconds(partial(resolve, n)) for _ in range(3)]) for n in (1_000, FACTOR * 1_000)]
     assert many < MARGIN * max(few, 0.02)
-
-
-def test_the_first_candidate_of_a_link_is_the_note_that_it_means():
-    paths = ["a/index.md", "index.md", "a/b/Lake.md", "c/Lake.md", "a/b/c/Lake.md", "Lake/Tower.md", "d/a/b/Lake.md"]
-    links = Links(dict.fromkeys(paths, ("The Lake",)))
-    for target in ("Lake", "b/Lake", "a/b/lake.md", "index", "a", "Lake/Tower", "The Lake", "x/Lake", "ake"):
-        for source in (*paths, "a/b/c/d/Far.md", "Far.md", "A/b/Far.md"):
-            found = links.candidates(target, source)
-            assert links.resolve(target, source) == (found[0] if found else None)
-    assert links.resolve("Lake", "a/b/c/d/Far.md") == "c/Lake.md"
-    assert links.resolve("Lake", "a/b/Far.md") == "a/b/Lake.md"

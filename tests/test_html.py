@@ -13,7 +13,7 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.normalize import normalize
 from lorekeeper.render import markdown
-from lorekeeper.render.html import MAX_CHARS, MAX_INLINE_CHARS, Article, html
+from lorekeeper.render.html import MAX_CHARS, Article, html
 from lorekeeper.render.structure import MAX_CELLS, MAX_COLUMNS
 from lorekeeper.text.phrases import STARTER
 from tests.support.corpus import corpus_entries
@@ -62,11 +62,6 @@ def test_a_stat_block_has_its_facts_abilities_and_sections():
     assert "16 (scaly plumes)" in read.text
 
 
-def test_a_list_of_spells_stays_a_list():
-    assert html("- **At Will:** light\n- **1/Day:** fly").count("<li") == 2
-    assert "<dl" not in html("- one\n- **two** three")
-
-
 def test_a_list_after_facts_is_a_list_of_its_own():
     both = checked(html("- **Prerequisite** Level 4\n\n- one\n- two **three**"))
     assert (both.tags.count("dt"), both.tags.count("li")) == (1, 2)
@@ -85,12 +80,6 @@ def test_a_list_after_facts_is_a_list_of_its_own():
 )
 def test_tables_are_told_apart_by_their_headings(table, name):
     assert checked(html(table)).classes == {"scroll", *filter(None, [name])}
-
-
-def test_alignment_of_cells_is_a_class():
-    read = checked(html("| a | b |\n|--:|:-:|\n| 1 | 2 |"))
-    assert read.problems == []
-    assert {"right", "center"} <= read.classes
 
 
 # --- links -----------------------------------------------------------------------------------------------------------
@@ -145,27 +134,6 @@ def test_an_adjective_is_a_condition_only_of_whom_it_is_said(text, found):
     assert bool(Article(text).mentions(frozenset({"invisible"}))) == found
 
 
-def test_headings_labels_and_the_kind_of_an_entry_name_nothing():
-    page = "# *Shield*\n\n*Light*\n\n- **Shield** light\n\n## *Fly*\n\n**Light.** It shines."
-    assert Article(page).mentions() == []
-
-
-def test_a_name_becomes_one_link_however_often_it_is_mentioned():
-    page = Article("See *shield*, *light* and *shield*.")
-    mentions = page.mentions()
-    read = checked(page.html(named={m: f"/entries/spells/own/{m.name}" for m in mentions}))
-    assert read.problems == []
-    assert read.links == [("/entries/spells/own/shield", "shield"), ("/entries/spells/own/light", "light")]
-    assert read.text.strip() == "See shield, light and shield."
-
-
-def test_a_subclass_names_its_class_and_a_rule_its_chapter():
-    assert [m.name for m in Article("# A\n\n*Subclass of Wizard*").mentions()] == ["wizard"]
-    assert [m.name for m in Article("# A\n\n*Rule, combat*").mentions()] == ["combat"]
-    table = "| Level | Spells |\n|---|---|\n| 1st | bless, cure wounds |"
-    assert [m.name for m in Article(table).mentions()] == ["bless", "cure wounds"]
-
-
 # --- hostile text ----------------------------------------------------------------------------------------------------
 
 
@@ -214,18 +182,6 @@ def test_what_is_left_out_is_said():
     wide = f"{'|a' * 80}|\n{'|-' * 80}|\n{'|b' * 80}|"
     assert checked(html(wide)).tags.count("td") == MAX_COLUMNS
     assert f"0 rows and {80 - MAX_COLUMNS} columns" in html(wide)
-
-
-def test_a_block_that_is_too_long_for_marks_is_shown_as_it_is():
-    text = "*a* " * (MAX_INLINE_CHARS // 4 + 1)
-    assert checked(html(text)).text.strip() == text.strip()
-    assert "<em>" in html(text[:400])
-
-
-def test_each_line_keeps_its_direction_to_itself():
-    written = html("# שלום\n\nabc \u202edef\u2066ghi\n\n- **Name** שלום")
-    assert not re.search("[\u202a-\u202e\u2066-\u2069]", written)
-    assert written.count('dir="auto"') == 4
 
 
 # --- entries ---------------------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import logging
 import socket
 import subprocess
 import threading
@@ -17,7 +15,6 @@ import httpx
 import pytest
 import stamina
 
-from lorekeeper.server import http
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
 from tests.support.programs import command_of, crowd_server, forked, serve_http
@@ -225,30 +222,6 @@ def test_b14_too_many_sessions_end_the_one_that_was_idle_for_longest(hasty: Http
     assert ask(hasty.url, first).status_code == 200
     later = [begin(hasty.url) for _ in range(4)]
     assert [ask(hasty.url, session).status_code for session in (first, second, *later)] == [200, 404, *[200] * 4]
-
-
-def test_b14_refused_requests_end_no_session_but_one(hasty: HttpServer) -> None:
-    sessions = [begin(hasty.url) for _ in range(5)]
-    for _ in range(20):
-        assert post(hasty.url, "tools/list").status_code == 400
-    assert [ask(hasty.url, session).status_code for session in sessions] == [404, *[200] * 4]
-
-
-def test_b4_the_log_of_a_failure_that_repeats_is_short() -> None:
-    throttle, text = http.LogThrottle(), io.StringIO()
-    log = logging.getLogger("lorekeeper.tests.web")
-    handler = logging.StreamHandler(text)
-    handler.addFilter(throttle)
-    log.addHandler(handler)
-    log.propagate = False
-    for number in range(10_000):
-        log.warning("failed: %s", f"{number} " + "x" * 100_000)
-    log.warning("another place")
-    lines = text.getvalue().splitlines()
-    assert len(lines) == http.MESSAGES + 1
-    assert "are not logged" in lines[-2]
-    assert lines[-1] == "another place"
-    assert len(text.getvalue()) < 10_000
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from lorekeeper.normalize.orcbrew import packs
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import passages
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.entities import everything, make
+from tests.support.entities import everything
 from tests.support.legacy_cache import write_cache
 from tests.support.libraries import entities_in, server_library, settings_in
 from tests.support.open5e_server import Open5eServer, serving
@@ -109,16 +109,6 @@ async def test_d8_migrated_entries_have_the_identities_that_sync_gives(target: S
     assert again.tables["spells"].unchanged == len(API), "what the source gave whole is not replaced by a part of it"
 
 
-async def test_d8_an_entry_of_another_shape_keeps_its_identity(target: Settings, tmp_path: Path) -> None:
-    v1 = {**of_the_cache(API[0]), "slug": "pit_fiend_bf", "document": "Black Flag SRD"}
-    unknown = {**of_the_cache(API[0]), "slug": "mine_spark", "document": "My World"}
-    await migrate(target, write_cache(tmp_path / "cache.db", {"spells": [v1, unknown]}))
-    assert {e.identity for e in (await entities_in(target)).values()} == {
-        ("Black Flag SRD", "pit_fiend_bf"),
-        ("My World", "mine_spark"),
-    }
-
-
 async def test_d8_repair_corrects_what_was_migrated_before_without_embedding(target: Settings) -> None:
     await wrongly_migrated(target, *API)
     report = await repair(target)
@@ -131,22 +121,6 @@ async def test_d8_repair_corrects_what_was_migrated_before_without_embedding(tar
         assert await correct_identities(library.cache) == 0
         assert library.embedding.computed == before
         assert (await library.cache.semantic_search("spells", "salt lance"))[0].entity.document == "a5e-ag"
-
-
-async def test_d8_what_was_synced_meanwhile_stays_and_is_not_doubled(target: Settings) -> None:
-    await wrongly_migrated(target, *API)
-    own = make("kelp-grasp", "Mine.", document="a5e-ag", name="My Grasp")
-    async with Library.from_settings(target) as library:
-        (synced,) = normalize(API[0], hint="spells")
-        await library.cache.store_entities([synced, own], "spells")
-        before = library.embedding.computed
-        assert await correct_identities(library.cache) == len(API) - 1
-        assert library.embedding.computed == before, "no text is embedded again"
-        found = {e.identity: e for e in await everything(library.cache)}
-    assert found[synced.identity] == synced
-    assert found[own.identity] == own, "an entry of the user's own is never replaced"
-    assert (BOOK, "a5e_kelp-grasp") in found
-    assert len(found) == len(API) + 1
 
 
 async def test_d8_the_next_sync_corrects_them_too(tmp_path: Path) -> None:
@@ -179,13 +153,6 @@ def orcbrew_row(entry: Entity) -> dict[str, Any]:
         "slug": entry.slug, "name": entry.name, "source": "Tide Pack", "source_api": "orcbrew", "document": "Tide Pack",
         "data": data, "level": data["level"], "school": data["school"],
     }  # fmt: skip
-
-
-async def test_d11_orcbrew_rows_keep_their_classes_and_are_those_of_the_pack(target: Settings, tmp_path: Path) -> None:
-    (imported,) = packs(ORCBREW, "tide").entities
-    assert imported.fields["classes"] == ("druid", "wizard")
-    await migrate(target, write_cache(tmp_path / "cache.db", {"spells": [orcbrew_row(imported)]}))
-    assert await entities_in(target) == {imported.uri: imported}
 
 
 async def test_d11_orcbrew_entries_that_were_migrated_before_are_corrected(target: Settings) -> None:

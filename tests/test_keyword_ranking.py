@@ -5,19 +5,18 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.cache.sqlite.keywords import COLUMN_WEIGHTS, fts_query, quoted
+from lorekeeper.cache.sqlite.keywords import COLUMN_WEIGHTS, quoted
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Selection, parse_filters
-from lorekeeper.text.keywords import RELATED, KeywordQuery
+from lorekeeper.filters import Selection
+from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
 
 RARE = [f"rare{number}" for number in range(30)]
@@ -53,27 +52,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     write(opened, [spell(number, *each) for number, each in enumerate(zip(names, texts, strict=True))])
     yield opened
     opened.close()
-
-
-def note(vault: str, number: int, text: str) -> Entity:
-    return replace(spell(number, f"Note {number}", text), type="notes", kind="note", document=vault, fields={})
-
-
-VAULT = ["boat boat", "boat cave", "boat dune", "boat east", "cave fire", "boat fire"]
-
-
-def test_a_word_of_most_notes_of_a_small_vault_counts(tmp_path: Path) -> None:
-    """FTS5's own rarity of such a word is 0: the note with most of it would be ranked by chance."""
-    opened = SqliteStore(tmp_path / "cache.db", lambda entity: entity.fields)
-    mine = [note("mine", number, text) for number, text in enumerate(VAULT)]
-    write(opened, mine, "notes")
-    hits = opened.rank_keyword(Selection("notes"), KeywordQuery(("boat",)), 10)
-    fed = opened.word_scores("notes", ["boat"], {each.identity for each in mine}, lambda counts, _: counts)
-    opened.close()
-    assert len(hits) == 5
-    assert hits[0].identity == ("mine", "s0")
-    assert min(hit.score for hit in hits) > 0.1
-    assert {hit.identity: pytest.approx(hit.score) for hit in hits} == fed
 
 
 def bm25(store: SqliteStore, expression: str | None) -> dict[Identity, float]:
@@ -120,15 +98,6 @@ def test_words_count_as_often_as_they_are_asked_and_by_their_shares(store: Sqlit
         assert_ranking(store.rank_keyword(SPELLS, query, limit), summed(store, weights), limit)
 
 
-def test_filters_apply_before_the_limit(store: SqliteStore, seed: int) -> None:
-    chance = random.Random(seed)
-    for _ in range(20):
-        words, limit = chance.sample([*COMMON, *RARE], 3), chance.choice([1, 5, 60])
-        selection = Selection("spells", parse_filters("spells", {"level_max": 3}))
-        scores = {i: s for i, s in summed(store, dict.fromkeys(words, 1.0)).items() if int(i[1][1:]) % 10 <= 3}
-        assert_ranking(store.rank_keyword(selection, KeywordQuery(tuple(words)), limit), scores, limit)
-
-
 def test_hits_have_every_phrase_whatever_words_they_have(store: SqliteStore, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(QUERIES):
@@ -141,19 +110,6 @@ def test_hits_have_every_phrase_whatever_words_they_have(store: SqliteStore, see
         assert_ranking(found, expected, 900)
 
 
-def test_a_related_word_counts_less_where_an_entry_has_phrases(tmp_path: Path) -> None:
-    opened = SqliteStore(tmp_path / "cache.db", lambda entity: entity.fields)
-    # the starter's own name has phrases; an invented one has none
-    write(opened, [spell(1, "Feather Fall", "drifts"), spell(2, "Zorbling Gait", "drifts")])
-    texts = opened.file.read(lambda c: opened._keywords(c, "spells").texts)
-    assert texts.phrased.tolist() == [True, False]
-    query = KeywordQuery(("absent",), related=("drifts",))
-    scores = {hit.name: hit.score for hit in opened.rank_keyword(SPELLS, query, 5)}
-    own = {slug: score for (_, slug), score in bm25(opened, '"drifts"').items()}
-    assert scores == pytest.approx({"Feather Fall": RELATED * own["s1"], "Zorbling Gait": query.alone * own["s2"]})
-    opened.close()
-
-
 def test_complete_are_the_rows_with_all_words_of_a_wording(store: SqliteStore, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(QUERIES):
@@ -162,38 +118,6 @@ def test_complete_are_the_rows_with_all_words_of_a_wording(store: SqliteStore, s
         query = KeywordQuery.joined([KeywordQuery(words) for words in lists])
         found = store.rank_keyword(SPELLS, query, 900)
         assert {hit.identity for hit in found if hit.complete} == set().union(*every)
-
-
-def test_scores_of_some_rows_are_those_among_all(store: SqliteStore, seed: int) -> None:
-    chance = random.Random(seed)
-    for _ in range(QUERIES):
-        words = chance.sample([*COMMON, *RARE, "absent"], chance.randint(1, 6))
-        everything = bm25(store, fts_query(words))
-        among = {("nowhere", "none"), *chance.sample(store.identities("spells"), 40)}
-        found = store.word_scores("spells", words, among, lambda counts, _: counts)
-        assert found == {identity: pytest.approx(everything[identity]) for identity in among & everything.keys()}
-
-
-def test_words_are_counted_in_any_form(store: SqliteStore) -> None:
-    counted: dict[str, int] = {}
-
-    def choose(counts: Mapping[str, int], total: int) -> list[str]:
-        counted.update(counts, total=total)
-        return []
-
-    assert store.word_scores("spells", ["boats", "absent", "the"], {("own", "s1")}, choose) == {}
-    assert counted == {"boats": len(bm25(store, '"boat"')), "total": 900}
-    assert store.word_counts("spells", ["boating", "absent", "the"]).keys() == {"boating"}
-
-
-def test_the_ranking_is_of_the_latest_state(tmp_path: Path) -> None:
-    opened, first = SqliteStore(tmp_path / "cache.db", lambda entity: entity.fields), spell(1, "Fire", "burns")
-    assert opened.rank_keyword(SPELLS, KeywordQuery(("fire",)), 5) == []
-    for entity, found in ((first, ["Fire"]), (replace(first, name="Water"), [])):
-        write(opened, [entity])
-        assert [hit.name for hit in opened.rank_keyword(SPELLS, KeywordQuery(("fire",)), 5)] == found
-        assert opened.word_counts("spells", ["fire"]).keys() == ({"fire"} if found else set())
-    opened.close()
 
 
 def test_a_full_text_table_that_lacks_rows_is_damage(tmp_path: Path) -> None:

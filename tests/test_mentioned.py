@@ -9,9 +9,7 @@ import pytest
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.entities import Entity
 from lorekeeper.search.entity_mentions import (
-    FEW,
     OPTIONS,
-    PART,
     WHOLE,
     names_its_subject,
     with_named,
@@ -59,48 +57,6 @@ async def scores(tmp_path, wordings: list[str], names: list[str], aliases: str =
 async def test_a_note_whose_name_a_wording_has_gains(tmp_path, wording, named):
     found = await scores(tmp_path, [wording], [REST, HOLYA, LANTERN, "The Mill"])
     assert found == {name: 1.0 + (WHOLE if name == named else 0.0) for name in found}
-
-
-@pytest.mark.parametrize(
-    "wording",
-    [
-        "a night of rest for everybody",
-        "who carries a lantern in the dark cellar of the mill's owner",
-        "Session 3",
-        "the",
-    ],
-)
-async def test_a_note_of_which_a_wording_has_a_common_word_gains_nothing(tmp_path, wording):
-    found = await scores(tmp_path, [wording], [REST, LANTERN, "Session 3", "The"])
-    assert set(found.values()) == {1.0}
-
-
-async def test_a_capital_letter_within_a_wording_marks_a_part_of_a_name(tmp_path):
-    found = await scores(
-        tmp_path, ["combat stats of Aldric", "how he fights"], ["Aldric Portyr", "Seraphine Duskhollow"]
-    )
-    assert found == {"Aldric Portyr": 1.0 + PART, "Seraphine Duskhollow": 1.0}
-    begun = await scores(tmp_path, ["Combat stats"], ["Combat Rules of Ours", "Seraphine Duskhollow"])
-    assert set(begun.values()) == {1.0}
-
-
-async def test_a_part_of_many_names_says_nothing(tmp_path):
-    found = await scores(
-        tmp_path, ["the leader of the Guild here"], [f"Guild House {chr(65 + n)}" for n in range(FEW + 1)]
-    )
-    assert set(found.values()) == {1.0}
-
-
-async def test_an_alias_is_a_name(tmp_path):
-    found = await scores(tmp_path, ["what do they say of the Old Wolf"], ["Sir Garran"], aliases="The Old Wolf")
-    assert found == {"Sir Garran": 1.0 + WHOLE}
-
-
-async def test_without_notes_found_by_keywords_nothing_changes(tmp_path):
-    spell = make("s", name="Mirra's Rest")
-    found = Retrieved({}, {("spells", spell.identity): Ranked(spell.identity, spell.name, 1.0)}, {}, 1, None)
-    async with open_library(tmp_path) as library:
-        assert await with_raised_notes(library.cache, found, ["Mirra's Rest"]) is found
 
 
 def of_books(*names: str) -> Retrieved:
@@ -163,12 +119,6 @@ def test_a_class_is_named_whatever_the_level(wording, gained):
     raised = with_named(Retrieved({}, ranking, {}, 2, None), [wording]).keyword
     assert raised[OPTIONS, hit.identity].score == pytest.approx(2.0 * (1 + gained))
     assert raised["creatures", creature.identity].score == 2.0
-
-
-def test_nothing_is_raised_where_keywords_found_nothing():
-    hit = Ranked(("own", "Wolf"), "Wolf", 0.5)
-    by_meaning = Retrieved({("creatures", hit.identity): hit}, {}, {}, 1, None)
-    assert with_named(by_meaning, ["stats of a wolf"]) == by_meaning
 
 
 @pytest.mark.parametrize(

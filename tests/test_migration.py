@@ -76,31 +76,6 @@ async def test_an_earlier_cache_is_taken_over_whole_and_left_as_it_was(target: S
     assert "lore://character_options/wotc-srd/storm" in found
 
 
-async def test_tables_in_the_texts_of_an_earlier_cache_come_along(target: Settings, tmp_path: Path) -> None:
-    text = "It rains.\n\n| d4 | Sky |\n|---|---|\n| 1-3 | Rain |\n| 4 | Sun |"
-    source = write_cache(tmp_path / "cache.db", {"spells": [{**SPELLS[0], "desc": text}]})
-    for _ in range(2):
-        await migrate(target, source)
-        (spell,) = (await entities_in(target, "spells")).values()
-        (table,) = (await entities_in(target, "rules")).values()
-        assert entry_of(table) == ("spells", spell.identity)
-        assert table.name == f"{spell.name}: Sky"
-
-
-async def test_what_was_taken_over_can_be_filtered_and_searched(target: Settings, cache: Path) -> None:
-    await migrate(target, cache)
-    async with Library.from_settings(target) as library:
-        assert [e.name for e in await library.cache.get_entities("spells", level=3)] == ["Ash Veil"]
-        assert [e.name for e in await library.cache.get_entities("spells", classes="druid")] == ["Drift Bolt"]
-        assert [
-            e.name for e in await library.cache.get_entities("spells", classes="wizard", casting_time="action", level=3)
-        ] == ["Ash Veil"]
-        assert [e.name for e in await library.cache.get_entities("creatures", challenge_rating="1/4")] == [
-            "Brine Hound"
-        ]
-        assert (await library.cache.semantic_search("rules", "tides"))[0].entity.kind == "section"
-
-
 async def test_a_dry_run_counts_the_same_and_stores_nothing(target: Settings, cache: Path) -> None:
     counted = await migrate(target, cache, dry_run=True)
     assert await entities_in(target) == {}
@@ -124,14 +99,6 @@ async def test_a_second_run_stores_only_what_is_new(target: Settings, cache: Pat
     found = await entities_in(target)
     assert len(found) == 5
     assert found["lore://creatures/wotc-srd/brine-hound"].data["hit_points"] == 99
-
-
-async def test_of_two_entries_of_one_identity_the_one_updated_last_is_kept(target: Settings, cache: Path) -> None:
-    with closing(sqlite3.connect(cache)) as c, c:
-        c.execute("UPDATE creatures SET data = json_set(data, '$.hit_points', 50), updated_at = 2e9")
-    report = await migrate(target, cache)
-    assert (report.tables["monsters"].merged, report.tables["creatures"].stored) == (1, 1)
-    assert (await entities_in(target))["lore://creatures/wotc-srd/brine-hound"].data["hit_points"] == 50
 
 
 async def test_what_cannot_be_read_is_named_and_all_else_is_stored(target: Settings, cache: Path) -> None:
@@ -200,31 +167,6 @@ async def test_our_own_library_is_taken_over_without_computing_a_vector(
     assert [r.identity for r in again] == [r.identity for r in ranked]
 
 
-async def test_the_library_of_a_machine_moves_to_the_server_that_the_settings_name(
-    tmp_path: Path, embeddings: EmbeddingServer, empty_milvus_server: str
-) -> None:
-    source = settings_in(tmp_path, "milvus", embeddings)
-    async with Library.from_settings(source) as library:
-        await library.cache.store_entities(batch("a", 0, 30), "spells")
-    target = source.model_copy(update={"milvus_uri": empty_milvus_server})
-    report = await migrate(target, source.milvus_db_path)
-    assert (report.total("stored"), report.embedded, report.failed) == (30, 0, [])
-    assert await entities_in(target) == await entities_in(source)
-    (companion,) = tmp_path.glob("server-*.keywords")
-    with pytest.raises(ImportFileError, match="the current library itself"):
-        await migrate(target, companion)
-
-
-async def test_a_damaged_entry_of_our_own_is_named(tmp_path: Path, embeddings: EmbeddingServer) -> None:
-    source = settings_in(tmp_path / "from", "sqlite", embeddings)
-    async with Library.from_settings(source) as library:
-        await library.cache.store_entities(batch("a", 0, 5), "spells")
-    with closing(sqlite3.connect(source.sqlite_db_path)) as c, c:
-        c.execute("UPDATE spells SET record = substr(record, 1, 20) WHERE slug = 'a2'")
-    report = await migrate(settings_in(tmp_path / "to", "sqlite", embeddings), source.sqlite_db_path)
-    assert (report.total("stored"), [f.slug for _, f in report.failed]) == (4, ["a2"])
-
-
 # --- places that hold nothing to migrate -------------------------------------------------------------------------------
 
 
@@ -247,28 +189,6 @@ async def test_a_file_that_is_no_database_is_named(target: Settings, tmp_path: P
     assert (tmp_path / "source").read_bytes() == held
 
 
-async def test_a_missing_file_a_foreign_schema_and_an_empty_one_are_named(target: Settings, tmp_path: Path) -> None:
-    assert "no such file" in await refusal(target, tmp_path / "missing.db")
-    with closing(sqlite3.connect(tmp_path / "foreign.db")) as c, c:
-        c.execute("CREATE TABLE notes (text)")
-    assert "notes" in await refusal(target, tmp_path / "foreign.db")
-    with closing(sqlite3.connect(tmp_path / "bare.db")) as c:
-        c.execute("VACUUM")
-    assert re_any(await refusal(target, tmp_path / "bare.db"), "is empty", "no tables")
-
-
-def re_any(text: str, *parts: str) -> bool:
-    return any(part in text for part in parts)
-
-
-@pytest.mark.slow
-async def test_a_locked_file_is_named(target: Settings, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None)) as c:
-        c.execute("CREATE TABLE spells (slug TEXT PRIMARY KEY, name TEXT NOT NULL, data TEXT NOT NULL)")
-        c.execute("BEGIN EXCLUSIVE")
-        assert "locked; close" in await refusal(target, tmp_path / "locked.db")
-
-
 async def test_the_library_itself_is_refused_by_any_of_its_names(tmp_path: Path, embeddings: EmbeddingServer) -> None:
     for backend in ("sqlite", "milvus"):
         target = settings_in(tmp_path / "library", backend, embeddings)
@@ -280,19 +200,6 @@ async def test_the_library_itself_is_refused_by_any_of_its_names(tmp_path: Path,
             with pytest.raises(ImportFileError, match="the current library itself"):
                 await migrate(target, name)
         assert len(await entities_in(target)) == 2
-
-
-async def test_a_damaged_cache_gives_what_can_be_read(target: Settings, tmp_path: Path) -> None:
-    many = [{**SPELLS[0], "slug": f"s{i}", "name": f"S{i}", "desc": "words " * 300} for i in range(200)]
-    path = write_cache(tmp_path / "spoilt.db", {"spells": many})
-    bad = bytearray(path.read_bytes())
-    page = 4096 * (len(bad) // 4096 // 2)
-    bad[page : page + 4096] = b"\xa5" * 4096
-    path.write_bytes(bad)
-    report = await migrate(target, path)
-    (failure,) = report.tables["spells"].failed
-    assert "cannot be read" in failure.reason
-    assert 0 < len(await entities_in(target)) == report.total("stored") < 200
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------

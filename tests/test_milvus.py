@@ -5,37 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import sqlite3
 import stat
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from milvus_lite import MilvusLite
 
-from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.sqlite.records import pack
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.text.passages import CHUNKER, passages
-from tests.support import forking
 from tests.support.backends import Caches, drop_collections
-from tests.support.commands import HANG_SECONDS, STARTER_RECORDS
+from tests.support.commands import STARTER_RECORDS
 from tests.support.entities import batch, everything, make
 from tests.support.libraries import settings
 from tests.support.library_process import Program
 from tests.support.plain_milvus import index_files
-from tests.support.programs import forked, refused_call
 
 Start = Callable[[], Program]
 
@@ -89,16 +81,6 @@ async def test_two_programs_share_a_library(embedded: Caches, start: Start) -> N
     assert await asyncio.to_thread(other.ask, "role") == "client"
 
 
-@pytest.mark.slow
-async def test_two_programs_that_write_at_once_lose_nothing(embedded: Caches, start: Start) -> None:
-    cache, other = embedded.open(), start()
-    asked = asyncio.to_thread(lambda: [other.ask("store", "b", i, 20) for i in range(0, 100, 20)])
-    own = [cache.store_entities(batch("a", i, 20), "spells") for i in range(0, 100, 20)]
-    done = await asyncio.gather(asked, *own)
-    assert done == [[20] * 5, *[20] * 5]
-    assert await sides(cache) == [texts("a", 100) | texts("b", 100)] * 4
-
-
 async def test_a_killed_server_is_replaced_by_the_next_caller_with_all_it_had_stored(
     embedded: Caches, start: Start
 ) -> None:
@@ -110,29 +92,6 @@ async def test_a_killed_server_is_replaced_by_the_next_caller_with_all_it_had_st
     assert await sides(cache) == [texts("a", 50) | texts("b", 10)] * 4
     assert await role(cache) == "server"
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
-
-
-@pytest.mark.slow
-async def test_a_killed_server_is_replaced_while_a_client_writes(embedded: Caches, start: Start) -> None:
-    server, cache = start(), embedded.open()
-    server.ask("store", "a", 0, 10)
-    assert await role(cache) == "client"
-    await asyncio.gather(
-        cache.store_entities(batch("b", 0, 400), "spells"), asyncio.to_thread(server.kill), cache.get_entities("spells")
-    )
-    assert await sides(cache) == [texts("a", 10) | texts("b", 400)] * 4
-
-
-async def test_a_server_that_closes_leaves_the_library_to_others(embedded: Caches, start: Start) -> None:
-    cache = embedded.open()
-    await cache.store_entities(batch("a", 0, 10), "spells")
-    other = start()
-    assert await asyncio.to_thread(other.ask, "role") == "client"
-    await cache.close()
-    assert other.ask("slugs") == sorted(texts("a", 10))
-    assert other.ask("store", "b", 0, 10) == 10
-    assert other.ask("role") == "server"
-    assert await role(cache) == "client"
 
 
 async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Start) -> None:
@@ -206,36 +165,6 @@ def _write_without_flush(store: Any, entities: list[Any]) -> None:
     store.write("spells", cut, vectors, f"{provider.fingerprint} {CHUNKER}")
 
 
-@pytest.mark.slow
-async def test_eight_tasks_and_a_reader_lose_nothing(embedded: Caches) -> None:
-    cache = embedded.open()
-    writes = [cache.store_entities(batch(p, i, 25), "spells") for p in "abcdefgh" for i in (0, 25, 50)]
-    reads = [cache.semantic_search("spells", "text") for _ in range(8)]
-    await asyncio.gather(*writes, *reads)
-    expected = {s for p in "abcdefgh" for s in texts(p, 75)}
-    assert await sides(cache) == [expected] * 4
-    await cache.close()
-    assert await sides(embedded.open()) == [expected] * 4
-
-
-async def test_eight_threads_with_loops_of_their_own_lose_nothing(embedded: Caches) -> None:
-    shelves = [Caches(embedded.settings) for _ in "abcdefgh"]
-
-    async def write(caches: Caches, prefix: str) -> None:
-        async with caches.open() as cache:
-            for i in (0, 20):
-                await cache.store_entities(batch(prefix, i, 20), "spells")
-
-    threads = [
-        threading.Thread(target=asyncio.run, args=(write(s, p),)) for s, p in zip(shelves, "abcdefgh", strict=True)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        await asyncio.to_thread(thread.join)
-    assert await sides(embedded.open()) == [{s for p in "abcdefgh" for s in texts(p, 40)}] * 4
-
-
 # --- places that hold no library -----------------------------------------------------------------------------------
 
 
@@ -265,29 +194,11 @@ async def test_a_file_is_named_and_left_alone(tmp_path: Path, content: bytes, re
     assert {p.name for p in tmp_path.iterdir()} - set(STARTER_RECORDS) == {"milvus.db"}
 
 
-async def test_a_file_in_the_way_is_named_and_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"mine")
-    for path in (tmp_path / "file" / "milvus.db", tmp_path / "file" / "deep" / "milvus.db"):
-        assert re.search(r"has a file where|[Nn]ot a directory", await refusal(path, MilvusConnectionError))
-    assert (tmp_path / "file").read_bytes() == b"mine"
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write")
-async def test_a_place_where_nothing_can_be_made_is_named() -> None:
-    assert "cannot be created" in await refusal(Path("/proc/lorekeeper/milvus.db"), MilvusConnectionError)
-
-
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root can write read-only folders")
 async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
     path = tmp_path / "milvus.db"
     path.mkdir(mode=0o500)
     assert "permission" in await refusal(path, MilvusConnectionError)
-
-
-async def test_missing_folders_are_made(tmp_path: Path) -> None:
-    caches = Caches(settings(milvus_db_path=tmp_path / "a" / "b" / "milvus.db"))
-    assert await caches.open().store_entities(batch("a", 0, 2), "spells") == 2
-    await caches.close()
 
 
 async def test_a_damaged_library_is_named_and_not_taken_for_an_empty_one(embedded: Caches) -> None:
@@ -371,49 +282,6 @@ async def test_a_servers_other_users_are_seen(empty_milvus_server: str, tmp_path
     await one.close()
     await two.close()
     drop_collections(empty_milvus_server)
-
-
-# --- exact search --------------------------------------------------------------------------------------------------
-
-
-def cosines(query: str, described: dict[str, str]) -> dict[str, float]:
-    """Cosine of a query to each text, by brute force."""
-    provider = HashingProvider(512)
-    matrix, (vector,) = provider.embed(list(described.values())), provider.embed([query])
-    return dict(zip(described, (matrix @ vector).tolist(), strict=True))
-
-
-async def test_results_under_narrow_filters_are_those_of_brute_force(embedded: Caches) -> None:
-    words = "ash bone coal dusk ember frost gale haze iron jade kelp lime moss night oak pine".split()
-    pick = np.random.default_rng(7)
-    descriptions = [" ".join(pick.choice(words, 8)) for _ in range(800)]
-    cache = embedded.open()
-    stored = [make(f"s{i}", d, level=i % 10, ritual=i % 97 == 0, kind="") for i, d in enumerate(descriptions)]
-    await cache.store_entities(stored, "spells")
-    await cache.close()
-    cache = embedded.open()
-    for query in ("ash bone coal", "frost gale", "pine oak night moss"):
-        for filters, kept in (
-            ({}, lambda i: True),
-            ({"level": 3}, lambda i: i % 10 == 3),
-            ({"ritual": True}, lambda i: i % 97 == 0),
-            ({"ritual": True, "level_max": 4}, lambda i: i % 97 == 0 and i % 10 <= 4),
-        ):
-            ranked = await cache.rank_semantic("spells", query, 800, **filters)
-            expected = {f"s{i}" for i in range(800) if kept(i)}
-            assert {r.identity[1] for r in ranked} == expected
-            found = await cache.rank_semantic("spells", query, 8, **filters)
-            # the name and the kind stand in front of what is embedded
-            truth = cosines(
-                query, {e.slug: f"{e.name} ({_lead(e.fields)}): {e.data['desc']}" for e in stored if e.slug in expected}
-            )
-            best = sorted(truth.values(), reverse=True)[: len(found)]
-            assert np.allclose([r.score for r in found], best, atol=1e-5)
-            assert np.allclose([truth[r.identity[1]] for r in found], best, atol=1e-5)
-
-
-def _lead(fields: Any) -> str:
-    return "cantrip" if fields["level"] == 0 else f"level {fields['level']} spell"
 
 
 # --- the keyword index ---------------------------------------------------------------------------------------------
@@ -522,22 +390,6 @@ async def test_an_entity_that_is_being_written_is_read_from_the_store(embedded: 
     assert await cache.load("spells", [OLDER.identity]) == entities[:1]
 
 
-def test_a_keyword_index_that_proves_damaged_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:
-    index = Companion(tmp_path / "a.keywords")
-    tries = []
-
-    def entities() -> Iterator[Entity]:
-        tries.append(1)
-        yield make("a")
-        if len(tries) == 1:
-            raise DamagedFileError("a page cannot be read")
-        yield make("b")
-
-    index.rebuild("spells", "store", entities)
-    assert index.identities("spells") == [("own", "a"), ("own", "b")]
-    index.close()
-
-
 # --- quiet ---------------------------------------------------------------------------------------------------------
 
 
@@ -549,24 +401,6 @@ def test_storing_and_searching_print_nothing(embedded: Caches, start: Start) -> 
     assert program.ask("close") is None
     assert len(program.ask("nearest", "text", 20)) == 20
     assert program.end() == ("", "")
-
-
-def test_an_error_prints_nothing_of_its_own(embedded: Caches, start: Start) -> None:
-    embedded.settings.milvus_db_path.write_text("notes")
-    program = start()
-    assert program.ask("slugs")["error"] == "MilvusConnectionError"
-    assert program.end() == ("", "")
-
-
-def test_an_error_of_a_server_prints_nothing_of_its_own(milvus_server: str) -> None:
-    done = subprocess.run(
-        forked(refused_call, milvus_server),
-        env={**os.environ, **forking.variables()},
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-    )
-    assert (done.stdout, done.stderr) == ("CacheError\n", "")
 
 
 # --- the event loop ------------------------------------------------------------------------------------------------

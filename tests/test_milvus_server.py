@@ -24,7 +24,6 @@ from lorekeeper.cache.milvus.layout_v3 import PROPERTY
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.embedding import HashingProvider
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.maintenance.doctor import Check, examine
 from lorekeeper.settings import load_settings
@@ -127,14 +126,6 @@ def test_what_a_server_can_do_follows_from_its_version(version: str, words: int 
     assert ("BM25" in able.remarks) == (words is None)
 
 
-async def test_doctor_says_what_a_server_lacks_and_what_serves_instead(
-    empty_milvus_server: str, tmp_path: Path
-) -> None:
-    with limited_server(empty_milvus_server.removeprefix("http://"), "v2.4.23") as server:
-        (check,) = [c for c in await checks(server.uri, tmp_path) if c.name == "library"]
-        assert "Milvus v2.4.23; has no BM25 (since 2.5): the keyword index on this machine ranks words" in check.message
-
-
 async def checks(uri: str, folder: Path) -> list[Check]:
     """What doctor looks at. The model is none, which is a failure of its own."""
     values = {"MILVUS_URI": uri, "MILVUS_DB_PATH": str(folder / "milvus.db"), "EMBEDDING_MODEL": str(folder / "none")}
@@ -219,14 +210,6 @@ async def test_calls_that_are_refused_for_being_too_many_are_made_again(
         assert {e.slug for e in await everything(cache)} == {"b", "c"}
 
 
-def test_no_collection_has_more_than_servers_allow() -> None:
-    for collection in COLLECTIONS.values():
-        columns = layout_v2.LayoutV2().columns(collection, 384, words=True)
-        assert len(columns) <= 64
-        assert not any(column.nullable for column in columns)
-        assert all(column.size <= 65_535 and column.many <= 4_096 for column in columns)
-
-
 @pytest.mark.milvus_server
 async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_not_sealed(
     empty_standalone_server: str, tmp_path: Path
@@ -250,17 +233,6 @@ async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_
 
 
 # --- numbers, versions of one entity ---------------------------------------------------------------------------------------
-
-
-async def test_the_least_number_is_no_value_and_the_next_is_found(client: Client) -> None:
-    cache = client("one")
-    numbers = {"least": -(2**63) + 1, "most": 2**63 - 1, "zero": 0}
-    stored = [make(slug, "Number.", level=number) for slug, number in numbers.items()]
-    await cache.store_entities([*stored, make("unknown", "Number.")], "spells")
-    for slug, number in numbers.items():
-        assert [e.slug for e in await cache.get_entities("spells", level=number)] == [slug]
-    assert await cache.count_entities("spells", level_max=2**63 - 1) == 3
-    assert await cache.count_entities("spells", level_min=-(2**63) + 1) == 3
 
 
 async def test_pieces_of_two_versions_are_never_put_together(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,16 +300,3 @@ async def test_a_rebuilt_collection_whose_process_ended_takes_the_place_of_the_o
     assert [e.slug for e in await everything(second)] == ["x"]
     assert await second.store_entities([make("y", "Bone.")], "spells") == 1
     assert len(await second.semantic_search("spells", "ash")) == 2
-
-
-async def test_a_foreign_collection_without_an_index_is_left_alone(client: Client, uri: str) -> None:
-    from pymilvus import MilvusClient
-
-    make_half(uri, "spells", "somebody else's")
-    cache = client("one")
-    for call in (everything, lambda c: c.store_entities([make("x", "Ash.")], "spells")):
-        with pytest.raises(MilvusSchemaError, match="not made by LoreKeeper"):
-            await call(cache)
-    other = MilvusClient(uri, dedicated=True)
-    assert [field["name"] for field in other.describe_collection("spells")["fields"]] == ["pk", "vector"]
-    other.close()

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lorekeeper.cache.milvus import layout_v3
 from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus.layout_v3 import WORDS_BYTES
-from lorekeeper.cache.milvus.words import REPEATS, query_stems, stored_words
+from lorekeeper.cache.milvus.words import REPEATS, stored_words
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import EmbeddingProvider
 from lorekeeper.errors import EmbeddingError
-from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import passages
 from tests.support.backends import Caches, change_capabilities
 from tests.support.entities import everything, make
@@ -30,22 +26,6 @@ from tests.support.libraries import settings
 Client = Callable[[str], SearchCache]
 
 # --- words, without a server -------------------------------------------------------------------------------------------
-
-
-def stems(text: str) -> list[str]:
-    return query_stems(KeywordQuery.of(text).words)
-
-
-def test_forms_of_a_word_have_one_stem():
-    assert stems("burning burns BURNED") == ["burn"]
-    assert stems("a dragon's scales") == ["dragon", "scale"]
-    assert stems("Über die Brücke") == stems("uber die brucke")
-    assert stems("s as 9 x") == ["s", "9", "x"]
-
-
-@pytest.mark.parametrize("query", ["", " ", "\0", "'", "what is the", "%", "—"])
-def test_a_query_without_words_asks_for_nothing(query):
-    assert stems(query) == []
 
 
 def test_a_name_counts_for_more_than_the_text():
@@ -63,11 +43,6 @@ def test_of_an_overlong_entry_every_word_stays_before_any_stands_there_twice():
     wide = stored_words(make("x", " ".join(f"龍{i}" for i in range(20_000)), name="Wide"))
     assert WORDS_BYTES - 10 < len(wide.encode("utf-8")) <= WORDS_BYTES
     assert stored_words(make("x", "z" * 70_000, name="Fire")).split()[0] == "fire"
-
-
-@given(st.text(min_size=1, max_size=60))
-def test_what_is_stored_is_found_by_its_own_words(name):
-    assert set(stems(name)) <= set(stored_words(make("x", "Text.", name=name)).split())
 
 
 # --- ranking on the server -----------------------------------------------------------------------------------------------
@@ -119,36 +94,6 @@ async def test_the_server_ranks_stems_and_letters_without_accents(client: Client
     assert await by_words(cache, "the of a") == []
 
 
-async def test_the_server_ranks_names_over_texts_and_rare_words_over_common_ones(client: Client) -> None:
-    cache = client("one")
-    await cache.store_entities(
-        [
-            *(make(f"common{i}", "A bolt of light.") for i in range(20)),
-            make("text", "A bolt that makes somebody think of embers."),
-            make("name", "A bolt that makes somebody think of nothing.", name="Ember"),
-        ],
-        "spells",
-    )
-    ranked = await cache.rank_keyword("spells", "bolt ember", 30)
-    assert [r.identity[1] for r in ranked[:2]] == ["name", "text"]
-    assert len(ranked) == 22
-    assert all(first.score >= second.score > 0 for first, second in itertools.pairwise(ranked))
-    assert [r.complete for r in ranked] == [True, True, *[False] * 20]
-
-
-async def test_words_follow_what_is_stored_changed_and_removed(client: Client) -> None:
-    cache, other = client("one"), client("two")
-    await cache.store_entities([make("a", "Ash."), make("b", "Bone. " * 400)], "spells")
-    assert sorted(await by_words(other, "ashes bones")) == ["a", "b"]
-    await cache.store_entities([make("b", "Coal.")], "spells")
-    assert await by_words(other, "bone") == []
-    assert await by_words(other, "coal") == ["b"]
-    await cache.delete_entities("spells", [("own", "b")])
-    assert await by_words(other, "coal") == []
-    assert await cache.reindex() == 1
-    assert await by_words(other, "ash") == ["a"]
-
-
 async def test_the_server_ranks_words_where_there_is_no_model_and_no_copy(
     client: Client, empty_milvus_server: str, tmp_path: Path
 ) -> None:
@@ -194,19 +139,6 @@ async def test_a_change_that_leaves_the_number_of_entries_is_noticed(client: Cli
     assert await by_name(two, "gate bone") == []
     assert (await two.word_counts("spells", ["bone", "dusk", "coal"])).keys() == {"dusk", "coal"}
     assert {e.slug for e in await everything(two)} == {"ash", "coal", "frost"}
-
-
-async def test_names_are_compared_only_now_and_then_but_words_are_asked_of_the_server(client: Client) -> None:
-    one, two = client("one"), client("two")
-    await one.store_entities([make("a", "Ash.", name="Ashen Gate")], "spells")
-    for _ in range(2):
-        assert await by_name(two, "ashen gate") == ["a"]
-    await one.store_entities([make("b", "Bone.", name="Bone Tower")], "spells")
-    assert await by_name(two, "bone tower") == []
-    assert await by_words(two, "bone tower") == ["b"]
-    assert [e.slug for e in await two.get_entities("spells", name="bone tower")] == ["b"]
-    two._store._next_comparison.clear()  # type: ignore[attr-defined]  # as when it is due
-    assert await by_name(two, "bone tower") == ["b"]
 
 
 @pytest.mark.usefixtures("always_compared")

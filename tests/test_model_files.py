@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.embedding.families import FAMILIES, family_of
-from lorekeeper.embedding.graph import POOLINGS
+from lorekeeper.embedding.families import family_of
 from lorekeeper.embedding.model import ModelFiles, find_model
 from lorekeeper.embedding.onnx import OnnxProvider
-from lorekeeper.embedding.protocol import Prefixes, prefixes_of
 from lorekeeper.errors import EmbeddingError
 from tests.support.providers import load_model
 from tests.support.tiny_models import (
-    WORDS,
     random_weights,
     save_complete,
     save_graph,
@@ -78,18 +75,6 @@ def test_a_model_is_known_by_its_own_name(name: str, family: str | None) -> None
     assert (found.name if found else None) == family
 
 
-def test_every_family_can_be_run_here() -> None:
-    assert {family.pooling for family in FAMILIES} == set(POOLINGS)
-    assert all(family.max_tokens > 0 and family.licence for family in FAMILIES)
-    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
-
-
-def test_a_snapshot_of_the_hub_cache_is_known_by_its_repository(tmp_path: Path) -> None:
-    folder = tmp_path / "models--intfloat--e5-small-v2" / "snapshots" / "0123abc"
-    save_graph(folder / "onnx" / "model.onnx", WEIGHTS)
-    assert prefixes_of(load_model(folder)) == Prefixes("query: ", "passage: ")
-
-
 # --- files that are not there, or not right ------------------------------------------------------------------------
 
 
@@ -100,12 +85,6 @@ def test_a_folder_without_usable_files_is_an_error_that_says_what_it_needs(folde
         load_model(folder)
     for part in (str(folder), "model.safetensors", "onnx/model.onnx", "tokenizer.json", "LOREKEEPER_EMBEDDING_MODEL"):
         assert part in str(caught.value)
-
-
-def test_a_graph_without_a_tokenizer_is_an_error_that_names_the_folder(complete: Path) -> None:
-    (complete / "tokenizer.json").unlink()
-    with pytest.raises(EmbeddingError, match=rf"{complete}.*tokenizer\.json missing"):
-        load_model(complete)
 
 
 def test_pickled_weights_of_a_module_are_not_loaded(complete: Path) -> None:
@@ -199,17 +178,3 @@ def test_the_weights_are_fetched_when_they_are_needed(hub: Hub) -> None:
     shutil.rmtree(hub.cache)
     with pytest.raises(EmbeddingError, match="LOREKEEPER_OFFLINE"):
         find_model("owner/bge-tiny", offline=True)
-
-
-def test_weights_that_were_fetched_earlier_still_run(hub: Hub) -> None:
-    found(hub)
-    files, names = found(hub, graphs=True)
-    assert (files.origin, files.graph, names) == ("hub cache", None, {*SMALL, "model.safetensors"})
-
-
-def test_the_words_of_the_small_models_are_enough_for_every_prefix() -> None:
-    prefixes = [
-        text for family in FAMILIES for text in (family.prefixes.query, family.prefixes.passage) if text.isascii()
-    ]
-    known = {word for text in prefixes for word in re.findall(r"\w+", text.lower()) if word in WORDS}
-    assert {"query", "passage", "represent", "task"} <= known

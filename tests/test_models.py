@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import shutil
 from collections.abc import Callable
@@ -13,21 +12,15 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save_model
 
-from lorekeeper.embedding import EmbeddingService
-from lorekeeper.embedding.graph import POOLINGS
 from lorekeeper.embedding.model import find_model
 from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.embedding.protocol import Prefixes, Vectors, prefixes_of
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
-from lorekeeper.embedding.usage import DEFAULT_USAGE
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.settings import load_settings
-from tests.support.embedding_server import EmbeddingServer
-from tests.support.providers import check_contract, load_model
+from tests.support.providers import load_model
 from tests.support.tiny_models import (
-    HIDDEN,
-    POSITIONS,
     TEXTS,
     random_weights,
     save_complete,
@@ -75,29 +68,6 @@ def both(folder: Path) -> tuple[OnnxProvider, SentenceTransformersProvider]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_the_pooling_of_the_files_is_that_of_sentence_transformers(complete: Path, pooling: str) -> None:
-    save_usage(complete, pooling=pooling)
-    onnx, torch = both(complete)
-    check_contract(onnx)
-    check_contract(torch)
-    assert_equal(onnx.embed(TEXTS), torch.embed(TEXTS))
-    assert_equal(onnx.embed_queries(TEXTS), torch.embed_queries(TEXTS))
-    assert onnx.fingerprint.endswith(f"tokens:{POSITIONS} {pooling}")
-
-
-def test_poolings_give_other_vectors_and_other_spaces(complete: Path) -> None:
-    vectors, fingerprints = [], set()
-    for pooling in POOLINGS:
-        save_usage(complete, pooling=pooling)
-        provider = load_model(complete, "onnx")
-        vectors.append(provider.embed(TEXTS[:1]))
-        fingerprints.add(provider.fingerprint)
-    assert min(apart(vectors[i], vectors[i - 1]) for i in range(3)) > 0.1
-    assert len(fingerprints) == 3
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "architecture", "pooling"),
     [
@@ -124,15 +94,6 @@ def test_files_that_state_no_pooling_get_that_of_the_family_or_the_usual_one(
     assert_equal(onnx.embed(TEXTS), bare.embed(TEXTS))
 
 
-def test_the_files_come_before_the_family(tmp_path: Path) -> None:
-    folder = tmp_path / "bge-small-tuned"
-    save_weights(folder, WEIGHTS)
-    save_usage(folder, pooling="lasttoken", max_tokens=9, prompts={"query": "on: "})
-    usage = find_model(str(folder), offline=True).usage
-    assert (usage.pooling, usage.max_tokens, usage.prefixes) == ("lasttoken", 9, Prefixes("on: ", ""))
-    assert usage.licence == "MIT"
-
-
 @pytest.mark.slow
 def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
@@ -146,17 +107,6 @@ def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> N
     assert (usage.pooling, usage.max_tokens, usage.prefixes.query) == ("lasttoken", 24, "on: ")
     onnx, torch = both(now)
     assert_equal(onnx.embed(TEXTS), torch.embed(TEXTS))
-
-
-def test_a_graph_that_gives_vectors_of_texts_is_taken_as_it_is(folder: Path) -> None:
-    save_graph(folder / "model.onnx", WEIGHTS, output="sentence_embedding")
-    save_usage(folder, pooling="lasttoken")
-    given = load_model(folder)
-    first = folder.with_name("first")
-    save_graph(first / "model.onnx", WEIGHTS)
-    save_usage(first, pooling="cls")
-    check_contract(given)
-    assert_equal(given.embed(TEXTS), load_model(first).embed(TEXTS))
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -178,26 +128,8 @@ def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Pat
 # --- the runtime ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_auto_takes_the_graph_and_otherwise_the_weights(complete: Path) -> None:
-    assert load_model(complete).name == "onnx"
-    assert load_model(complete, "sentence-transformers").name == "sentence-transformers"
-    shutil.rmtree(complete / "onnx")
-    assert load_model(complete).name == "sentence-transformers"
-
-
 def needs_more(folder: Path) -> None:
     save_usage(folder, pooling="max")
-
-
-def leaves_prompts_out(folder: Path) -> None:
-    save_usage(folder, pooling="mean")
-    pooling = folder / "1_Pooling" / "config.json"
-    write(pooling, {**json.loads(pooling.read_text()), "include_prompt": False})
-
-
-def lowers_letters(folder: Path) -> None:
-    write(folder / "sentence_bert_config.json", {"max_seq_length": 32, "do_lower_case": True})
 
 
 def has_a_dense_layer(folder: Path) -> None:
@@ -228,37 +160,12 @@ def _other_graph(folder: Path, inputs: list[str], output: str) -> None:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "change", [needs_more, leaves_prompts_out, lowers_letters, has_other_inputs, has_other_outputs]
-)
-def test_weights_run_where_a_graph_is_not_enough(
-    complete: Path, change: Callable[[Path], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    change(complete)
-    with caplog.at_level(logging.WARNING):
-        assert load_model(complete).name == "sentence-transformers"
-    assert str(complete / "onnx" / "model.onnx") in caplog.text
-    with pytest.raises(EmbeddingError, match="LOREKEEPER_EMBEDDING_PROVIDER=sentence-transformers"):
-        load_model(complete, "onnx")
-
-
 @pytest.mark.parametrize("change", [needs_more, has_a_dense_layer, has_other_inputs, has_other_outputs])
 def test_a_graph_that_is_not_enough_is_an_error_without_weights(complete: Path, change: Callable[[Path], None]) -> None:
     (complete / "model.safetensors").unlink()
     change(complete)
     with pytest.raises(EmbeddingError, match=re.escape(str(complete / "onnx" / "model.onnx"))):
         load_model(complete)
-
-
-def test_a_token_that_the_graph_does_not_know_is_an_error_of_the_model(complete: Path) -> None:
-    tokenizer = json.loads((complete / "tokenizer.json").read_text())
-    tokenizer["model"]["vocab"]["dragon"] = 99999
-    write(complete / "tokenizer.json", tokenizer)
-    provider = load_model(complete)
-    assert provider.embed(["goblin"]).shape == (1, HIDDEN)
-    with pytest.raises(EmbeddingError, match="some-model"):
-        provider.embed(["dragon"])
 
 
 @pytest.mark.parametrize("content", [b"", b"no graph", b"\x08\x09"])
@@ -300,23 +207,6 @@ def test_the_model_sees_the_prefix_as_if_it_were_written_in_front(
         assert not prefix or apart(vectors[:3], bare.embed(TEXTS[:3])) > 0.01
 
 
-@pytest.mark.slow
-def test_a_default_prompt_stands_before_queries_and_passages_alike(folder: Path) -> None:
-    save_weights(folder, WEIGHTS)
-    write(folder / "config_sentence_transformers.json", {"prompts": {"all": "text: "}, "default_prompt_name": "all"})
-    assert prefixes_of(load_model(folder)) == Prefixes("text: ", "text: ")
-
-
-async def test_the_service_tells_queries_from_passages(tmp_path: Path) -> None:
-    folder = tmp_path / "e5-tiny"
-    save_graph(folder / "model.onnx", WEIGHTS)
-    provider = load_model(folder)
-    service = EmbeddingService(lambda: provider)
-    assert_equal(await service.embed(["dragon"]), provider.embed(["dragon"]))
-    assert_equal((await service.embed_query("dragon"))[None], provider.embed_queries(["dragon"]))
-    service.close()
-
-
 async def test_the_doctor_tells_which_prefixes_are_in_force(tmp_path: Path) -> None:
     folder = tmp_path / "e5-tiny"
     save_graph(folder / "model.onnx", WEIGHTS)
@@ -328,15 +218,6 @@ async def test_the_doctor_tells_which_prefixes_are_in_force(tmp_path: Path) -> N
     model = next(check.message for check in found.checks if check.name == "embedding model")
     assert 'passage:"text: "' in model
     assert '"query: " before queries' in model
-
-
-def test_a_servers_model_gets_its_prefixes_too(embeddings: EmbeddingServer) -> None:
-    values = {"embedding_url": embeddings.url}
-    model = load_model("intfloat/e5-small-v2", "http", **values)
-    bare = load_model("intfloat/e5-small-v2", "http", query_prefix="", passage_prefix="", **values)
-    assert_equal(model.embed_queries(TEXTS), bare.embed([f"query: {text}" for text in TEXTS]))
-    assert_equal(model.embed(TEXTS), bare.embed_queries([f"passage: {text}" for text in TEXTS]))
-    assert model.fingerprint != bare.fingerprint == "http intfloat/e5-small-v2"
 
 
 def test_the_prefix_of_passages_makes_another_space_and_that_of_queries_does_not(complete: Path) -> None:
@@ -357,24 +238,7 @@ def test_texts_are_read_up_to_the_length_of_the_files(complete: Path, provider: 
     assert_equal(first, beyond)
 
 
-def test_without_a_stated_length_it_is_that_of_the_positions(complete: Path) -> None:
-    longest, longer = load_model(complete).embed(["a " * (POSITIONS - 2), "a " * 1000])
-    assert_equal(longest, longer)
-    assert find_model(str(complete), offline=True).usage.max_tokens == POSITIONS
-
-
 def test_the_default_model_keeps_its_fingerprint_wherever_it_is() -> None:
     found = find_model("all-MiniLM-L6-v2", offline=True)
     assert found.fingerprint == "all-MiniLM-L6-v2 sha256:53aa51172d142c89 tokens:256 mean"
     assert load_model("all-MiniLM-L6-v2").fingerprint == found.fingerprint
-
-
-def test_the_weights_of_the_default_model_are_known_in_any_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "e5-not-at-all"
-    folder.mkdir()
-    for file in find_model("all-MiniLM-L6-v2", offline=True).path.iterdir():
-        (folder / file.name).symlink_to(file)
-    (folder / "model.onnx").write_bytes(b"another graph")
-    found = find_model(str(folder), offline=True, graphs=True)
-    assert (found.usage, found.graph) == (DEFAULT_USAGE, None)
-    assert found.fingerprint == "e5-not-at-all sha256:53aa51172d142c89 tokens:256 mean"

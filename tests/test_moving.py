@@ -6,7 +6,6 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -68,27 +67,6 @@ async def test_the_embedding_cache_beside_the_source_is_used_first(tmp_path: Pat
     await filled(old)
     shutil.rmtree(path_of(old) / "collections")  # only the companion and the embedding cache are left
     assert (await migrate(new, path_of(old))).embedded == 0
-
-
-async def test_vectors_of_another_model_are_not_taken_over(tmp_path: Path, embeddings: EmbeddingServer):
-    async with MilvusCache(tmp_path / "old" / "milvus.db", embedding=HashingProvider) as cache:
-        await cache.store_entities(SPELLS, "spells")
-    report = await migrate(settings_in(tmp_path / "new", "sqlite", embeddings), tmp_path / "old" / "milvus.db")
-    assert report.total("stored") == 3
-    assert report.embedded > 0
-
-
-async def test_the_source_stays_as_it_is(tmp_path: Path, embeddings: EmbeddingServer):
-    old = settings_in(tmp_path / "old", "milvus", embeddings)
-    await filled(old)
-
-    def content() -> list[tuple[Path, bytes]]:
-        return sorted((file, file.read_bytes()) for file in path_of(old).rglob("*") if file.is_file())
-
-    before = content()
-    (tmp_path / "old" / "vectors.db").unlink()
-    assert (await migrate(settings_in(tmp_path / "new", "sqlite", embeddings), path_of(old))).embedded == 0
-    assert content() == before
 
 
 @pytest.mark.parametrize("cls", [MilvusCache, SqliteCache])
@@ -170,16 +148,3 @@ def test_a_file_of_another_program_is_refused_with_its_tables_and_what_to_do(tmp
     assert done.returncode == 1
     assert "its tables are beasts, odd cards" in done.stderr
     assert "--map TABLE=TYPE" in done.stderr
-
-
-def test_a_folder_without_a_library_is_refused_by_its_name(tmp_path: Path):
-    (tmp_path / "pictures").mkdir()
-    done = run_lorekeeper(tmp_path, "migrate", str(tmp_path / "pictures"))
-    assert done.returncode == 1
-    assert f"{tmp_path / 'pictures'}: is a folder without a library" in done.stderr
-
-
-def test_a_mapping_renames_columns_and_keeps_the_others():
-    mapping = TableMapping.parse("t = spells : name = title , * = payload")
-    row: dict[str, Any] = {"title": "A", "payload": '{"level": 1, "name": "B"}', "x": None, "y": 2}
-    assert mapping.object_of(row) == {"name": "B", "level": 1, "y": 2}

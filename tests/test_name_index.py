@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import random
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lorekeeper.cache.formats import not_again
 from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES
 from lorekeeper.cache.sqlite.names import NameIndex
 from lorekeeper.cache.sqlite.store import SqliteStore
-from lorekeeper.entities import WHOLE_NAME, Entity
-from lorekeeper.filters import Condition, Selection, parse_filters
+from lorekeeper.entities import Entity
+from lorekeeper.filters import Selection, parse_filters
 from lorekeeper.folding import fold
-from lorekeeper.text.names import SIMILAR, name_key, similar_names
+from lorekeeper.text.names import name_key, similar_names
 from lorekeeper.text.passages import passages
-from lorekeeper.text.similar import MOST_COUNTED, LetterCounts
 
 WORDS = """
     adult ancient armor ball blade cloak dragon élan fire giant goblin hand holy ice lesser mage of red sword the wand wyrm 龍 ß
@@ -64,26 +59,6 @@ def test_similar_names_are_those_of_a_comparison_with_every_name(seed: int) -> N
         assert index.spelt.like(query, None)[:NAMES] == scanned(names, query), query
 
 
-def test_few_names_are_compared() -> None:
-    chance = random.Random(1)
-    names = ["".join(chance.choices(ALPHABET, k=chance.randint(4, 30))) for _ in range(2000)]
-    counts = LetterCounts.of(names)
-    assert 1 <= len(counts.reachable(names[7])) < 100
-
-
-@pytest.mark.parametrize("text", ["a" * 1000, "龍" * 300, "a" * MOST_COUNTED + "b", "\ud800", "x"])
-def test_names_of_any_length_and_script_are_counted(text: str) -> None:
-    counts = LetterCounts.of(["", text, "dragon"])
-    assert 1 in counts.reachable(text[:MOST_COUNTED]) or len(text) * SIMILAR > MOST_COUNTED
-    assert 2 in counts.reachable("dragn")
-
-
-def test_the_index_of_no_names_finds_nothing() -> None:
-    index = index_of([])
-    assert index.spelt.like("dragon", NAMES) == []
-    assert index.containing("d") == index.meeting(Condition(WHOLE_NAME, "any", ("dragon",))) == []
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> SqliteStore:
     chance = random.Random(5)
@@ -125,49 +100,3 @@ def test_filters_are_tested_before_the_most_similar_names_are_chosen(store: Sqli
             assert [(r.identity, r.name, r.score) for r in store.rank_names(selection, query)] == expected
             found += len(expected)
     assert found
-
-
-@pytest.mark.parametrize(
-    ("filters", "passes"),
-    [
-        ({"name": "dragon"}, lambda name, _: "dragon" in name),
-        ({"name_folded": ["dragon", "no such", "red"]}, lambda name, _: name in ("dragon", "red")),
-        ({"name": "red", "level": 0}, lambda name, level: "red" in name and level == 0),
-        ({"where": "-name:red"}, lambda name, _: "red" not in name),
-    ],
-)
-def test_conditions_on_names_are_tested_by_the_index_as_by_the_table(
-    store: SqliteStore, filters: dict[str, object], passes: Callable[[str, int], bool]
-) -> None:
-    entities = store.load("spells", store.identities("spells"))
-    selection = Selection("spells", parse_filters("spells", filters))
-    wanted = {e.identity for e in entities if passes(fold(e.name), int(str(e.fields["level"])))}
-    assert wanted
-    assert set(store.find(selection, None, 0)) == wanted
-    assert store.count(selection) == len(wanted)
-
-
-def test_the_index_follows_the_library(store: SqliteStore) -> None:
-    (entity,) = store.load("spells", store.identities("spells")[:1])
-    assert store.count(Selection("spells", parse_filters("spells", {"name": fold(entity.name)})))
-    store.delete_entities("spells", store.identities("spells"))
-    assert store.names("spells") == []
-    assert store.rank_names(Selection("spells"), entity.name) == []
-
-
-def test_notes_are_filtered_and_listed_without_reading_them(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "cache.db", not_again)
-    filters = {"tags": "npc", "aliases": "the grey one", "folder": "places", "session": 3}
-    asked: list[str] = []
-    with closing(store):
-        store.file.read(lambda c: c.set_trace_callback(asked.append))
-        assert store.find(Selection("notes", parse_filters("notes", filters)), 10, 0) == []
-        assert store.find(Selection("notes"), 10, 0) == []
-        store.file.read(lambda c: c.set_trace_callback(None))
-
-        def explained(c: sqlite3.Connection) -> list[list[str]]:
-            queries = [query for query in asked if " FROM notes" in query]
-            return [[row[-1] for row in c.execute(f"EXPLAIN QUERY PLAN {query}")] for query in queries]
-
-        plans = store.file.read(explained)
-    assert plans.count(["SCAN notes USING COVERING INDEX notes_listed"]) >= 2  # the fields, and the list by name

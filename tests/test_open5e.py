@@ -13,7 +13,7 @@ import pytest
 import stamina
 
 from lorekeeper.errors import SourceError, SourceUnavailableError
-from lorekeeper.intake.open5e import CONCURRENCY, Limits, Open5eClient, list_query
+from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
 from tests.support.open5e_server import SPELLS, Open5eServer, Reply, lists, serving
 
 SPELL_PATH = "v2/spells"
@@ -67,31 +67,10 @@ async def test_a_list_is_read_page_by_page_to_its_end(server, address):
     assert client.requests == 3
 
 
-async def test_the_server_is_asked_for_json_by_name(server, address):
-    await names(address)
-    assert {h["Accept"] for h in server.headers} == {"application/json"}
-    assert all(h["User-Agent"].startswith("lorekeeper/") for h in server.headers)
-
-
 async def test_links_to_another_host_are_followed_by_their_query_only(server, address):
     server.link_host = "elsewhere.example"
     assert await names(address) == ALL
     assert len(server.asked) == 3
-
-
-async def test_documents_are_asked_for_by_key_or_slug(server, address):
-    assert await names(address, query=list_query(["ember-book", "nope"], 2)) == ["Ember Whisper", "Ash Storm"]
-    assert await names(address, "v1/sections", list_query(["old-rules"], 1)) == ["Travel"]
-    assert server.asked == [
-        "v2/spells/?limit=100&document__key__in=ember-book,nope",
-        "v1/sections/?limit=100&document__slug__in=old-rules",
-    ]
-
-
-async def test_reading_goes_on_from_any_page(server, address):
-    async with Open5eClient(address) as client:
-        pages = [page async for page in client.pages(SPELL_PATH, "limit=2&page=3", done=4)]
-    assert [o["name"] for page in pages for o in page.objects] == ALL[4:]
 
 
 ANSWER_SECONDS = 0.03
@@ -134,12 +113,6 @@ async def test_a_refusal_is_final(status, server, address, at_once):
     assert len(server.asked) == 1
 
 
-async def test_a_body_that_is_cut_off_is_asked_for_again(server, address, at_once):
-    server.fault = once(Reply(cut=True))
-    assert await names(address) == ALL
-    assert len(server.asked) == 4
-
-
 @pytest.mark.parametrize("body", [b'{"count": 5, "results": [{"na', b"", b"[" * 100_000])
 async def test_json_that_is_not_whole_is_asked_for_again(body, server, address, at_once):
     server.fault = once(Reply(body=body, content_type="application/json"))
@@ -151,25 +124,6 @@ async def test_the_pause_that_a_server_asks_for_is_made(server, address):
     began = time.monotonic()
     assert await names(address) == ALL
     assert time.monotonic() - began >= 1
-
-
-async def test_a_pause_may_be_a_date(server, address):
-    server.fault = once(Reply(503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}))
-    assert await names(address) == ALL
-
-
-async def test_a_server_that_wants_hours_is_not_waited_for(server, address):
-    server.fault = once(Reply(429, {"Retry-After": "7200"}))
-    with pytest.raises(SourceUnavailableError, match="429"):
-        await names(address)
-    assert len(server.asked) == 1
-
-
-async def test_a_server_that_stays_busy_is_given_up(server, address, at_once):
-    server.fault = lambda *_: Reply(503)
-    with pytest.raises(SourceUnavailableError, match=r"503.*later"):
-        await names(address, attempts=3)
-    assert len(server.asked) == 3
 
 
 async def test_nobody_there_is_an_error_that_says_what_to_check(at_once):
@@ -185,36 +139,11 @@ async def test_nobody_there_is_an_error_that_says_what_to_check(at_once):
 # --- refusing --------------------------------------------------------------------------------------------------------
 
 
-async def test_redirects_on_the_same_server_are_followed(server, address):
-    server.fault = once(Reply(301, {"Location": f"{address}/v2/feats/?limit=2"}))
-    assert await names(address) == []
-    assert server.asked == ["v2/spells/?limit=2", "v2/feats/?limit=2"]
-
-
 async def test_redirects_to_another_server_are_refused(server, address):
     with serving(Open5eServer(lists())) as other:
         server.fault = once(Reply(302, {"Location": f"{other}/v2/spells/"}))
         with pytest.raises(SourceError, match="another server"):
             await names(address)
-
-
-async def test_redirects_in_circles_are_refused(server, address):
-    server.fault = lambda *_: Reply(307, {"Location": "/v2/spells/?limit=2"})
-    with pytest.raises(SourceError, match="too often"):
-        await names(address)
-
-
-async def test_bodies_that_are_too_large_are_not_read(server, address):
-    with pytest.raises(SourceError, match="MB"):
-        await names(address, limits=Limits(body_bytes=100))
-    assert len(server.asked) == 1
-
-
-async def test_a_web_page_is_no_list(server, address, at_once):
-    server.fault = once(Reply(200))
-    with pytest.raises(SourceError, match="text/html"):
-        await names(address)
-    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ import pytest
 import stamina
 
 from tests.support import forking
-from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_inside
 from tests.support.loopback import QuietServer, running
 from tests.support.service import Serving, serving
@@ -74,28 +73,6 @@ def test_a_server_that_runs_is_opened_with_a_link_that_signs_in_once(server):
     assert "httponly" in first.headers["set-cookie"].lower()
     assert second.status_code == 401
     assert link[2] not in server.log.read_text()
-
-
-@pytest.mark.slow
-def test_a_server_behind_tls_is_opened(tmp_path):
-    certificate, key = write_certificate(tmp_path)
-    with serving(tmp_path, "--tls-cert", str(certificate), "--tls-key", str(key), **SQLITE) as secure:
-        link = SIGNS_IN.fullmatch(opened(secure, "--no-browser").stdout)
-        assert link
-        assert link[1] == secure.url
-        assert "Secure" in get(link[0].strip()).headers["set-cookie"]
-
-
-def test_where_a_player_looks_no_link_signs_in_the_game_master(server):
-    done = opened(server, "--no-browser", VIEW="player", PERSON="Ana")
-    assert (done.returncode, done.stdout) == (0, f"{server.url}/\n")
-
-
-def test_without_a_browser_the_link_is_there_to_be_opened(server, monkeypatch):
-    monkeypatch.setattr("webbrowser.open", lambda _: False)
-    done = opened(server)
-    assert SIGNS_IN.fullmatch(done.stdout)
-    assert "No browser found" in done.stderr
 
 
 def test_a_port_of_another_library_is_refused(server, tmp_path):
@@ -159,23 +136,6 @@ def ended(process: subprocess.Popen[str]) -> int:
     assert process.stdout
     process.stdout.close()
     return status
-
-
-@pytest.mark.slow
-def test_where_nothing_runs_a_server_is_started_until_ctrl_c(tmp_path):
-    process, link = started(tmp_path, "--no-browser")
-    try:
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", link), "nobody has to sign in"
-        assert get(link).status_code == 200
-        assert get(f"{link}sign-in?next=/books").headers["location"] == "/books"
-        assert httpx.post(f"{link}view", headers={"Sec-Fetch-Site": "same-site"}, timeout=SECONDS).status_code == 403
-        assert '"sessions": []' in (tmp_path / "cache.db.people.sessions").read_text()
-    finally:
-        status = ended(process)
-    assert status == 0
-    assert not (tmp_path / "seen.json").exists()
-    with pytest.raises(httpx.ConnectError):
-        get(link)
 
 
 @pytest.mark.slow

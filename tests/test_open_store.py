@@ -19,7 +19,6 @@ import pytest
 from mcp import Client
 
 from lorekeeper.cache import formats
-from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.protocol import Ranked, SearchCache
@@ -122,18 +121,6 @@ async def test_milvus_lite_alone_finds_what_we_find(path: Path, caches: Caches) 
     assert alike(filtered, nearest(path, vector(), 10, expression="level == 3"))
 
 
-async def test_milvus_lite_alone_finds_it_after_a_kill(path: Path) -> None:
-    program = Program({"LOREKEEPER_MILVUS_DB_PATH": str(path)})
-    assert program.ask("store", "b", 0, 20) == 20
-    program.kill()
-    plain = nearest(path, vector("Text b 7"), 30)
-    cache = Caches(settings(milvus_db_path=path))
-    found = scores(await cache.open().rank_semantic("spells", "Text b 7", 30))
-    await cache.close()
-    assert alike(found, plain)
-    assert len(found) == 30
-
-
 def test_pymilvus_alone_finds_what_we_find(path: Path) -> None:
     program = (
         "import json, sys; from pymilvus import MilvusClient; client = MilvusClient(sys.argv[1]); "
@@ -159,39 +146,6 @@ def test_a_closed_library_declares_the_index_of_milvus_lite_and_has_no_file_of_o
     assert indexes
     assert all(isinstance(index, faiss.IndexIVFFlat) for index in indexes)
     assert all(index.metric_type == faiss.METRIC_INNER_PRODUCT for index in indexes)
-
-
-async def test_an_index_that_another_program_has_built_is_no_change_of_the_library(path: Path, caches: Caches) -> None:
-    plain = nearest(path, vector(), 10)
-    built = index_files(path)
-    assert built
-    cache = caches.open()
-    assert alike(scores(await cache.rank_semantic("spells", QUESTION, 10)), plain)
-    assert role_of(store_of(cache)) == "closed"
-    await cache.close()
-    assert index_files(path) == built
-    writing = caches.open()
-    await writing.store_entities(batch("a", 0, 5), "spells")
-    found = scores(await writing.rank_semantic("spells", QUESTION, 10))
-    await caches.close()
-    assert not index_files(path), "what was built of other rows is gone"
-    assert alike(found, nearest(path, vector(), 10))
-
-
-def test_nothing_is_printed_in_the_processes_of_others(tmp_path: Path) -> None:
-    program = (
-        "import asyncio, sys\nfrom lorekeeper import MilvusCache\n"
-        "async def main():\n"
-        "    async with MilvusCache.temporary() as cache:\n"
-        "        entries = [{'name': f'S{n}', 'desc': f'A spell of number {n} and of some words.'} for n in range(300)]\n"
-        "        await cache.store_entities(entries, 'spells')\n"
-        "        print(len(await cache.semantic_search('spells', 'words', 5)))\n"
-        "asyncio.run(main())\n"
-    )
-    environ = {**os.environ, "PYTHON_DOTENV_DISABLED": "1"}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=200, env=environ)
-    assert (done.stdout, done.stderr) == ("5\n", "")
 
 
 # --- libraries of commit c387532 ---------------------------------------------------------------------------------------
@@ -250,20 +204,6 @@ async def test_with_and_without_the_copy_of_the_vectors_the_answers_are_the_same
         assert {r.identity: r.passage for r in one}.items() >= {r.identity: r.passage for r in other[:1]}.items()
 
 
-async def test_an_import_reads_no_vectors_back(embedded: Caches, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
-        raise AssertionError("vectors were read from Milvus Lite")
-
-    monkeypatch.setattr(Collections, "passages", refused)
-    monkeypatch.setattr(Collections, "nearest", refused)
-    cache = embedded.open()
-    for start in range(0, 90, 30):
-        await cache.store_entities(batch("a", start, 30), "spells")
-        assert len(await cache.rank_semantic("spells", "text", 200)) == start + 30
-    await cache.delete_entities("spells", [("own", "a7")])
-    assert len(await cache.rank_semantic("spells", "text", 200)) == 89
-
-
 async def test_what_another_process_has_written_is_found_at_once(caches: Caches, path: Path) -> None:
     cache, program = caches.open(), Program({"LOREKEEPER_MILVUS_DB_PATH": str(path)})
     assert len(await cache.rank_semantic("spells", QUESTION, 200)) == 150
@@ -285,17 +225,6 @@ async def test_a_write_that_a_killed_process_did_not_end_is_finished_with_its_ve
     assert found.keys() == {"s1", "new"}
 
 
-async def test_a_companion_that_is_gone_gets_its_vectors_again(caches: Caches, path: Path) -> None:
-    before = scores(await caches.open().rank_semantic("spells", QUESTION, 10))
-    await caches.close()
-    path.with_name(f"{path.name}.keywords").unlink()
-    provider = Embedded(512)
-    cache = caches.open(provider)
-    assert scores(await cache.rank_semantic("spells", QUESTION, 10)) == before
-    assert provider.texts == 1
-    assert (await cache.statistics()).details["vectors"] == "current"
-
-
 async def test_where_there_is_no_space_for_a_copy_milvus_lite_answers(
     caches: Caches, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,20 +241,6 @@ async def test_where_there_is_no_space_for_a_copy_milvus_lite_answers(
     assert said == "not copied yet for spells, which Milvus Lite searches"
 
 
-async def test_vectors_of_a_new_model_replace_the_old_ones(caches: Caches, path: Path) -> None:
-    first, second = caches.open(), caches.open(HashingProvider(256))
-    await first.rank_semantic("spells", QUESTION, 10)
-    assert await second.reindex() == 150
-    found = scores(await second.rank_semantic("spells", QUESTION, 10))
-    await caches.close()
-    assert alike(found, nearest(path, HashingProvider(256).embed([QUESTION])[0], 10))
-
-
-async def test_a_reindex_is_not_called_an_upgrade(caches: Caches, caplog: pytest.LogCaptureFixture) -> None:
-    assert await caches.open(HashingProvider(256)).reindex() == 150
-    assert "upgrad" not in caplog.text
-
-
 # --- types that are as they were left ----------------------------------------------------------------------------------
 
 
@@ -335,14 +250,6 @@ async def read_all(cache: SearchCache) -> None:
     await cache.get_entities("spells", level=3)
     await cache.get_entities("creatures")
     await cache.statistics()
-
-
-async def test_a_library_that_is_only_read_does_not_open_milvus_lite(caches: Caches) -> None:
-    cache = caches.open()
-    await read_all(cache)
-    assert role_of(store_of(cache)) == "closed"
-    await cache.store_entities(batch("a", 0, 1), "spells")
-    assert role_of(store_of(cache)) == "server"
 
 
 async def test_a_library_that_was_compared_when_it_was_opened_is_then_read_without_milvus_lite(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -19,33 +18,6 @@ from tests.support.backends import Caches
 from tests.support.entities import make
 from tests.support.libraries import settings
 from tests.support.waiting import eventually
-
-
-class Watched(HashingProvider):
-    """Says when it is loaded."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loaded = asyncio.Event()
-        self.loop = asyncio.get_running_loop()
-
-    def load(self) -> HashingProvider:
-        self.loop.call_soon_threadsafe(self.loaded.set)
-        return self
-
-
-async def test_store_and_model_are_opened_once_a_client_is_connected(embedded: Caches) -> None:
-    provider = Watched()
-    service = EmbeddingService(provider.load)
-    async with Library(open_cache(embedded.settings, service), service) as library:
-        tasks = asyncio.all_tasks()
-        server = build_server(library)
-        assert asyncio.all_tasks() == tasks, "nothing has begun that could open them"
-        assert not embedded.settings.milvus_db_path.exists()
-        async with Client(server):
-            await asyncio.wait_for(provider.loaded.wait(), 20)
-            await library.open()
-            assert embedded.settings.milvus_db_path.exists()
 
 
 async def test_a_query_opens_its_own_type_and_the_rest_follows(

@@ -16,7 +16,6 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library
 from lorekeeper.views.view_cache import Projections, ViewCache
-from tests.support.entities import make
 from tests.support.libraries import open_library
 
 OPERATIONS = [value for value in vars(protocol).values() if isinstance(value, Operation)]
@@ -97,50 +96,8 @@ async def test_an_operation_that_somebody_adds_tells_a_player_nothing_until_it_i
         assert await player.call(declared, "notes") == []
 
 
-async def test_a_player_reads_by_every_operation_what_a_library_without_secrets_has(tmp_path: Path) -> None:
-    shown = [make(f"s{n}", f"The tide turns {n}.", level=n % 3, document=f"d{n % 2}") for n in range(6)]
-    content = {"path": "Open.md", "audience": "players", "sections": [{"name": "", "desc": "Tides ring the bells."}]}
-    open_note = Entity("notes", "Open.md", "Open", "note", "saga", "vault", content, {})
-    async with (
-        open_library(tmp_path / "all", backend="sqlite") as whole,
-        open_library(tmp_path / "open", backend="sqlite") as bare,
-    ):
-        await whole.cache.store_entities(shown, "spells")
-        await whole.cache.store_entities([SECRET, open_note], "notes")
-        player, reference = await seen_by_a_player(whole), bare.cache
-        for entity_type, number in (("spells", 6), ("notes", 1)):
-            assert await reference.store_entities(await player.get_entities(entity_type), entity_type) == number
-        for entity_type in ("spells", "notes"):
-            for cache in (player, reference):
-                assert [entity async for batch in cache.iterate(entity_type) for entity in batch]
-            assert await answers(player, entity_type) == await answers(reference, entity_type)
-        assert await player.get_entity("notes", "saga", "Vault.md") is None
-        assert await player.documents(["notes"]) == {"saga": {"notes": 1}}
-
-
 async def seen_by_a_player(library: Library) -> SearchCache:
     """The cache of a player, once the library is read for them."""
     view = library.view(Viewer.player())
     await view.refresh()
     return view.cache
-
-
-async def answers(cache: SearchCache, entity_type: str) -> list[object]:
-    """What each operation that reads says of a type."""
-    identities = await cache.identities(entity_type)
-    return [
-        identities,
-        await cache.get_entities(entity_type, limit=3, offset=1),
-        await cache.load(entity_type, [*identities, ("saga", "Vault.md")]),
-        await cache.content_hashes(entity_type),
-        await cache.count_entities(entity_type),
-        (await cache.count_values(entity_type, "kind")).counts,
-        await cache.rank_semantic(entity_type, "tide vault"),
-        await cache.rank_keyword(entity_type, "tide vault"),
-        await cache.rank_names(entity_type, "vault"),
-        await cache.rank_beginnings(entity_type, "vau"),
-        sorted(await cache.names(entity_type)),
-        await cache.word_counts(entity_type, ["vault", "tide"]),
-        await cache.word_scores(entity_type, ["tide"], identities, lambda counts, _: counts),
-        await cache.documents([entity_type]),
-    ]

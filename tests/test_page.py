@@ -18,12 +18,10 @@ from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
-from lorekeeper.render.drawing import LINE_CHARS, MAX_LINES, chart, cover, title_lines
+from lorekeeper.render.drawing import title_lines
 from lorekeeper.search.dossier.spans import blocks, spans
 from lorekeeper.server.identity import PROXIED, VIEWER
-from lorekeeper.server.page.desk import open_promises
 from lorekeeper.server.page.fights import MOST, combatants
-from lorekeeper.server.page.hits import highlighted
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.scaling import by_slot
 from lorekeeper.server.page.site import POLICY, may_add
@@ -156,19 +154,6 @@ async def test_the_shelf_has_every_book_with_cover_and_number(client, library):
     assert (await client.get("/books/none")).status_code == 404
 
 
-async def test_words_are_marked_with_their_endings_and_nothing_else():
-    assert str(highlighted("Goblins <b> cave", ["goblin"])) == "<mark>Goblins</mark> &lt;b&gt; cave"
-    assert str(highlighted("a cat", ["a"])) == "a cat"
-
-
-async def test_covers_differ_by_book_and_escape_titles():
-    assert cover("one", "Same", "spells") != cover("two", "Same", "spells")
-    assert "<b>" not in cover("key", "<b>bold</b>", "spells")
-    lines = title_lines(f"The very {'long' * 20} title of a book that does not end and goes on")
-    assert len(lines) == MAX_LINES
-    assert all(len(line) <= LINE_CHARS for line in lines)
-
-
 @pytest.mark.parametrize(
     ("title", "lines"),
     [
@@ -180,12 +165,6 @@ async def test_covers_differ_by_book_and_escape_titles():
 )
 async def test_a_long_word_on_a_cover_is_broken_after_a_hyphen_if_it_has_one(title, lines):
     assert title_lines(title) == lines
-
-
-async def test_a_chart_says_its_numbers():
-    drawing = chart("Spells", [("1", 3), ("<2>", 0)])
-    assert 'aria-label="Spells. 1: 3; &lt;2&gt;: 0"' in drawing
-    assert chart("Nothing", []) == ""
 
 
 async def test_files_are_packed_for_whoever_takes_it(client):
@@ -209,12 +188,6 @@ async def test_a_wrong_test_alone_in_the_box_is_said_and_stays_there(client, tex
     notes = re.findall(r'<p class="note" dir="auto">(.*?)</p>', page)
     word = text.partition(":")[2] or text.partition("=")[2]
     assert any(word in note for note in notes)
-
-
-async def test_a_test_that_is_being_typed_is_not_called_wrong_yet(client):
-    typing = {"hx-request": "true", "hx-target": "results", "hx-trigger": "q"}
-    page = (await client.get("/", params={"q": "level>=a"}, headers=typing)).text
-    assert 'class="note"' not in page
 
 
 # --- adding an entry ---------------------------------------------------------------------------------------------------
@@ -365,21 +338,6 @@ async def test_the_start_page_is_a_desk_in_words(client):
         assert f"<h2>{part}</h2>" in desk
     shown = re.sub(r"<[^>]+>", " ", desk)
     assert not re.search(r"\b(?:type|cr|level|order):", shown)
-
-
-async def test_promises_that_no_later_session_comes_back_to_are_open():
-    def session(number: int, text: str) -> Entity:
-        sections = [{"name": "", "desc": text}]
-        return make(f"s{number}", type="notes", name=f"Session {number}", data={"sections": sections})
-
-    notes = [
-        session(3, "We met the Baron. He is well."),
-        session(2, "They promised old Tamsin a lantern."),
-        session(1, "They swore to help the Baron. It rained."),
-    ]
-    assert [(each.note.name, each.text) for each in open_promises(notes)] == [
-        ("Session 2", "They promised old Tamsin a lantern.")
-    ]
 
 
 async def test_a_fight_has_each_creature_with_its_numbers(client, library):

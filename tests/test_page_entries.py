@@ -90,13 +90,6 @@ async def test_an_entry_has_its_page_its_source_and_its_twin(client):
     assert (twin["name"], twin["uri"]) == ("Brine Hound", "lore://creatures/tidewatch-atlas/brine-hound")
 
 
-async def test_a_slug_may_have_slashes_and_signs(client):
-    page = await client.get("/entries/spells/tidewatch-atlas/a%2Fb%20c%3F.md")
-    assert page.status_code == 200
-    assert "Slashes &lt;b&gt;" in page.text
-    assert (await client.get("/entries/spells/tidewatch-atlas/a/b%20c%3F.md")).status_code == 200
-
-
 @pytest.mark.parametrize("path", ["/entries/spells/none/none", "/entries/nothing/a/b", "/alike?uri=lore://spells/a/b"])
 async def test_what_there_is_not_says_so(client, path):
     response = await client.get(path)
@@ -117,26 +110,6 @@ async def test_names_lead_to_the_entries_of_the_same_book_first_and_each_once(cl
     ]
     for path, _ in links:
         assert (await client.get(path)).status_code == 200
-
-
-async def test_an_entry_of_no_edition_links_to_the_conditions_of_any(client):
-    article = article_of((await client.get("/entries/creatures/homebrew/drudge")).text)
-    assert re.findall(r'<a href="/entries/rules/[^"]+">([^<]+)</a>', article) == ["becalmed", "ragged"]
-
-
-async def test_an_entry_never_links_to_itself(client):
-    page = (await client.get("/entries/rules/tidewatch-atlas/becalmed")).text
-    assert 'href="/entries/rules/tidewatch-atlas/becalmed"' not in page
-
-
-async def test_other_versions_are_listed_with_their_books(client):
-    page = (await client.get("/entries/spells/tidewatch-atlas/soft-landing")).text
-    versions = re.search(r'<details class="versions".*?</details>', page, re.DOTALL)[0]  # type: ignore[index]
-    assert 'href="/entries/spells/ember-almanac/soft-landing"' in versions
-    assert "beside=lore%3A%2F%2Fspells%2Fember-almanac%2Fsoft-landing" in versions
-    assert versions.count('aria-current="true"') == 1
-    assert "<nav" not in article_of(page)
-    assert 'class="versions"' not in (await client.get("/entries/creatures/tidewatch-atlas/siren")).text
 
 
 async def test_two_versions_are_compared_with_their_differences_marked(client):
@@ -215,11 +188,6 @@ async def test_a_sheet_has_cards_and_blocks_without_what_is_around_them(client):
     ]
     assert "hx-get" not in page
     assert page.count("Gull and Anchor") == 2
-
-
-async def test_notes_are_printed_whole(client):
-    page = (await client.get("/print?uri=lore://notes/fens/World%2FTallow%20Bridge.md")).text
-    assert "Three candles for a cart" in page
 
 
 async def test_a_sheet_of_a_search_has_what_it_finds(client):

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.audience import Viewer
 from lorekeeper.cli.main import main
 from lorekeeper.composition import people_of
-from lorekeeper.errors import CacheError, ConfigError, NotFoundError, PeopleError, StrangerError, TokenError
-from lorekeeper.people.person import MAX_NAME, expiry
+from lorekeeper.errors import CacheError, NotFoundError, PeopleError, StrangerError, TokenError
+from lorekeeper.people.person import expiry
 from lorekeeper.people.registry import People
 from tests.support import forking
 from tests.support.commands import run_lorekeeper, variables
@@ -81,15 +80,6 @@ def test_a_token_names_its_person_and_no_other_opens_anything(people):
         assert each.decode("latin-1") not in str(refused.value) or not each
 
 
-def test_what_is_shared_with_a_character_is_shared_with_who_plays_it(people):
-    ana, _ = people.add("Ana", "player", ["Kaelen", "Old  Marth"])
-    assert ana.characters == ("Kaelen", "Old Marth")
-    assert ana.viewer == Viewer.player("Ana", ["Kaelen", "Old Marth"])
-    assert ana.viewer.sees(("kaelen",))
-    assert not ana.viewer.sees(("Torvin",))
-    assert people.add("Geoff", "dm")[0].viewer.sees_all
-
-
 def test_nothing_of_a_token_is_kept_and_only_the_user_can_read_the_file(people):
     _, token = people.add("Ana", "player")
     written = people.file.read_text()
@@ -129,17 +119,6 @@ def test_a_token_expires_and_a_new_one_holds_as_long_as_the_old_one_was_to(peopl
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", "---", "x" * (MAX_NAME + 1), "a\x1b[31mb", "Ana\u202e", "players", "DM", "the\x00"]
-)
-def test_what_is_no_name_is_refused(people, name):
-    with pytest.raises(PeopleError, match="cannot be the name"):
-        people.add(name, "player")
-    with pytest.raises(PeopleError, match="cannot be the name of a character"):
-        people.add("Ana", "player", [name])
-    assert people.everyone() == []
-
-
-@pytest.mark.parametrize(
     ("name", "characters"), [("ANA", []), ("  Ána ", []), ("kaelen", []), ("Ben", ["Ana"]), ("Ben", ["Torvin", "ána"])]
 )
 def test_names_that_somebody_has_are_refused(people, name, characters):
@@ -155,11 +134,6 @@ def test_a_person_who_is_not_there_is_named_with_the_nearest(people):
     people.add("Anabel", "player")
     with pytest.raises(NotFoundError, match="did you mean 'Anabel'"):
         people.rotate("Anabell")
-
-
-def test_a_game_master_has_no_characters(people):
-    with pytest.raises(ConfigError, match="players"):
-        people.add("Geoff", "dm", ["Kaelen"])
 
 
 @pytest.mark.parametrize(
@@ -180,20 +154,6 @@ def test_a_login_is_not_folded_as_a_name_is(people, login, found):
     people.add("kim@example.com", "player")
     names = [person.name for person in people.everyone() if person.logs_in_as(login)]
     assert names == (["ana.b@example.com"] if found else [])
-
-
-def test_a_letter_that_only_looks_like_one_of_ascii_names_nobody(people):
-    people.add("kim@example.com", "dm")
-    assert people.of_login(["KIM@example.com"]).name == "kim@example.com"
-    with pytest.raises(StrangerError):
-        people.of_login(["\u212aim@example.com"])  # the sign of Kelvin, which lower() makes a k
-
-
-def test_subjects_are_people_only_as_they_are_written(people):
-    people.add("Ana", "player")
-    assert people.of_login(["ana@example.com", "Ana"]).name == "Ana"
-    with pytest.raises(StrangerError):
-        people.of_login(["ana"])
 
 
 @pytest.mark.parametrize(
@@ -221,16 +181,6 @@ def test_a_damaged_file_lets_nobody_in_and_is_not_written_over(people, content):
 @pytest.mark.parametrize(("text", "days"), [("90d", 90), ("2w", 14), (" 24H ", 1)])
 def test_an_expiry_is_a_length_of_time(text, days):
     assert expiry(text) == pytest.approx(time.time() + days * DAY, abs=60)
-
-
-def test_an_expiry_is_the_end_of_a_day():
-    assert expiry("2199-12-31") == 7258118400
-
-
-@pytest.mark.parametrize("text", ["0d", "-3d", "soon", "", "2001-01-01", "2026-02-30", "90", "9999999d"])
-def test_what_is_no_expiry_is_refused(text):
-    with pytest.raises(ConfigError, match="--expires"):
-        expiry(text)
 
 
 def test_two_processes_that_add_people_lose_nobody(people):
@@ -311,19 +261,6 @@ def test_the_list_shows_everything_but_tokens(run, tmp_path):
         assert secret not in shown + listed
 
 
-def test_removing_and_rotating_by_command(run, tmp_path):
-    people = people_of(settings(milvus_db_path=tmp_path / "milvus.db"))
-    _, first, _ = run("add", "Ana", "--role", "player")
-    status, second, _ = run("rotate", "ana")
-    assert status == 0
-    assert people.of_token(second.strip().encode()).name == "Ana"
-    assert first != second
-    status, out, err = run("remove", "ana")
-    assert (status, out) == (0, "'Ana' was removed.\n")
-    assert "You removed the last person" in err
-    assert people.everyone() == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
@@ -348,10 +285,3 @@ def test_wrong_use_is_told_and_changes_nothing(run, tmp_path, arguments, status,
     assert says in err
     assert "\x1b" not in err
     assert people_of(settings(milvus_db_path=tmp_path / "milvus.db")).everyone() == []
-
-
-def test_somebody_who_is_there_is_added_once(run):
-    run("add", "Ana", "--role", "player")
-    status, out, err = run("add", "ána", "--role", "dm")
-    assert (status, out) == (1, "")
-    assert "rotate" in err

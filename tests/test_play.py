@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.errors import FilterError, NotFoundError
-from lorekeeper.render.pages import markdown
-from lorekeeper.render.tables import page_tables
 from lorekeeper.rolling.dice import Dice, Formula, Term, dice_in, dice_of, formula_of, parsed_formula
-from lorekeeper.rolling.tables import Table, as_data, chosen, numbers_of, tables_of
+from lorekeeper.rolling.tables import Table, as_data, numbers_of, tables_of
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.spell_lists import spell_list
@@ -52,13 +50,6 @@ Who is met there.
 @pytest.fixture
 def marsh():
     return make("marsh", MISHAPS, type="rules", kind="rule", name="Marsh")
-
-
-def test_the_kind_of_an_entry_is_no_caption_of_its_first_table():
-    sky = "| d4 | Sky |\n|---|---|\n| 1 | Rain |\n| 2 | Sun |"
-    assert [table.name for table in tables_of(make("sky", sky, type="rules", kind="rule", name="Sky"))] == ["Sky"]
-    captioned = make("sky", f"*Weather*\n\n{sky}", type="rules", kind="rule", name="Sky")
-    assert [table.name for table in tables_of(captioned)] == ["Weather"]
 
 
 @pytest.mark.parametrize(
@@ -125,30 +116,7 @@ def test_what_is_no_sum_of_dice_is_none(text):
     assert formula_of(text) is None
 
 
-def test_the_dice_that_do_not_count_are_in_brackets():
-    for seed in range(20):
-        for keep in (1, -1):
-            total, fell = Formula((Term(Dice(2, 20), keep=keep),)).throw(Random(seed))
-            kept, dropped = (int(part.strip("()")) for part in sorted(fell.split(", "), key=lambda part: "(" in part))
-            assert total == kept == (max if keep > 0 else min)(kept, dropped)
-
-
 DECK = "\n".join(["| Playing Card | Card |", "|---|---|", *(f"| No. {n} | Fate {n} |" for n in range(6))])
-TWO_DECKS = """**Cards (table)**
-
-| 1d100 (13-Card Deck) | 1d100 (22-Card Deck) | Card |
-|---|---|---|
-| 01-50 | 01-20 | Owl |
-| — | 21-60 | Hawk |
-| 51-100 | 61-100 | Wren |
-"""
-
-
-def test_each_column_of_dice_is_a_table():
-    first, second = tables_of(make("two", TWO_DECKS, type="rules", kind="rule"))
-    assert (first.title, second.title) == ("Cards: 13-Card Deck (1d100)", "Cards: 22-Card Deck (1d100)")
-    assert [row.cells for row in first.rows] == [("Owl",), ("Wren",)]
-    assert [(row.least, row.cells) for row in second.rows] == [(1, ("Owl",)), (21, ("Hawk",)), (61, ("Wren",))]
 
 
 async def test_a_model_rolls_dice_tables_and_decks(tmp_path, marsh):
@@ -203,46 +171,9 @@ def test_numbered_texts_after_the_name_of_their_die_are_a_table(text, dice, rows
         assert found[0].rows[-1].most == 100
 
 
-def test_tables_of_a_text_have_their_captions_ranges_and_columns(marsh):
-    mishaps, strangers = tables_of(marsh)
-    assert (mishaps.name, mishaps.dice, mishaps.columns) == ("Mishaps", Dice(1, 100), ("What happens",))
-    assert [(row.least, row.most) for row in mishaps.rows] == [(1, 50), (51, 99), (100, 100)]
-    assert strangers.columns == ("Stranger", "Mood")
-    assert strangers.rows[1].cells == ("A heron", "Cross")
-
-
-def test_the_same_seed_rolls_the_same_and_every_row_can_come(marsh):
-    mishaps, strangers = tables_of(marsh)
-    assert strangers.roll(Random(5)) == strangers.roll(Random(5))
-    found = {strangers.roll(Random(seed)).text for seed in range(100)}
-    assert found == {"Stranger: A fisher; Mood: Merry", "Stranger: A heron; Mood: Cross", "Stranger: The bell"}
-    leak = next(rolled for seed in range(100) if (rolled := mishaps.roll(Random(seed))).number <= 50)
-    ((written, number),) = leak.further
-    assert written == "2d4"
-    assert 2 <= number <= 8
-
-
 def test_a_number_without_a_row_is_said():
     gap = Table("Gap", Dice(1, 1), ("What",), ())
     assert "no row for this number" in gap.roll(Random(1)).line()
-
-
-@pytest.mark.parametrize(("name", "found"), [("mishaps", "Mishaps"), ("2", "Marsh"), ("mish", "Mishaps")])
-def test_one_table_is_chosen_by_name_part_or_number(marsh, name, found):
-    assert [table.name for table in chosen(marsh, name)] == [found]
-
-
-def test_what_has_no_table_says_so(marsh):
-    with pytest.raises(NotFoundError, match="no table to roll on"):
-        chosen(make("plain", "No table."))
-    with pytest.raises(NotFoundError, match="Mishaps"):
-        chosen(marsh, "weather")
-
-
-def test_a_table_that_is_an_entry_is_rolled_on():
-    told = {"columns": ["Omen"], "rows": [["Crow"], ["Owl"]], "dice": "1d4", "ranges": [[1, 3], [4, 4]]}
-    (table,) = tables_of(make("omens", type="rules", kind="table", data={"name": "Omens", "table": told}))
-    assert {table.roll(Random(seed)).text for seed in range(50)} == {"Crow", "Owl"}
 
 
 def test_a_column_of_the_numbers_is_not_what_a_roll_says():
@@ -281,38 +212,6 @@ def test_a_broken_table_is_none(told):
 )
 def test_the_numbers_of_a_row_are_read_as_books_write_them(written, ends):
     assert numbers_of(written, Dice(2, 50)) == ends
-
-
-@pytest.mark.parametrize("written", ["", "one", "5-3", "1-2-3", "Level 1", "or more"])
-def test_what_are_no_numbers_of_a_row_is_none(written):
-    assert numbers_of(written, Dice(1, 20)) is None
-
-
-def test_the_tables_of_a_page_are_under_their_headings():
-    page = markdown(make("sections", "### Weather\n\n| d4 | Sky |\n|---|---|\n| 1 | Rain |", type="rules", kind="rule"))
-    assert [(table.name, table.rows) for table in page_tables(page)] == [("Weather", (("1", "Rain"),))]
-
-
-def test_the_rule_of_a_table_is_no_row_of_it_even_if_its_last_bar_is_missing():
-    (table,) = page_tables("| d4 | Sky\n|---|:-:\n| 1 | Rain \\| hail")
-    assert (table.columns, table.rows) == (("d4", "Sky"), (("1", "Rain \\| hail"),))
-
-
-async def test_a_model_rolls_on_the_tables_of_an_entry(tmp_path, marsh):
-    tool = next(each for each in all_tools() if each.name == "get_entity")
-    async with open_library(tmp_path, backend="sqlite") as library:
-        await library.cache.store_entities([marsh], "rules")
-        await library.cache.store_entities([make("plain", "No table.")], "spells")
-        plain = await tool.run(library, tool.check({"uri": marsh.uri}))
-        assert "Tables to roll on: Mishaps (1d100), Marsh (1d6)" in plain.text
-        assert "rolls" not in plain.structured
-        rolled = await tool.run(library, tool.check({"uri": marsh.uri, "roll": True}))
-        assert [each["table"] for each in rolled.structured["rolls"]] == ["Mishaps", "Marsh"]
-        assert rolled.text.startswith("Rolled: Mishaps, 1d100: ")
-        assert "entity" not in rolled.structured
-        assert "A heron | Cross" not in rolled.text, "what was rolled, and not the tables"
-        with pytest.raises(NotFoundError, match="no table"):
-            await tool.run(library, tool.check({"uri": "lore://spells/own/plain", "roll": True}))
 
 
 async def test_the_page_of_an_entry_rolls_on_each_of_its_tables(tmp_path, marsh):
@@ -380,15 +279,6 @@ async def test_a_subclass_has_the_spells_of_its_table(cache):
     assert "in no book" in listed.markdown()
 
 
-async def test_a_text_that_can_be_no_name_is_in_no_book(cache):
-    desc = f"| Level | Spells |\n|---|---|\n| 1st | mirk, {'very ' * 200}long spark |"
-    await cache.store_entities(
-        [make("wordy", desc, type="character_options", kind="subclass", name="Wordy")], "character_options"
-    )
-    ((_, group),) = (await spell_list(cache, [], "wordy")).groups
-    assert [len(each.entities) for each in group] == [2, 0]
-
-
 async def test_an_unknown_class_is_named_with_the_nearest(cache):
     with pytest.raises(NotFoundError, match="wizard"):
         await spell_list(cache, [], "wizzard")
@@ -436,11 +326,6 @@ def test_a_row_that_holds_the_next_range_in_its_text_is_two_rows():
     assert table.gaps == ""
 
 
-def test_several_rows_in_one_and_at_the_end_of_a_table_are_separated():
-    table = mended("| 1 | One. 2 Two. 3-4 Three. |\n| 5 | Five. 6 Six. |", "d6")
-    assert [(row.least, row.most) for row in table.rows] == [(1, 1), (2, 2), (3, 4), (5, 5), (6, 6)]
-
-
 @pytest.mark.parametrize(
     "cell",
     [
@@ -475,23 +360,3 @@ def test_a_roll_never_gives_nothing_where_some_row_can_be_hit(seed):
     assert set(rolled.missed) <= {2, 3, 6}
     assert all(f"{number}" in rolled.line() for number in rolled.missed)
     assert ("missed" in rolled.content()) == bool(rolled.missed)
-
-
-def test_the_gaps_of_a_table_are_said_beside_it_and_at_the_roll():
-    table = mended("| 1 | Bell |\n| 4-5 | Tide |", "d6")
-    assert table.title == "Reed Wand (1d6; no row for 2–3, 6)"
-    rolled = next(each for seed in range(50) if (each := table.roll(Random(seed))).missed)
-    assert "the table has no row for" in rolled.line()
-    assert "rolled again" in rolled.line()
-
-
-def test_dice_that_hit_no_row_at_all_are_said_once():
-    rolled = mended("| 11-12 | Bell |", "d6").roll(Random(1))
-    assert rolled.row is None
-    assert "choose one" in rolled.text
-    assert rolled.missed == ()
-
-
-def test_sums_that_dice_cannot_give_are_no_gaps():
-    assert mended("| 2-12 | Bell |", "2d6").gaps == ""
-    assert mended("| 10-50 | Bell |\n| 60-100 | Tide |", "1d10 x 10").gaps == ""

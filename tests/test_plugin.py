@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
@@ -160,25 +157,6 @@ async def test_one_entity_is_found_by_slug_by_key_and_by_name(cache: EntityCache
     assert await cache.get_entity("spells", "") is None
 
 
-NAMESAKES: list[dict[str, Any]] = [
-    {"slug": "x1", "name": "Fireball", "desc": "A ball of fire, as one book has it.", "document": "one"},
-    {"slug": "fireball", "name": "Fireball", "desc": "A ball of fire, as another has it.", "document": "other"},
-    {"name": "Fireball", "desc": "A ball of fire without a key.", "document": "third"},
-    {"key": "T-3", "title": "Third Ball", "desc": "What a ticket says of balls.", "document": "one"},
-]
-
-
-async def test_a_name_finds_an_entity_but_removes_only_what_has_no_other_key(cache: EntityCache):
-    await cache.store_entities(NAMESAKES, "spells")
-    assert await cache.get_entity("spells", "third ball") == NAMESAKES[3]
-    assert await cache.get_entity("spells", "Fireball", "one") == NAMESAKES[0]
-    assert await cache.get_entity("spells", "Fire") is None
-    assert await cache.delete_entities("spells", ["Third Ball", "t-3", "Fire Ball"]) == 0
-    assert await cache.delete_entities("spells", ["Fireball"]) == 1
-    assert [entry["document"] for entry in await cache.get_entities("spells", name="Fireball")] == ["one", "other"]
-    assert await cache.delete_entities("spells", ["T-3", "x1", "fireball"]) == 3
-
-
 async def test_rules_are_found_by_their_content_and_other_prose_is_named(
     cache: EntityCache, caplog: pytest.LogCaptureFixture
 ):
@@ -256,37 +234,6 @@ async def test_filters_work_on_dicts_as_on_entities(cache: EntityCache):
         await cache.get_entities("starships")
 
 
-async def test_the_nearest_in_meaning_come_first_with_scores_under_filters(cache: EntityCache):
-    await cache.store_entities(SPELLS, "spells")
-    hits = await cache.semantic_search("spells", "protect from fire", limit=2, level=4)
-    assert names(hits) == ["Ember Veil", "Hail Drum"]
-    assert {**SPELLS[0], "_score": hits[0]["_score"]} == hits[0]
-    assert 1 >= hits[0]["_score"] > hits[1]["_score"] >= -1
-    assert names(await cache.semantic_search("spells", "protect from fire", document="homebrew", level=4)) == [
-        "Hail Drum"
-    ]
-    assert cache.last_fallback is None
-
-
-async def test_entities_are_removed_by_key_and_by_document(cache: EntityCache):
-    await cache.store_entities([*SPELLS, OPEN5E_V2], "spells")
-    assert await cache.delete_entities("spells", ["Salt Ring", "no such"]) == 1
-    assert await cache.delete_entities("spells", "hail-drum", "hearth") == 0
-    assert await cache.delete_document("srd-2014") == 1
-    assert names(await cache.get_entities("spells")) == ["Ember Veil", "Hail Drum"]
-    assert (await cache.statistics()).counts["spells"] == 2
-    assert await cache.reindex() == 2
-
-
-async def test_a_cache_can_be_used_again_after_it_is_closed(cache: EntityCache, open_cache: Open):
-    await cache.store_entities(SPELLS, "spells")
-    await cache.close()
-    assert await cache.count_entities("spells") == 3
-    await cache.close()
-    async with open_cache() as other:
-        assert names(await other.semantic_search("spells", "hail", limit=1)) == ["Hail Drum"]
-
-
 async def test_entities_of_ours_are_accepted_too(cache: EntityCache):
     entity = Entity("spells", "x", "Xylophone Call", "spell", "own", "tests", {"desc": "Bells ring."}, {"level": 1})
     assert await cache.store_entities([entity, SPELLS[2]], "spells") == 2
@@ -315,16 +262,6 @@ async def test_what_cannot_be_stored_is_said_and_nothing_is_stored(wrong: Any, s
         with pytest.raises(EntityError, match=said):
             await cache.store_entities([SPELLS[0], wrong], "spells")
         assert await cache.count_entities("spells") == 0
-
-
-async def test_keys_that_only_look_like_those_of_open5e_stay_whole():
-    bolts = [
-        {"key": f"{kind}_bolt", "name": f"{kind} bolt", "desc": "A bolt.", "level": 1} for kind in ("fire", "frost")
-    ]
-    async with SqliteCache.temporary() as cache:
-        assert await cache.store_entities(bolts, "spells") == 2
-        assert await cache.count_entities("spells") == 2
-        assert await cache.get_entity("spells", "frost_bolt") == bolts[1]
 
 
 async def test_what_a_dict_says_of_its_audience_counts():
@@ -392,16 +329,6 @@ async def test_a_field_that_a_program_adds_to_its_type_is_filled_from_what_is_st
         assert (vectors, later.embedding.computed) == (vectors, 0)
 
 
-async def test_the_text_of_a_type_may_be_made_by_a_function():
-    recipes = Collection(
-        "recipes", fields=[], text=lambda recipe: f"{recipe['dish']} with {', '.join(recipe['herbs'])}"
-    )
-    async with SqliteCache.temporary(collections=[recipes]) as cache:
-        await cache.store_entities([{"name": "One", "dish": "cold soup", "herbs": ["dill"]}], "recipes")
-        await cache.store_entities([{"name": "Two", "dish": "roast hen", "herbs": ["thyme"]}], "recipes")
-        assert names(await cache.semantic_search("recipes", "roast hen with thyme"))[0] == "Two"
-
-
 @pytest.mark.parametrize(
     ("collection", "said"),
     [
@@ -436,34 +363,6 @@ def test_the_name_of_a_table_that_is_not_for_a_type_is_refused(tmp_path: Path, n
                 embedding=HashingProvider,
                 collections=[*lorekeeper.COLLECTIONS.values(), Collection(name)],
             )
-
-
-@pytest.mark.parametrize("name", ["key", "rows", "query", "first"])
-async def test_what_is_no_reserved_word_may_be_the_name_of_a_type(name: str):
-    collection = Collection(name, fields=[Field("group", FieldType.TEXT), Field("desc_from", FieldType.TEXTS)])
-    for cls in (MilvusCache, SqliteCache):
-        async with cls.temporary(collections=[collection]) as cache:
-            await cache.store_entities(
-                [{"name": "A", "group": "x", "desc_from": ["y"], "desc": "A text of some length."}], name
-            )
-            assert await cache.count_entities(name, group="x", desc_from="y") == 1
-            assert names(await cache.semantic_search(name, "some text", group="x")) == ["A"]
-
-
-@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
-async def test_the_command_leaves_the_types_of_other_programs_alone(backend: str, tmp_path: Path):
-    both = [*lorekeeper.COLLECTIONS.values(), SHIPS]
-    path = tmp_path / ("milvus.db" if backend == "milvus" else "cache.db")
-    cls = MilvusCache if backend == "milvus" else SqliteCache
-    async with cls(path, embedding=HashingProvider, collections=both) as cache:
-        await cache.store_entities([ALBATROSS], "ships")
-        await cache.store_entities(SPELLS, "spells")
-    chosen = environment(tmp_path, CACHE_BACKEND=backend)
-    done = run_lorekeeper(tmp_path, "stats", "--json", env=chosen)
-    assert json.loads(done.stdout)["counts"]["spells"] == 3, done.stderr
-    async with cls(path, embedding=HashingProvider, collections=both) as cache:
-        assert await cache.get_entities("ships") == [ALBATROSS]
-        assert await cache.count_entities("spells") == 3
 
 
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
@@ -519,15 +418,6 @@ async def test_a_search_without_vectors_falls_back_to_names_words_and_filters(
         assert caplog.records[-1].levelno == logging.WARNING
 
 
-async def test_a_filter_that_is_none_is_no_filter_without_vectors_either(open_cache: Open):
-    unset: dict[str, Any] = dict.fromkeys(["name", "level", "level_min", "school", "ritual", "where"])
-    async with open_cache(Broken) as cache:
-        await cache.store_entities(SPELLS, "spells")
-        assert await cache.semantic_search("spells", "volcano", **unset) == []
-        assert await cache.semantic_search("spells", "volcano", document=None, **unset) == []
-        assert names(await cache.semantic_search("spells", "the restless dead", **unset)) == ["Salt Ring"]
-
-
 @pytest.mark.parametrize(
     "error", [RuntimeError("no CUDA"), OSError("disk"), MemoryError(), ValueError("shape"), KeyError("x")]
 )
@@ -546,30 +436,7 @@ async def test_whatever_a_provider_raises_is_an_embedding_error_with_its_cause(e
         service.close()
 
 
-async def test_an_interrupt_is_not_taken_for_a_failure_of_the_model():
-    class Interrupted(HashingProvider):
-        def embed(self, texts: Sequence[str]) -> Vectors:
-            raise SystemExit(3)
-
-    service = EmbeddingService(Interrupted)
-    with pytest.raises(SystemExit):
-        service.encode("a text")
-    service.close()
-
-
 # --- the service -----------------------------------------------------------------------------------------------------
-
-
-def test_a_service_encodes_texts_to_lists_of_numbers():
-    service = EmbeddingService(HashingProvider(8))
-    vector = service.encode("a bead of flame")
-    assert len(vector) == 8
-    assert all(isinstance(number, float) for number in vector)
-    assert sum(number * number for number in vector) == pytest.approx(1)
-    many = [f"text {number}" for number in range(150)]
-    assert service.encode_batch(many) == [service.encode(text) for text in many]
-    assert service.encode_batch([]) == []
-    service.close()
 
 
 def test_all_services_of_a_model_share_it(monkeypatch: pytest.MonkeyPatch):
@@ -595,35 +462,6 @@ def test_all_services_of_a_model_share_it(monkeypatch: pytest.MonkeyPatch):
         service.close()
 
 
-def test_the_text_that_is_searched_is_shown(caplog: pytest.LogCaptureFixture):
-    service = EmbeddingService(HashingProvider)
-    text = service.get_searchable_text({**SPELLS[0], "higher_level": "Two veils."}, "spells")
-    assert text == f"Ember Veil\n{SPELLS[0]['desc']}\nAt higher levels: Two veils."
-    assert service.get_searchable_text(OPEN5E_V1, "creatures").endswith(
-        "Bite: The hound bites, and leaves wet moss in the wound."
-    )
-    assert caplog.messages == []
-    short = service.get_searchable_text(
-        {"name": "Xy", "level": 2, "school": "evocation", "descripton": "lost"}, "spells"
-    )
-    assert short == "Xy\nspell level 2 evocation"
-    assert "Xy has only 0 characters of text" in caplog.messages[0]
-    assert "descripton" in caplog.messages[0]
-    assert caplog.records[0].levelno == logging.WARNING
-    with pytest.raises(FilterError, match="nosuch"):
-        service.get_searchable_text({}, "nosuch")
-    service.close()
-
-
-async def test_many_short_texts_are_one_warning(caplog: pytest.LogCaptureFixture):
-    caplog.set_level(logging.WARNING, "lorekeeper")
-    async with SqliteCache.temporary() as cache:
-        await cache.store_entities([SPELLS[0], *({"name": f"S{n}", "descr": "lost"} for n in range(40))], "spells")
-    assert len(caplog.messages) == 1
-    assert "40 of 41 spells have less than 20 characters of text" in caplog.messages[0]
-    assert "S0, S1, S2, S3, S4, ..." in caplog.messages[0]
-
-
 async def test_who_waits_for_a_model_is_told_so_at_the_default_level(caplog: pytest.LogCaptureFixture):
     noticed = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -646,19 +484,6 @@ async def test_who_waits_for_a_model_is_told_so_at_the_default_level(caplog: pyt
     finally:
         logging.getLogger("lorekeeper.embedding.service").removeHandler(handler)
     assert noticed.is_set()
-
-
-def test_a_service_that_was_given_is_not_closed_with_the_cache():
-    service = EmbeddingService(HashingProvider)
-
-    async def use() -> None:
-        async with SqliteCache.temporary(embedding=service) as cache:
-            await cache.store_entities(SPELLS, "spells")
-
-    asyncio.run(use())
-    assert service.loaded
-    assert service.encode("still there")
-    service.close()
 
 
 # --- the environment -------------------------------------------------------------------------------------------------
@@ -686,15 +511,3 @@ async def test_nothing_is_opened_before_its_first_use_and_a_temporary_cache_leav
         folder = Path((await cache.statistics()).location).parent
         assert folder.is_dir()
     assert not folder.exists()
-
-
-def test_a_tilde_is_the_home_folder(tmp_path: Path):
-    program = (
-        "import asyncio; from lorekeeper import SqliteCache, HashingProvider\n"
-        "async def main():\n"
-        "    async with SqliteCache('~/own.db', embedding=HashingProvider) as cache:\n"
-        "        await cache.store_entities([{'name': 'A', 'desc': 'A text of some length.'}], 'rules')\n"
-        "asyncio.run(main())\n"
-    )
-    subprocess.run([sys.executable, "-c", program], env={**os.environ, "HOME": str(tmp_path)}, check=True, timeout=200)
-    assert (tmp_path / "own.db").is_file()

@@ -7,9 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import FilterError
 from lorekeeper.filters import WHERE, named_field, parse_filters
-from lorekeeper.search.query import MAX_LIMIT, Query, check, types_with
+from lorekeeper.search.query import check, types_with
 from lorekeeper.search.query_syntax import MAX_TYPED, ParsedQuery, called, parse_query, with_test, without_test, written
 from tests.support.examples import examples
 
@@ -150,18 +149,6 @@ def test_the_search_of_a_text():
     assert [read(text).empty for text in ("", "cr<", "cr:5", "x", "in:spells", "book:tob")] == [1, 1, 0, 0, 0, 0]
 
 
-def test_without_titles_a_book_is_its_key():
-    assert parse_query("book:any-key").documents == ("any-key",)
-
-
-def test_no_more_is_read_than_a_search_can_have():
-    found = read("word " * 10_000)
-    assert len(found.text) <= MAX_TYPED
-    assert found.words.startswith("word word")
-    many = read(" ".join(["level:1"] * 2_000))
-    assert parse_filters("spells", {WHERE: many.where})
-
-
 CHANGED = [
     ("fire", "level", "3", "fire level:3"),
     ("fire level:1", "level", "3", "fire level:1,3"),
@@ -290,11 +277,3 @@ def test_nothing_that_is_typed_is_an_error(text):
         assert read(with_test(text, "level", "3", TITLES)).chosen == {"level": {3}}
     assert "level" not in read(without_test(with_test(text, "level", "3"), "level")).chosen
     assert isinstance(without_test(text, "class", "a"), str)
-
-
-@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (MAX_LIMIT + 1, 0), (1, -1)])
-def test_a_page_has_at_least_one_result_and_at_most_fifty(limit, offset):
-    with pytest.raises(FilterError, match="must be"):
-        check(Query(["spells"], "salt", limit=limit, offset=offset))
-    for allowed in (1, MAX_LIMIT):
-        check(Query(["spells"], "salt", limit=allowed))

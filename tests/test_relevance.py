@@ -10,8 +10,7 @@ from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
 from lorekeeper.search.doubt import absent, doubt_of, rarity
 from lorekeeper.search.explanation import Doubt
-from lorekeeper.search.fusion import BOOKS, FusedHit, relevant
-from lorekeeper.search.grouping import families, places
+from lorekeeper.search.fusion import BOOKS
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.server.answers import page_content, page_text
@@ -22,62 +21,8 @@ from tests.support.samples import write_lines
 BURNING = "The blade burns with a cold blue fire as long as its wielder sings to it."
 
 
-def hits(*scores: float, named: int = 0) -> list[FusedHit[str]]:
-    """Hits with these scores; the first ones by name."""
-    return [FusedHit(f"h{n}", score, "name" if n < named else "keyword") for n, score in enumerate(scores)]
-
-
-def kept(found: list[FusedHit[str]]) -> dict[str, bool]:
-    return {hit.key: hit.sure for hit in found}
-
-
-def test_hits_far_below_the_first_are_less_sure_and_then_left_out():
-    found = relevant(hits(1.0, 0.5, 0.3, 0.1), lambda _: False, everything=False)
-    assert kept(found) == {"h0": True, "h1": True, "h2": False}
-
-
-def test_behind_a_name_only_what_is_close_is_kept_and_is_less_sure():
-    ranking = hits(0.9, 0.2, 0.19, 0.01, named=1)
-    found = relevant(ranking, lambda key: key in ("h1", "h3"), everything=False)
-    assert kept(found) == {"h0": True, "h1": False}
-
-
-def test_a_short_list_is_kept_whole():
-    assert list(kept(relevant(hits(1.0, 0.0), lambda _: False, everything=True))) == ["h0", "h1"]
-
-
 def item(name: str, text: str = BURNING, document: str = "own", **changed):
     return make(name, type="equipment", name=name, kind="magic-item", document=document, data={"desc": text}, **changed)
-
-
-def test_entries_of_one_text_share_a_place_and_the_next_page_begins_behind_them():
-    listed = [
-        item("Song Axe"),
-        item("Song Sword"),
-        item("Tide Axe", "Another text, which is also long enough."),
-        item("Ump", "A third text, which is long enough as well."),
-    ]
-    shown, used = places(listed, 2)
-    assert [(place.entity.name, tuple(v.name for v in place.variants)) for place in shown] == [
-        ("Song Axe", ("Song Sword",)),
-        ("Tide Axe", ()),
-    ]
-    assert used == 3
-
-
-def test_short_texts_and_other_documents_are_no_variants():
-    listed = [item("Axe", "A tool."), item("Saw", "A tool."), item("Song Axe"), item("Song Saw", document="other")]
-    assert len(places(listed, 10)[0]) == 4
-
-
-def test_variants_are_one_family_in_every_document():
-    entities = [
-        item("Song Axe"),
-        item("Song Saw"),
-        item("Song (Axe)", document="other"),
-        item("Song (Saw)", document="other"),
-    ]
-    assert len(set(families(entities).values())) == 1
 
 
 async def test_twenty_variants_take_one_place_in_lists_and_rankings(tmp_path):
@@ -103,19 +48,6 @@ async def test_twenty_variants_take_one_place_in_lists_and_rankings(tmp_path):
     assert ranked.total == 2
     variants = next(r["variants"] for r in page_content(ranked)["results"] if "variants" in r)
     assert variants.endswith(" more")
-
-
-@pytest.mark.parametrize(("number", "titled"), [(10, 10), (11, 1)])
-async def test_a_long_list_gives_the_title_of_a_document_once(tmp_path, number, titled):
-    entries = [
-        {"collection": "equipment", "kind": "gear", "name": f"Tool {chr(97 + n) * 3}", "description": f"Use {n}."}
-        for n in range(number)
-    ]
-    async with open_library(tmp_path) as library:
-        await library.import_paths([write_lines(tmp_path / "tools.jsonl", entries)])
-        text = page_text(await library.search(Query(["equipment"], limit=20)))
-    assert text.count("lore://equipment/") == number
-    assert text.count(") from ") == titled
 
 
 @pytest.mark.parametrize("size", [1, 3, 4])

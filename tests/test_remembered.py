@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake import import_cache
-from lorekeeper.intake import rules as rules_module
 from lorekeeper.intake.formats import json as json_format
-from lorekeeper.intake.import_cache import Remembered, key_of
+from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.rules import rules
 from lorekeeper.normalize import normalize
 from tests.support.libraries import open_library
 from tests.support.samples import SAMPLES, write_lines
@@ -83,15 +80,6 @@ async def test_what_the_library_has_no_longer_is_stored_again(tmp_path):
     assert (await imported(folder, file))[:2] == (1, 1)
 
 
-async def test_another_document_or_file_name_is_another_object(tmp_path):
-    file = write_lines(tmp_path / "a.jsonl", OWN)
-    folder = tmp_path / "library"
-    await imported(folder, file)
-    assert (await imported(folder, file, document="house"))[:2] == (2, 0)
-    assert key_of(OWN[0], "a", None) != key_of(OWN[0], "b", None) != key_of(OWN[0], "b", "house")
-    assert key_of({"a": 1, "b": 2}, "a", None) != key_of({"b": 2, "a": 1}, "a", None)
-
-
 @pytest.mark.parametrize("times", [2, 3])
 async def test_conflicts_within_an_import_end_as_without_a_memory(tmp_path, times):
     other = {**OWN[0], "level": 5}
@@ -106,23 +94,6 @@ async def test_conflicts_within_an_import_end_as_without_a_memory(tmp_path, time
     async with open_library(tmp_path / "with", backend="sqlite") as library:
         (spell,) = await library.cache.get_entities("spells")
     assert spell.fields["level"] == 5
-
-
-async def test_other_rules_are_other_outcomes(tmp_path, monkeypatch, normalized):
-    file = write_lines(tmp_path / "a.jsonl", OWN)
-    await imported(tmp_path / "library", file)
-    normalized.clear()
-    monkeypatch.setattr(import_cache, "rules", lambda: "others")
-    assert (await imported(tmp_path / "library", file))[:2] == (0, 2)
-    assert len(normalized) == 2
-
-
-def test_rules_follow_the_package(tmp_path, monkeypatch):
-    (tmp_path / "one.py").write_text("a = 1")
-    monkeypatch.setattr(rules_module, "PACKAGE", tmp_path)
-    first = rules.__wrapped__()
-    (tmp_path / "one.py").write_text("a = 2")
-    assert rules.__wrapped__() != first
 
 
 def _emptied(content: dict[str, Any]) -> object:
@@ -151,12 +122,6 @@ async def test_a_damaged_file_is_ignored_and_written_again(
     normalized.clear()
     assert (await imported(folder, file))[:2] == (0, 2)
     assert normalized == []
-
-
-async def test_a_dry_run_remembers_nothing(tmp_path):
-    file = write_lines(tmp_path / "a.jsonl", OWN)
-    await imported(tmp_path / "library", file, dry_run=True)
-    assert not (tmp_path / "library" / "imports").exists()
 
 
 async def test_a_memory_that_cannot_be_written_does_no_harm(tmp_path):

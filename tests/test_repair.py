@@ -20,8 +20,6 @@ import pytest
 from lorekeeper.cache.milvus import embedded
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.layout_v3 import packed_record, unpacked_record
-from lorekeeper.cache.milvus.remote import RemoteStore
-from lorekeeper.cache.milvus.repair import RemoteRepair
 from lorekeeper.composition import open_store
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library
@@ -32,7 +30,7 @@ from lorekeeper.settings import Settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import batch, everything, make
-from tests.support.libraries import settings, settings_in
+from tests.support.libraries import settings_in
 
 SPELLS = [*batch("a", 0, 150), *batch("b", 0, 20)]
 WOLVES = [make(f"wolf{i}", f"Wolf number {i}.", type="creatures", kind="creature") for i in range(20)]
@@ -145,15 +143,6 @@ async def test_damage_to_any_file_of_a_milvus_library_loses_nothing(
 
 
 @pytest.mark.parametrize("filled", ["milvus"], indirect=True)
-async def test_a_milvus_library_that_is_gone_is_built_again_from_its_companion(library: Settings) -> None:
-    shutil.rmtree(library.milvus_db_path)
-    found = await state(library)
-    assert all("lorekeeper repair" in answer for answer in found.values())
-    assert (await repair(library)).embedded == 0
-    assert await state(library) == SOUND
-
-
-@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
 async def test_a_library_that_another_process_has_open_is_not_repaired_under_it(library: Settings) -> None:
     (file,) = (library.milvus_db_path / "collections" / "spells").rglob("*_000001_*.parquet")
     file.unlink()
@@ -181,19 +170,6 @@ async def test_an_entry_that_was_changed_behind_our_back_is_noticed_and_put_righ
     assert await state(library) == SOUND
 
 
-@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
-async def test_doctor_finds_vectors_that_cannot_be_searched(library: Settings) -> None:
-    store = open_store(library)
-    assert isinstance(store, EmbeddedStore)
-    (row,) = store.backend.query("spells", 'slug == "a7" and part == 0', ["*"])
-    row["vector"] = np.zeros(len(row["vector"]), dtype=np.float32)
-    store.backend.upsert("spells", [row])
-    store.close()
-    assert "1 vectors are damaged" in (await integrity(library) or "")
-    assert (await repair(library)).embedded == 0
-    assert await integrity(library) is None
-
-
 async def test_a_sound_library_is_left_alone(library: Settings) -> None:
     before = sorted(p.name for p in library.library_path.parent.iterdir())
     report = await repair(library)
@@ -201,19 +177,6 @@ async def test_a_sound_library_is_left_alone(library: Settings) -> None:
     assert await integrity(library) is None
     assert sorted(p.name for p in library.library_path.parent.iterdir()) >= before
     assert not [p for p in library.library_path.parent.iterdir() if "damaged" in p.name or "repaired" in p.name]
-
-
-async def test_a_repair_without_known_vectors_computes_them(library: Settings) -> None:
-    if library.cache_backend == "milvus":
-        (library.milvus_db_path / "collections" / "spells" / "schema.json").unlink()
-        library.milvus_db_path.with_name("vectors.db").unlink()
-        assert (await repair(library)).embedded > 200
-    else:
-        with closing(sqlite3.connect(library.sqlite_db_path)) as c, c:
-            c.execute("DELETE FROM spells_fts WHERE rowid = 3")
-        library.sqlite_db_path.with_name("vectors.db").unlink()
-        assert (await repair(library)).embedded == 0, "the file has its vectors itself"
-    assert await state(library) == SOUND
 
 
 # --- SQLite ----------------------------------------------------------------------------------------------------------
@@ -313,14 +276,6 @@ async def test_whatever_bits_are_flipped_or_cut_off_a_sqlite_library_never_answe
     assert await integrity(library) is None
 
 
-@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
-async def test_a_file_that_gives_nothing_is_left_alone(library: Settings) -> None:
-    library.sqlite_db_path.write_bytes(b"no database at all " * 500)
-    with pytest.raises(CacheError, match="lorekeeper restore"):
-        await repair(library)
-    assert library.sqlite_db_path.read_bytes() == b"no database at all " * 500
-
-
 # --- the command -------------------------------------------------------------------------------------------------------
 
 
@@ -340,15 +295,3 @@ def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: E
     assert Path(said["aside"]).is_dir()
     again = run_lorekeeper(folder, "repair", env=env)
     assert (again.returncode, again.stdout) == (0, "The library is sound; nothing was changed.\n")
-
-
-@pytest.mark.slow
-def test_a_library_on_a_server_is_examined_but_not_repaired(empty_milvus_server: str, tmp_path: Path) -> None:
-    chosen = settings(milvus_db_path=tmp_path / "milvus.db", milvus_uri=empty_milvus_server)
-    store = open_store(chosen)
-    assert isinstance(store, RemoteStore)
-    backend = RemoteRepair(store)
-    assert backend.problems("spells") == []
-    with pytest.raises(CacheError, match="on the server"), backend.exclusive():
-        pass
-    store.close()

@@ -38,9 +38,6 @@ CREATURES = [
 DOGS = Query(["creatures"], text="dog of the tide line", limit=50)
 
 
-LONGEST_WAIT = rerank.TIMEOUT_SECONDS
-
-
 @pytest.fixture(autouse=True)
 def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow machine changes no answer."""
@@ -77,20 +74,6 @@ async def test_both_shapes_give_a_score_for_each_text_in_its_place(server: Reran
     assert len(server.requests) <= 3
 
 
-@pytest.mark.parametrize("refusal", [400, 404, 415, 422])
-async def test_the_other_shape_is_tried_whatever_the_refusal(server: RerankServer, refusal: int) -> None:
-    server.refusal = refusal
-    async with asking(server.url) as reranker:
-        assert await reranker.scores("which?", TEXTS) == by_length("which?", TEXTS)
-
-
-async def test_a_refusal_of_both_shapes_is_told_with_both_statuses(tei: RerankServer) -> None:
-    tei.answers = [(413, {}), (422, {})]
-    async with asking(tei.url) as reranker:
-        with pytest.raises(RerankError, match="it answered 413 and 422; check LOREKEEPER_RERANK_URL"):
-            await reranker.scores("which?", TEXTS)
-
-
 async def test_model_and_key_are_sent_as_such_servers_expect_them() -> None:
     with RerankServer("documents").running() as server:
         async with asking(server.url, "some-model", "secret") as reranker:
@@ -99,14 +82,6 @@ async def test_model_and_key_are_sent_as_such_servers_expect_them() -> None:
     assert path == "/rerank"
     assert headers["Authorization"] == "Bearer secret"
     assert body == {"model": "some-model", "query": "which?", "documents": TEXTS}
-
-
-@pytest.mark.parametrize("ending", ["", "/", "/rerank", "/rerank/"])
-async def test_an_address_may_end_as_it_likes(tei: RerankServer, ending: str) -> None:
-    async with asking(tei.url.removesuffix("/rerank") + ending) as reranker:
-        await reranker.scores("which?", TEXTS)
-    assert tei.requests[0][0] == "/rerank"
-    assert "Authorization" not in tei.requests[0][1]
 
 
 async def test_an_answer_is_cached_and_a_failure_is_not(tei: RerankServer) -> None:
@@ -168,13 +143,6 @@ async def test_a_wrong_answer_is_refused(tei: RerankServer, answer: object) -> N
         assert await reranker.scores("which?", TEXTS) == by_length("which?", TEXTS)
 
 
-async def test_an_answer_that_is_compressed_is_refused(tei: RerankServer) -> None:
-    tei.headers = {"Content-Encoding": "gzip"}
-    async with asking(tei.url) as reranker:
-        with pytest.raises(RerankError, match="compressed"):
-            await reranker.scores("which?", TEXTS)
-
-
 async def test_nobody_is_followed_elsewhere(tei: RerankServer) -> None:
     with RerankServer("texts").running() as other:
         tei.answers, tei.headers = [(307, {})], {"Location": other.url}
@@ -182,16 +150,6 @@ async def test_nobody_is_followed_elsewhere(tei: RerankServer) -> None:
             with pytest.raises(RerankError, match="307"):
                 await reranker.scores("which?", TEXTS)
         assert other.requests == []
-
-
-@pytest.mark.parametrize("status", [401, 403, 429])
-async def test_a_refusal_that_another_shape_would_not_change_is_final(tei: RerankServer, status: int) -> None:
-    tei.answers = [(status, {"error": "no"})]
-    async with asking(tei.url, None, "secret") as reranker:
-        with pytest.raises(RerankError, match=str(status)) as caught:
-            await reranker.scores("which?", TEXTS)
-    assert len(tei.requests) == 1
-    assert "secret" not in str(caught.value)
 
 
 # --- in a search ---------------------------------------------------------------------------------------------------
@@ -241,25 +199,6 @@ async def test_the_best_hits_come_in_the_servers_order_and_the_others_after_them
     assert names(after)[RERANKED:] == names(before)[RERANKED:]
     assert [r.score for r in after.results] == [r.score for r in before.results]
     assert (after.total, after.mode, after.note) == (before.total, before.mode, before.note)
-
-
-@in_one_loop
-async def test_equal_scores_change_nothing(dogs: Library, tei: RerankServer) -> None:
-    tei.score = lambda query, texts: [0.5] * len(texts)
-    async with reranked_by(dogs, tei.url) as library:
-        assert names(await library.search(DOGS)) == names(await dogs.search(DOGS))
-    assert tei.requests
-
-
-@in_one_loop
-async def test_pages_join_even_if_the_server_is_gone_after_the_first(dogs: Library) -> None:
-    server = RerankServer("texts")
-    async with reranked_by(dogs, server.url) as library:
-        with server.running():
-            whole = await library.search(DOGS)
-        pages = [await library.search(replace(DOGS, limit=7, offset=start)) for start in range(0, 49, 7)]
-    assert [name for page in pages for name in names(page)] == names(whole)[:49]
-    assert len(server.requests) == 1
 
 
 @in_one_loop
@@ -328,29 +267,11 @@ async def test_a_key_that_cannot_be_sent_is_no_answer_and_is_not_told(tei: Reran
     assert tei.requests == []
 
 
-@in_one_loop
-async def test_a_slow_server_is_not_waited_for(
-    dogs: Library, tei: RerankServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert LONGEST_WAIT == 2.0
-    monkeypatch.setattr(rerank, "TIMEOUT_SECONDS", 0.2)
-    tei.delay = 1.0
-    async with reranked_by(dogs, tei.url) as library:
-        after = await library.search(DOGS)
-    assert names(after) == names(await dogs.search(DOGS))
-    assert "no answer within 0.2 seconds" in (after.note or "")
-
-
 # --- the settings --------------------------------------------------------------------------------------------------
 
 
 def reranker(**values: str) -> Reranker | None:
     return reranker_of(load_settings({f"LOREKEEPER_{k.upper()}": v for k, v in values.items()}, Path("no.env"))[0])
-
-
-def test_there_is_none_by_default() -> None:
-    assert reranker() is None
-    assert reranker(rerank_model="some-model") is None
 
 
 @pytest.mark.parametrize("address", ["https://api.example.com/rerank", "http://ann:hush@127.0.0.1.evil.example/rerank"])

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cli.render import print_documents
 from lorekeeper.cli.terminal import shortened, wrapped
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
-from tests.support.libraries import shelf_folder, table_folder
+from tests.support.libraries import table_folder
 from tests.support.vaults import write
 
 COLUMNS, LINES = 80, 24
@@ -136,32 +135,6 @@ def steady(text: str) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library of a few entries, whose examination takes a moment."""
-    folder = shelf_folder(tmp_path_factory)
-    added = run_lorekeeper(folder, "vault", "add", str(write(folder / "an-old-vault-with-a-long-name", BROKEN)))
-    assert added.returncode == 0, added.stderr
-    return folder
-
-
-@pytest.mark.alike(2)
-@pytest.mark.parametrize(
-    "arguments", [["doctor"], ["documents"], ["edition"], ["show", "no such thing at all"]], ids=called
-)
-def test_other_widths_break_no_word_either(shelf, arguments):
-    def screen(columns: int) -> subprocess.CompletedProcess[str]:
-        return run_inside(shelf, *arguments, env={**environment(shelf), "COLUMNS": str(columns)})
-
-    screen(int(WIDE))  # what doctor says of a library that was just compared differs from what it says then
-    wide = screen(int(WIDE))
-    for columns in (40, 50, 60, 100):
-        narrow = screen(columns)
-        for said, whole in ((narrow.stdout, wide.stdout), (narrow.stderr, wide.stderr)):
-            assert unbroken(said, columns) == []
-            assert Counter(steady(said)) == Counter(steady(whole))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [["sync", "foo"], ["search", "x", "--type", "spel"], ["serve", "--port", "abc"], ["people", "banish", "Ana"]],
@@ -180,20 +153,6 @@ def test_the_message_about_wrong_use_breaks_no_word(folder, capsys, monkeypatch,
     assert unbroken(printed[0]) == []
     said, whole = (text.partition("error:")[2].split() for text in printed)
     assert said == whole
-
-
-def test_a_uri_is_never_broken(screen):
-    uri = "lore://notes/drowned-bells/Sessions%2FSession%201%20-%20The%20Empty%20Ferry.md"
-    assert f"\n{uri}\n".replace(" ", "") in f"\n{screen('audience', uri, columns='30').stdout}".replace(" ", "\n")
-    encounter = screen("encounter", "4x5", "--seed", "3", columns="40").stdout
-    uris = json.loads(screen("encounter", "4x5", "--seed", "3", "--json").stdout)["encounters"]
-    for monster in (each for found in uris for each in found["monsters"]):
-        assert re.search(rf"^ +{re.escape(monster['uri'])}$", encounter, re.MULTILINE)
-
-
-def test_the_path_of_a_library_is_never_broken(shelf):
-    doctor = run_inside(shelf, "doctor", env={**environment(shelf), "COLUMNS": "40"})
-    assert str(shelf / "milvus.db") in doctor.stdout
 
 
 # --- a search -----------------------------------------------------------------------------------------------------------
@@ -218,43 +177,6 @@ def test_five_hits_of_two_lines_fit_a_terminal(screen, query):
     assert not re.search(r"\b0\.\d\d\b", found.stdout)
 
 
-def test_hits_are_shortened_at_words_and_at_facts(screen):
-    narrow, wide = (screen("search", "dragon", "--type", "creatures", columns=c).stdout for c in (str(COLUMNS), WIDE))
-    said, whole = (set(re.findall(r"[\w'…-]+", text)) for text in (narrow, wide))
-    assert said - whole <= {"…"}
-    assert "…" not in "".join(line for line in narrow.splitlines() if not line.startswith(" "))
-
-
-def test_below_an_entry_of_the_name_one_line_counts_what_is_less_sure(screen):
-    found = screen("search", "fireball").stdout
-    assert found.startswith("Fireball  ")
-    assert re.search(r"^\d+ more, less sure: --limit \d+ shows them$", found, re.MULTILINE)
-    assert "Less sure:" not in found
-    assert "Less sure:" in screen("search", "fireball", "--limit", "10").stdout
-
-
-def test_scores_and_uris_are_shown_where_a_search_is_explained(screen):
-    found = screen("search", "fireball", "--explain").stdout
-    assert re.search(rf"^  [01]\.\d\d  {LORE}$", found, re.MULTILINE)
-
-
-def test_a_hit_leads_to_its_entry(screen):
-    found = screen("search", "fireball").stdout
-    command = re.search(r"^Read one: lorekeeper (show \S+)$", found, re.MULTILINE)
-    assert command
-    assert screen(*command[1].split()).returncode == 0
-
-
-def test_a_dossier_fits_a_terminal_and_leads_to_its_entry(screen):
-    found = screen("topic", "Maudlin", "Fetch")
-    assert len(found.stdout.splitlines()) <= LINES - 2
-    assert unbroken(found.stdout) == []
-    assert found.stdout.splitlines()[1].startswith("Maudlin Fetch")
-    command = re.search(r"^Read it: lorekeeper (show \S+)$", found.stdout, re.MULTILINE)
-    assert command
-    assert screen(*command[1].split()).returncode == 0
-
-
 @pytest.mark.alike(2)
 @pytest.mark.parametrize(
     "words",
@@ -273,22 +195,7 @@ def test_words_that_are_no_command_are_searched_for(screen, words):
     assert json.loads(screen(*words, "--json").stdout)["results"]
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("serch x", "search"), ("bakup file.zip", "backup"), ("vualt add .", "vault")]
-)
-def test_a_misspelt_command_is_no_search(screen, typed, meant):
-    found = screen(*typed.split())
-    assert (found.returncode, found.stdout) == (2, "")
-    assert f"did you mean '{meant}'?" in " ".join(found.stderr.split())
-
-
 # --- names and dice -----------------------------------------------------------------------------------------------------
-
-
-def test_names_need_no_quotes(screen):
-    for command in ("show", "search"):
-        quoted, bare = screen(command, "adult red dragon"), screen(command, "adult", "red", "dragon")
-        assert (bare.returncode, bare.stdout) == (0, quoted.stdout)
 
 
 @pytest.mark.parametrize(
@@ -307,27 +214,6 @@ def test_two_names_are_two_entries_to_compare(screen, words, names):
     assert len({entry["type"] for entry in json.loads(found.stdout)["entries"]}) == 1
 
 
-def test_what_is_no_pair_of_names_is_refused_as_one_name(screen):
-    found = screen("compare", "goblin", "who", "never", "was")
-    assert found.returncode == 1
-    assert "goblin who never was" in " ".join(found.stderr.split())
-
-
-@pytest.mark.parametrize("text", ["4d", "3x6", "4d6+", "d", "2d6 + 3 +"])
-def test_what_is_nearly_dice_is_explained(screen, text):
-    found = screen("roll", text)
-    said = " ".join(found.stderr.split())
-    if text == "d":
-        assert found.returncode == 1
-        return
-    assert (found.returncode, found.stdout) == (2, "")
-    assert "4d6" in said if text == "4d" else "2d6+3" in said
-
-
-def test_dice_may_have_spaces(screen):
-    assert screen("roll", "2d6", "+3", "--seed", "1").stdout == screen("roll", "2d6+3", "--seed", "1").stdout
-
-
 # --- messages -----------------------------------------------------------------------------------------------------------
 
 
@@ -342,26 +228,6 @@ def test_what_is_wrong_with_a_library_is_said_once_and_without_the_name_of_a_log
         assert unbroken(found.stderr) == []
         said = " ".join(found.stderr.split())
         assert said.count("milvus.db") == 1, said
-
-
-def test_a_check_says_of_how_many_notes_it_found_nothing(screen):
-    found = screen("vault", "check", "drowned-bells")
-    notes = {each["key"]: each["notes"] for each in json.loads(screen("vault", "list", "--json").stdout)["vaults"]}
-    assert (found.returncode, found.stdout) == (0, f"No problems found in {notes['drowned-bells']} notes.\n")
-
-
-def test_documents_without_entries_are_counted_not_listed(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(COLUMNS))
-    title = "The Book of Everything That Was Ever Said in the Taverns of the Coast"
-    full = {"key": "tavern-tales", "name": title, "licenses": ["CC-BY-4.0", "OGL-1.0a"], "counts": {"spells": 1200}}
-    bare = {"key": "unread", "name": "Unread", "licenses": [], "counts": {"spells": 0}}
-    print_documents([full, bare])
-    said = capsys.readouterr().out
-    assert "unread" not in said
-    assert "1 in all, and 1 without entries" in said
-    assert "1,200" in said
-    assert not Counter([*title.split(), "OGL-1.0a"]) - Counter(said.split())
-    assert unbroken(said) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -393,15 +259,6 @@ def test_a_real_terminal_is_as_wide_as_it_says(folder):
     assert "no entry is called 'nothing that is in any of these books'" in " ".join(text.split())
     assert unbroken(text, 60) == []
     assert text.count("\n") > 1
-
-
-def test_where_no_terminal_is_a_message_stays_one_line(folder):
-    env = {name: value for name, value in environment(folder).items() if name != "COLUMNS"}
-    found = run_inside(
-        folder, "show", "no such thing as this, nor anything that is at all like it in these books", env=env
-    )
-    assert found.stderr.count("\n") == 1
-    assert len(found.stderr) > COLUMNS
 
 
 # --- wrapping -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library
-from tests.support.samples import ALMANAC, ATLAS, SAMPLES, SPELLS_OF_THE_ATLAS, TITLES, write_lines
+from tests.support.samples import ALMANAC, ATLAS, SAMPLES, write_lines
 
 LORE = [name for name, collection in COLLECTIONS.items() if collection.tool]
 
@@ -48,44 +48,6 @@ async def test_structured_lookup_lists_by_name_and_ranks_nothing(library):
     assert {(r.score, r.match) for r in page.results} == {(None, None)}
 
 
-async def test_structured_lookup_by_name_says_that_the_name_matched(library):
-    page = await library.searcher.search(Query(["creatures"], filters={"name": "HALF ELF"}))
-    assert [(r.entity.name, r.match) for r in page.results] == [("Half-Elf Courier", "name")]
-
-
-async def test_every_result_names_its_document(library):
-    page = await library.searcher.search(Query(["spells"], text="soft landing"))
-    assert {r.document_name for r in page.results} == set(TITLES.values())
-
-
-@pytest.mark.parametrize(
-    ("mode", "expected", "matches"),
-    [
-        ("auto", "hybrid", {"name", "semantic", "keyword"}),
-        ("semantic", "semantic", {"semantic", "name"}),
-        ("keyword", "keyword", {"name", "keyword"}),
-    ],
-)
-async def test_modes_ask_the_sides_they_name(library, mode, expected, matches):
-    page = await library.searcher.search(Query(LORE, text="tide lance", limit=50, mode=mode))
-    assert page.mode == expected
-    assert names(page)[0] == "Tide Lance"
-    assert mode == "semantic" or page.results[0].match == "name"
-    assert {r.match for r in page.results} <= matches
-    assert page.note is None
-
-
-async def test_keyword_mode_finds_only_what_shares_words(library):
-    page = await library.searcher.search(Query(LORE, text="lantern", mode="keyword"))
-    assert names(page) == ["Lantern of Hush"]
-
-
-async def test_semantic_mode_ranks_everything_under_the_filters(library):
-    page = await library.searcher.search(Query(["spells"], text="cold water", documents=[ATLAS], mode="semantic"))
-    assert set(names(page)) == SPELLS_OF_THE_ATLAS
-    assert page.total == 3
-
-
 @pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
 async def test_filters_and_documents_hold_in_every_mode(library, mode):
     query = Query(
@@ -95,15 +57,6 @@ async def test_filters_and_documents_hold_in_every_mode(library, mode):
     assert set(names(page)) <= {"Soft Landing", "Ash Storm"}
     assert "Soft Landing" in names(page)
     assert {r.entity.document for r in page.results} == {ALMANAC}
-
-
-@pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
-async def test_scores_lie_between_0_and_1_and_fall_with_the_rank(library, mode):
-    page = await library.searcher.search(Query(LORE, text="ash lamp tide", limit=50, mode=mode))
-    scores = [r.score for r in page.results]
-    assert len(scores) > 2
-    assert all(score is not None and 0 <= score <= 1 for score in scores)
-    assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7])
@@ -128,41 +81,10 @@ async def test_pages_join_without_overlap_or_gap(library, query, limit):
     assert {page.total for page in pages} == {whole.total}
 
 
-@pytest.mark.parametrize("text", [None, "dog of the tide line"])
-async def test_pages_stay_whole_far_beyond_the_first(tmp_path, text):
-    """More entries than either side ranks at once."""
-    many = [
-        {"collection": "creatures", "name": f"Hound {n}", "description": f"A dog of tide line {n * 7919 % 1000}."}
-        for n in range(150)
-    ]
-    async with open_library(tmp_path) as library:
-        await library.import_paths([write_lines(tmp_path / "many.jsonl", many)])
-        query = Query(["creatures"], text=text, limit=20)
-        pages = [await library.searcher.search(query)]
-        while pages[-1].next_offset is not None and len(pages) < 20:
-            following = Query(["creatures"], text=text, limit=20, offset=pages[-1].next_offset)
-            pages.append(await library.searcher.search(following))
-    uris = [r.entity.uri for page in pages for r in page.results]
-    expected = 150 if text is None else len(uris)  # a ranked search ends where nothing is relevant any more
-    assert len(uris) == len(set(uris)) == expected >= 60
-    assert {page.total for page in pages} == {expected}
-
-
-async def test_an_offset_beyond_the_end_gives_an_empty_last_page(library):
-    for text in (None, "tide"):
-        page = await library.searcher.search(Query(["spells"], text=text, offset=1000))
-        assert (page.results, page.next_offset) == ([], None)
-
-
 async def test_a_query_without_types_searches_all_of_them(library):
     everything, lore = await library.search(Query(text="burning lamp")), Query(LORE, text="burning lamp")
     assert everything == await library.search(lore)
     assert len({result.entity.type for result in everything.results}) > 1
-
-
-async def test_the_same_question_gets_the_same_answer(library):
-    query = Query(LORE, text="burning lamp", limit=20)
-    assert await library.searcher.search(query) == await library.searcher.search(query)
 
 
 @pytest.mark.slow
@@ -184,13 +106,6 @@ async def test_an_empty_library_without_a_model_says_how_to_fill_it(tmp_path):
     assert page.note is not None
     for words in ("empty", "lorekeeper import", "the model is on holiday"):
         assert words in page.note
-
-
-async def test_a_library_of_homebrew_alone_stays_that(tmp_path):
-    async with open_library(tmp_path) as library:
-        await library.cache.store_entities([make("mine")], "spells")
-        assert (await library.search(Query(["creatures"]))).total == 0
-        assert await library.cache.documents() == {"own": {"spells": 1}}
 
 
 async def test_a_full_library_that_finds_nothing_says_which_values_there_are(library):
@@ -220,13 +135,6 @@ async def test_without_embeddings_it_falls_back_to_keywords_and_says_why(without
     assert (names(page), page.mode) == (["Soft Landing"], "keyword")
     assert page.note is not None
     assert "the model is on holiday" in page.note
-
-
-async def test_without_embeddings_filters_alone_and_keywords_need_no_note(without_model):
-    structured = await without_model.searcher.search(Query(["spells"], filters={"level": 0}))
-    keyword = await without_model.searcher.search(Query(["spells"], text="feathers", mode="keyword"))
-    assert (names(structured), structured.note) == (["Ember Whisper"], None)
-    assert (names(keyword), keyword.mode, keyword.note) == (["Soft Landing"], "keyword", None)
 
 
 async def test_without_embeddings_a_forced_semantic_search_is_an_error(without_model):

@@ -127,22 +127,6 @@ async def test_a_person_who_is_given_a_note_sees_it_and_nobody_else_does(tmp_pat
         assert await answer(library, ANA, "get_entity", uri=URI) == missing
 
 
-PUBLIC = "### Public Knowledge\n\n{}\n"
-REGICIDE = f"# Keep\n\n## Regicide\n\n{PUBLIC.format('Towers, [[Mira]].')}"
-
-
-async def test_what_is_public_below_a_secret_heading_stays_secret(tmp_path: Path) -> None:
-    text = f"{SHARED.format('players')}\n## GM Notes\n\n{PUBLIC.format('The zqbell rings.')}"
-    vault = write(tmp_path / "saga", {"Mira.md": text, "Keep.md": REGICIDE})
-    async with vault_library(tmp_path, [vault], "sqlite") as library:
-        await open_marked(library)
-        assert "zqbell" not in await answer(library, ANYBODY, "get_entity", uri=URI)
-        keep = await answer(library, ANYBODY, "get_entity", uri=URI.replace("Mira", "Keep"))
-        assert "Towers" in keep
-        assert "Regicide" not in keep, "the heading above what is shared"
-        assert "zqbell" in await answer(library, library.asks, "search_lore", query="zqbell")
-
-
 FACTS = """---
 visibility: players
 GM note: Loves [[Lich]].

@@ -14,7 +14,6 @@ import httpx
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.shared.exceptions import MCPError
 
 from lorekeeper.server.resources import TEMPLATES
 from lorekeeper.server.tools import all_tools
@@ -108,27 +107,6 @@ async def test_the_whole_tools_list_is_under_20_kb(client):
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) < 20_480
 
 
-async def test_introduces_itself(client):
-    assert client.server_info.name == "lorekeeper"
-    assert "semantic_query" in (client.instructions or "")
-
-
-@pytest.mark.parametrize(
-    ("tool", "query", "best"),
-    [
-        ("lookup_spell", "we are plunging off a cliff", "Soft Landing"),
-        ("lookup_creature", "monster that regenerates in a bog", "Mire Hulk"),
-        ("lookup_equipment", "carry far more luggage than should fit", "Bottomless Satchel"),
-        ("lookup_rule", "hit a foe who is fleeing", "Parting Blow"),
-    ],
-)
-async def test_finds_by_meaning_what_shares_no_words(client, tool, query, best):
-    content = await ask(client, tool, semantic_query=query)
-    assert content["results"][0]["name"] == best
-    assert content["mode"] == "hybrid"
-    assert content["note"] is None
-
-
 async def test_filters_hold_under_a_semantic_query(client):
     content = await ask(
         client, "lookup_spell", semantic_query="we are plunging off a cliff", class_key="wizard", level_min=2
@@ -137,24 +115,6 @@ async def test_filters_hold_under_a_semantic_query(client):
         ("Soft Landing", ALMANAC),
         ("Tide Lance", ATLAS),
     }
-
-
-async def test_structured_lookup_over_the_wire(client):
-    content = await ask(client, "lookup_creature", cr="1/4", documents=[ATLAS])
-    assert [(r["name"], r["document_name"]) for r in content["results"]] == [("Brine Hound", TITLES[ATLAS])]
-    assert content["mode"] == "structured"
-
-
-async def test_search_lore_and_get_entity_go_together(client):
-    found = await ask(client, "search_lore", query="a bag that is larger within than without", limit=1)
-    read = await ask(client, "get_entity", uri=found["results"][0]["uri"])
-    satchel = next(e for e in SAMPLES if e["name"] == "Bottomless Satchel")
-    assert satchel["description"] in str(read["entity"])
-
-
-async def test_list_documents_over_the_wire(client):
-    content = await ask(client, "list_documents")
-    assert {d["key"]: d["name"] for d in content["documents"]} == TITLES
 
 
 @pytest.mark.parametrize(
@@ -181,12 +141,6 @@ async def test_errors_are_tool_errors_that_say_what_to_do(client, tool, argument
     assert advice in await failure(client, tool, **arguments)
 
 
-@pytest.mark.parametrize("text", ['"; drop', "back\\slash", "new\nline", "tab\tbell\x07", "naïve ☃", "' or 1 == 1"])
-async def test_odd_characters_are_only_text(client, text):
-    assert (await ask(client, "lookup_spell", name=text))["results"] == []
-    assert (await ask(client, "lookup_spell", semantic_query=text, school=text))["results"] == []
-
-
 async def test_lists_documents_and_the_lists_of_their_entries_as_resources(client):
     listed = {str(r.uri): r for r in (await client.list_resources()).resources}
     documents = {uri: r.title for uri, r in listed.items() if uri.startswith("lore://documents/")}
@@ -197,21 +151,6 @@ async def test_lists_documents_and_the_lists_of_their_entries_as_resources(clien
     for resource in listed:
         (content,) = (await client.read_resource(resource)).contents
         assert content.text.startswith("# ")
-
-
-async def test_reads_a_resource_whole(client):
-    (content,) = (await client.read_resource(f"lore://spells/{ATLAS}/tide-lance")).contents
-    lance = next(e for e in SAMPLES if e["name"] == "Tide Lance")
-    first, *_, source, _, uri = content.text.splitlines()
-    assert content.mime_type == "text/markdown"
-    assert (first, source.startswith("*Source: "), uri.startswith("lore://spells/")) == ("# Tide Lance", True, True)
-    assert lance["description"] in content.text
-
-
-@pytest.mark.parametrize("uri", ["lore://spells/nope/nope", "lore://spels/a/b", "file:///etc/hostname"])
-async def test_a_resource_that_is_not_there_is_an_error(client, uri):
-    with pytest.raises(MCPError, match="lore"):
-        await client.read_resource(uri)
 
 
 async def test_many_questions_at_once_are_all_answered(client):
@@ -306,23 +245,6 @@ async def test_a_client_hears_of_a_book_that_another_program_imports(tmp_path):
     assert "newcomer" in told
 
 
-async def test_the_command_line_searches_the_library_that_a_server_has_open(library, client):
-    arguments = ["search", "we are plunging off a cliff", "--mode", "semantic", "--type", "spells", "--json"]
-    done = await asyncio.to_thread(run_lorekeeper, library, *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    page = json.loads(done.stdout)
-    assert page["mode"] == "semantic"
-    assert page["results"][0]["name"] == "Soft Landing"
-    assert (await ask(client, "lookup_spell", level=0))["total"] == 1
-
-
-async def test_prints_nothing_on_stderr_in_normal_use(server):
-    client, log = server
-    await ask(client, "search_lore", query="tide")
-    await failure(client, "lookup_spell", levl=3)
-    assert log.read_text() == ""
-
-
 async def test_without_the_model_it_answers_by_keywords_and_says_why(library):
     async with connected(library, EMBEDDING_MODEL="no-such-model") as (client, _):
         content = await ask(client, "lookup_spell", semantic_query="feathers", level_max=1)
@@ -333,16 +255,6 @@ async def test_without_the_model_it_answers_by_keywords_and_says_why(library):
     assert "LOREKEEPER_EMBEDDING_MODEL" in content["note"]
     assert [r["name"] for r in structured["results"]] == ["Ember Whisper"]
     assert structured["note"] is None
-
-
-async def test_a_library_that_cannot_be_opened_is_a_tool_error_that_names_the_reason(tmp_path):
-    (tmp_path / "milvus.db").write_text("a shopping list")
-    async with connected(tmp_path) as (client, _):
-        assert len((await client.list_tools()).tools) == len(all_tools())
-        text = await failure(client, "lookup_spell", level=1)
-    assert "milvus.db is a plain file" in text
-    assert "LOREKEEPER_MILVUS_DB_PATH" in text
-    assert (tmp_path / "milvus.db").read_text() == "a shopping list"
 
 
 @pytest.mark.slow
@@ -372,14 +284,6 @@ async def test_http_serves_a_client_on_loopback_and_refuses_foreign_pages(librar
         assert post(url).status_code == 200
         assert post(url, Host="evil.example").status_code in (403, 421)
         assert post(url, Origin="http://evil.example").status_code == 403
-
-
-@pytest.mark.slow
-async def test_http_with_a_token_lets_in_only_those_who_have_it(library):
-    with http_server(library, HTTP_TOKEN="open sesame") as url:
-        assert post(url).status_code == 401
-        assert post(url, Authorization="Bearer open").status_code == 401
-        assert post(url, Authorization="Bearer open sesame").status_code == 200
 
 
 @pytest.mark.slow

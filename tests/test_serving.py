@@ -19,55 +19,12 @@ from lorekeeper.errors import ConfigError
 from lorekeeper.server.audit import read_audit
 from lorekeeper.server.tls import server_context
 from tests.support.certificates import write_certificate
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import environment
 from tests.support.service import Serving, ask, begin, library, message, serving
 from tests.support.serving import INITIALIZE, SECONDS, SERVE
 from tests.support.waiting import until
 
 __all__ = ["library"]
-
-
-@pytest.mark.slow
-def test_a_server_with_tls_answers_records_counts_limits_and_ends(library: Path, tmp_path: Path) -> None:
-    certificate, key = write_certificate(tmp_path)
-    audit = tmp_path / "audit.log"
-    tls = "--tls-cert", str(certificate), "--tls-key", str(key)
-    trusted = ssl.create_default_context(cafile=certificate)
-    with serving(library, *tls, AUDIT_LOG=str(audit), RATE_LIMIT="10/minute") as server:
-        with server.client(trusted) as client:
-            begin(client)
-            assert "Tide Lance" in ask(client).text
-            assert ask(client, "no such spell").status_code == 200
-            metrics = client.get("/metrics").text
-            statuses = [ask(client).status_code for _ in range(8)]
-            assert client.get("/nowhere", headers={"Authorization": "Bearer wrong"}).status_code == 401
-            with client.stream("GET", "/mcp") as refused:
-                assert refused.status_code == 429
-        with socket.create_connection(("127.0.0.1", server.port)) as plain:
-            plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            assert b"HTTP" not in plain.recv(100)
-        old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-        with pytest.deprecated_call():
-            old.maximum_version = ssl.TLSVersion.TLSv1_1
-        with pytest.raises(httpx.ConnectError), server.client(old) as client:
-            client.get("/nowhere")
-        assert server.end() == 0
-    assert f"LoreKeeper on {server.url}/mcp" in server.log.read_text()
-    counted = [line for line in metrics.splitlines() if line.startswith("lorekeeper_requests_total")]
-    answered = [line for line in counted if 'name="lookup_spell",outcome="answered"}' in line]
-    assert sum(float(line.rpartition(" ")[2]) for line in answered) == 2, "by whatever mode"
-    assert statuses == [200] * 7 + [429]
-    assert "master" not in audit.read_text()
-    entries = read_audit(audit).entries
-    answered = [e["asked"].get("tool") or e["asked"].get("method") for e in entries if e["outcome"] == "answered"]
-    assert answered == ["initialize"] + ["lookup_spell"] * 9
-    assert entries[1]["uris"] == [uri for uri in entries[1]["uris"] if uri.endswith("tide-lance")] != []
-    assert [e["refused"] for e in entries if e["outcome"] == "refused"] == [
-        "rate limit",
-        "not authenticated",
-        "rate limit",
-    ]
 
 
 @pytest.mark.slow
@@ -141,17 +98,6 @@ def is_ending(server: Serving) -> bool:
 
 
 @pytest.mark.slow
-def test_a_request_under_way_is_answered_when_the_server_is_told_to_end(library: Path) -> None:
-    with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
-        ask_half(connection)
-        server.process.send_signal(signal.SIGTERM)
-        until(lambda: is_ending(server))
-        connection.sendall(b'{"a":"b"}')
-        assert connection.recv(100).startswith(b"HTTP/1.1 4")
-        assert server.process.wait(SECONDS) == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("signals", "status"), [(1, 0), (2, -signal.SIGTERM)])
 def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: int, status: int) -> None:
     with serving(library) as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -218,29 +164,3 @@ def test_files_that_are_no_certificate_and_key_say_what_is_wrong(
         key.chmod(0o640)
         server_context(certificate, key)
         assert "chmod 600" in caplog.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("transport", ["http", "stdio"])
-def test_a_certificate_without_a_key_or_without_http_is_refused(transport: str, tmp_path: Path) -> None:
-    certificate, key = write_certificate(tmp_path)
-    keys = ["--tls-key", str(key)] if transport == "stdio" else []
-    done = run_lorekeeper(tmp_path, "serve", "--transport", transport, "--tls-cert", str(certificate), *keys)
-    assert done.returncode == 2
-    assert "--tls-key" in done.stderr
-
-
-@pytest.mark.slow
-def test_clients_that_do_not_speak_tls_shut_nobody_out(library: Path, tmp_path: Path) -> None:
-    certificate, key = write_certificate(tmp_path)
-    trusted = ssl.create_default_context(cafile=certificate)
-    with serving(library, "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
-        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
-        with server.client(trusted) as client:
-            begin(client)
-            assert "Tide Lance" in ask(client).text
-        silent[0].settimeout(SECONDS)
-        with contextlib.suppress(ConnectionError):
-            assert silent[0].recv(1) == b"", "the oldest made room"
-        for connection in silent:
-            connection.close()

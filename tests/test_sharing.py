@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
 import json
 import os
@@ -22,20 +21,14 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.milvus import failover
-from lorekeeper.cache.milvus.backend import OPERATIONS, DamagedError, refusal
+from lorekeeper.cache.milvus.backend import OPERATIONS
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.layout_v3 import Layout
-from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine
-from lorekeeper.cache.milvus.server import MilvusServer
-from lorekeeper.cache.milvus.sharing import messages
 from lorekeeper.cache.milvus.sharing import server as sharing_server
-from lorekeeper.cache.milvus.sharing.client import IDLE_CONNECTIONS, Client
-from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, Connection
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
-from lorekeeper.private_sockets import MeetingPoint
 from tests.support.programs import command_of, hold_library
 from tests.support.waiting import until
 
@@ -96,12 +89,6 @@ def fill(backend: EmbeddedBackend) -> Vectors:
     return vector
 
 
-def test_the_server_is_named_with_its_version(server: EmbeddedBackend, library: Path) -> None:
-    record = read_server(library)
-    assert record
-    assert (record.pid, record.protocol, record.path) == (os.getpid(), PROTOCOL, str(library))
-
-
 def test_a_client_is_answered_as_the_server_is(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
     assert (server.role, client.role) == ("server", "client")
     vector = fill(client)
@@ -149,30 +136,6 @@ def test_a_client_may_call_operations_and_nothing_else(server: EmbeddedBackend, 
     assert server.list_collections() == []
 
 
-def test_every_operation_is_a_method_that_each_layer_gets_from_the_one_below() -> None:
-    for layer in (EmbeddedBackend, RecoveredEngine, Client):
-        own = {name for name, value in vars(layer).items() if callable(value)}
-        assert "call" in own
-        assert not own & OPERATIONS.keys(), f"{layer.__name__} forwards an operation by itself"
-    for store in (Engine, MilvusServer):
-        assert OPERATIONS.keys() <= vars(store).keys()
-
-
-def test_an_abandoned_socket_is_ignored(server: EmbeddedBackend, library: Path) -> None:
-    file, said = announced(library)
-    server.close()
-    left = socket.socket(socket.AF_UNIX)
-    left.bind(str(said["address"]))
-    left.close()
-    assert Path(str(said["address"])).is_socket()
-    again = EmbeddedBackend(library)
-    assert again.list_collections() == []
-    assert again.role == "server"
-    assert not Path(str(said["address"])).exists()
-    assert json.loads(file.read_text())["address"] != said["address"]
-    again.close()
-
-
 def test_the_socket_of_another_program_is_not_taken_for_the_servers(server: EmbeddedBackend, library: Path) -> None:
     server.close()
     with socket.socket(socket.AF_UNIX) as foreign:
@@ -215,15 +178,6 @@ def test_a_server_that_cannot_share_with_this_version_is_named(
         EmbeddedBackend(library).open()
 
 
-def test_a_client_of_an_earlier_version_is_refused(server: EmbeddedBackend, library: Path) -> None:
-    _, said = announced(library)
-    earlier = connected(said["address"])
-    earlier.send({"token": said["token"], "protocol": PROTOCOL - 1})
-    assert earlier.receive()["protocol"] == PROTOCOL, "by which it knows that it has to be restarted"
-    with pytest.raises((EOFError, OSError)):
-        earlier.receive()
-
-
 @pytest.mark.parametrize("cut", [0, 0.5])
 def test_damage_is_reported_to_the_server_and_to_clients(library: Path, cut: float) -> None:
     first = EmbeddedBackend(library)
@@ -240,22 +194,6 @@ def test_damage_is_reported_to_the_server_and_to_clients(library: Path, cut: flo
         assert backend.role == role
     client.close()
     server.close()
-
-
-def test_a_full_disk_is_not_taken_for_damage() -> None:
-    assert isinstance(refusal(FileNotFoundError(errno.ENOENT, "No such file")), DamagedError)
-    assert isinstance(refusal(OSError("Couldn't deserialize thrift")), DamagedError)
-    assert not isinstance(refusal(OSError(errno.ENOSPC, "No space left on device")), DamagedError)
-    assert not isinstance(refusal(ValueError("no such field")), DamagedError)
-
-
-def test_a_server_that_says_nothing_is_named(
-    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(failover, "SILENT_SECONDS", 0.2)
-    announced(library)[0].unlink()
-    with pytest.raises(MilvusConnectionError, match="another program has the library"):
-        EmbeddedBackend(library).open()
 
 
 def test_a_library_that_another_opens_is_waited_for_however_long_that_takes(
@@ -360,25 +298,6 @@ def test_b3_the_listener_survives_a_lack_of_descriptors(server: EmbeddedBackend,
     another.close()
 
 
-def test_b3_the_listener_survives_a_lack_of_threads(
-    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, said = announced(library)
-    start, refused = threading.Thread.start, list[threading.Thread]()
-
-    def refuse(thread: threading.Thread) -> None:
-        if thread.name.startswith("lorekeeper-client") and not refused:
-            refused.append(thread)
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises((EOFError, OSError)):
-        greet(connected(said["address"]), said)
-    assert len(refused) == 1
-    assert greet(connected(said["address"]), said) == PROTOCOL
-
-
 def test_b3_the_server_limits_its_connections_and_drops_idle_ones(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,16 +320,6 @@ def test_b3_the_server_limits_its_connections_and_drops_idle_ones(
     server.close()
 
 
-def test_b3_a_client_keeps_few_connections_between_its_calls(server: EmbeddedBackend, client: EmbeddedBackend) -> None:
-    threads = [threading.Thread(target=client.list_collections) for _ in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert isinstance(client._backend, Client)
-    assert len(client._backend._idle) <= IDLE_CONNECTIONS
-
-
 def test_b18_a_stranger_may_say_little(server: EmbeddedBackend, library: Path) -> None:
     _, said = announced(library)
     with socket.socket(socket.AF_UNIX) as stranger:
@@ -421,26 +330,6 @@ def test_b18_a_stranger_may_say_little(server: EmbeddedBackend, library: Path) -
             while sent < 64 * 2**20:
                 sent += stranger.send(part)
     assert sent < 4 * 2**20
-
-
-def test_b18_a_stranger_may_not_take_long(
-    server: EmbeddedBackend, library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(messages, "HANDSHAKE_SECONDS", 0.2)
-    _, said = announced(library)
-    with socket.socket(socket.AF_UNIX) as stranger:
-        stranger.settimeout(0.02)
-        stranger.connect(str(said["address"]))
-        answer = None
-        while answer is None:  # what goes on for ever is ended by the time limit of a test
-            try:
-                stranger.send(b"x")
-                answer = stranger.recv(1)
-            except TimeoutError:
-                continue
-            except OSError:
-                answer = b""
-    assert answer == b""
 
 
 @pytest.mark.parametrize("text", ["[" * 4000, '{"token":' * 400, "nothing", '{"token": 1e999999}', '"\\ud800"', "5"])
@@ -473,17 +362,6 @@ def test_b18_a_client_is_not_hurt_by_what_a_server_says(
         threading.Thread(target=answer, daemon=True).start()
         with pytest.raises(MilvusConnectionError, match="does not answer"):
             EmbeddedBackend(library).open()
-
-
-def test_b18_a_message_that_is_too_long_is_refused_with_a_reason(
-    server: EmbeddedBackend, client: EmbeddedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(messages, "MESSAGE_BYTES", 1000)
-    with pytest.raises(CacheError, match="is too large; request less"):
-        client.get("rules", ["k" * 2000], ["name"])
-    client.create_collection("rules", Layout().columns(COLLECTIONS["rules"], 4), "said")
-    assert client.description("rules") == "said"
-    assert client.role == "client"
 
 
 @pytest.fixture
@@ -527,15 +405,6 @@ def test_b19_no_folder_at_all_is_said_with_what_to_do(tmp_path: Path, monkeypatc
         (tmp_path / name).write_text("a file")
     with pytest.raises(MilvusConnectionError, match="set XDG_RUNTIME_DIR to a folder of your own"):
         EmbeddedBackend(tmp_path / "milvus.db").open()
-
-
-def test_b19_a_runtime_folder_of_another_user_is_not_used(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_path / "runtime"))
-    monkeypatch.setenv("HOME", str(short_path / "home"))
-    other = os.getuid() + 1
-    monkeypatch.setattr(os, "getuid", lambda: other)
-    with pytest.raises(OSError, match="belongs to another user"):
-        MeetingPoint(short_path / "milvus.db").listen()
 
 
 def test_b20_only_this_user_can_read_who_serves_a_library(server: EmbeddedBackend, library: Path) -> None:

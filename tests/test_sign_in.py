@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import re
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import unescape
 from pathlib import Path
 
 import httpx
@@ -19,14 +17,14 @@ from starlette.datastructures import Headers
 from lorekeeper.composition import people_of
 from lorekeeper.people.registry import People
 from lorekeeper.people.sessions import Sessions
-from lorekeeper.server.browsers import MAX_NEXT, own_path
+from lorekeeper.server.browsers import MAX_NEXT
 from lorekeeper.server.callers import Callers, NoCredentialsError
 from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_inside
 from tests.support.libraries import settings
 from tests.support.samples import write_lines
 from tests.support.service import Serving, message, serving
-from tests.support.serving import INITIALIZE, http_server
+from tests.support.serving import INITIALIZE
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Site": "none"}
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -36,9 +34,6 @@ NOT_VERIFIED = ssl._create_unverified_context()
 """The certificate of the tests is signed by nobody; each context takes long to make."""
 
 FLAGS = {"httponly", "samesite=strict", "path=/"}
-
-
-GUESSES = [f"/sign-in?key=wrong{number}" for number in range(60)]
 
 
 @dataclass
@@ -186,13 +181,6 @@ def test_a_cookie_counts_for_pages_and_for_reading_from_the_gateway(house):
         assert browser.request(method, "/api/v1/search", json={"query": "x"}, headers=OWN).status_code == 401, method
 
 
-def test_a_token_counts_before_a_cookie(house):
-    browser = house.signed_in(house.add("Bo"))
-    assert browser.get("/metrics", headers={"Authorization": "Bearer master"}).status_code == 200
-    assert browser.get("/api/v1/documents", headers={"Authorization": "Bearer wrong"}).status_code == 401
-    assert browser.get("/", headers={"Authorization": "Bearer wrong"}).status_code == 401
-
-
 @pytest.mark.slow
 def test_a_session_holds_in_all_servers_until_one_ends_it(house, secure):
     browser = house.signed_in(server=secure)
@@ -201,25 +189,6 @@ def test_a_session_holds_in_all_servers_until_one_ends_it(house, secure):
     assert house.browser().get("/", headers={"Cookie": f"__Host-lorekeeper={key}"}).status_code == 303
     browser.post("/sign-out", headers=OWN)
     assert house.browser().get("/", headers={"Cookie": f"lorekeeper={key}"}).status_code == 303
-
-
-@pytest.mark.slow
-def test_a_session_holds_after_a_restart(house):
-    tokens = ("master", house.add("Hal"))
-    with serving(house.folder, CACHE_BACKEND="sqlite") as first:
-        keys = [house.signed_in(token, first).cookies["lorekeeper"] for token in tokens]
-    with serving(house.folder, CACHE_BACKEND="sqlite") as second:
-        cookies = [{"Cookie": f"lorekeeper={key}"} for key in keys]
-        assert [house.browser(second).get("/", headers=cookie).status_code for cookie in cookies] == [200, 200]
-
-
-def test_the_page_says_who_has_signed_in_whoever_it_is_shown_as(house):
-    house.add("Jo")
-    browser = house.signed_in()
-    assert browser.post("/view", data={"as": "Jo", "next": "/books"}, headers=OWN).headers["location"] == "/books"
-    page = browser.get("/books").text
-    assert "This is what Jo sees" in page
-    assert re.search(r"<span[^>]*>Game master</span>\s*<button[^>]*>Sign out", page)
 
 
 async def test_a_proxy_says_before_a_session_who_somebody_is(house):
@@ -242,46 +211,7 @@ async def test_a_proxy_says_before_a_session_who_somebody_is(house):
         await callers.caller(Headers(), proxied=True)
 
 
-def test_what_is_revoked_ends_with_the_next_request(house):
-    tokens = {name: house.add(name) for name in ("Cy", "Di")}
-    browsers = {name: house.signed_in(token) for name, token in tokens.items()}
-    assert {browser.get("/").status_code for browser in browsers.values()} == {200}
-    house.people.remove("Cy")
-    _, new = house.people.rotate("Di")
-    for browser in browsers.values():
-        refused = browser.get("/")
-        assert refused.status_code == 303
-        assert "lorekeeper" not in browser.cookies, "the browser forgets what counts no more"
-    assert house.signed_in(new).get("/").status_code == 200
-
-
-@pytest.mark.slow
-def test_another_token_of_the_game_master_ends_the_sessions_of_the_one_before(house):
-    ana = house.add("Gil")
-    keys = [house.signed_in(token).cookies["lorekeeper"] for token in ("master", ana)]
-    statuses = []
-    with http_server(house.folder, HTTP_TOKEN="another", CACHE_BACKEND="sqlite") as url:
-        for key in keys:
-            cookie = {**HTML, "Cookie": f"lorekeeper={key}"}
-            statuses.append(httpx.get(url.removesuffix("mcp"), headers=cookie, timeout=200).status_code)
-    assert statuses == [303, 200]
-
-
 # --- links -------------------------------------------------------------------------------------------------------------
-
-
-def test_a_link_signs_in_once_and_leaves_the_address(house):
-    browser, link = house.browser(), f"/sign-in?key={house.sessions.link()}"
-    assert browser.head(link).status_code == 200, "who only looks uses nothing up"
-    done = browser.get(link)
-    assert (done.status_code, done.headers["location"]) == (303, "/")
-    assert cookie_of(done)[2] >= FLAGS
-    assert "Game master" in browser.get("/").text
-    for again in (link, "/sign-in?key=wrong", f"/sign-in?key={browser.cookies['lorekeeper']}"):
-        refused = house.browser().get(again)
-        assert refused.status_code == 401
-        assert "used already" in refused.text
-        assert "set-cookie" not in refused.headers
 
 
 def test_a_players_link_is_redeemed_by_the_button_on_its_page_alone(house):
@@ -308,16 +238,6 @@ def test_a_players_link_is_redeemed_by_the_button_on_its_page_alone(house):
         assert (again.status_code, "used already" in again.text) == (401, True)
 
 
-@pytest.mark.slow
-async def test_keys_of_links_are_not_looked_at_while_many_wrong_ones_wait(house):
-    address = httpx.AsyncHTTPTransport(local_address="127.0.2.9")
-    async with httpx.AsyncClient(base_url=house.plain.url, headers=HTML, timeout=200, transport=address) as guessing:
-        await guessing.get("/sign-in?key=first")
-        statuses = [each.status_code for each in await asyncio.gather(*map(guessing.get, GUESSES))]
-    assert set(statuses) == {401, 429}
-    assert statuses.count(401) < len(GUESSES) / 2
-
-
 def test_the_game_masters_link_is_not_used_up_by_what_loads_it_ahead_of_time(house):
     browser, link = house.browser(), f"/sign-in?key={house.sessions.link()}"
     for ahead in ({"Sec-Purpose": "prefetch;prerender"}, {"Sec-Fetch-Dest": "image"}):
@@ -326,32 +246,7 @@ def test_the_game_masters_link_is_not_used_up_by_what_loads_it_ahead_of_time(hou
     assert browser.get(link, headers={"Sec-Fetch-Dest": "document"}).status_code == 303
 
 
-def test_a_link_from_another_site_leads_to_the_page_all_the_same(house):
-    """A browser keeps a strict cookie back from that: a page of ours leads on, and the browser sends it."""
-    browser, signed_in = house.browser(), house.signed_in()
-    for elsewhere in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": ""}):
-        first = browser.get("/books?x=1&y", headers=elsewhere)
-        assert first.headers["location"] == "/sign-in?next=%2Fbooks%3Fx%3D1%26y"
-        assert "set-cookie" not in first.headers, "what it has not sent may well count"
-        leading = browser.get(first.headers["location"], headers=elsewhere)
-        (address,) = map(unescape, re.findall(r'content="0; url=([^"]*)"', leading.text))
-        assert signed_in.get(address, headers=OWN).headers["location"] == "/books?x=1&y"
-        for headers in (OWN, elsewhere):
-            assert 'name="token"' in browser.get(address, headers=headers).text, "it is asked once"
-
-
 # --- the way to the form, and attacks on it ----------------------------------------------------------------------------
-
-
-def test_programs_are_refused_as_ever_and_parts_of_pages_lead_to_the_form(house):
-    browser = house.browser()
-    assert browser.get("/", headers={"Accept": "*/*"}).status_code == 401
-    assert browser.get("/api/v1/documents").headers["content-type"] == "application/problem+json"
-    part = browser.get("/", headers={"HX-Request": "true", "HX-Current-URL": f"{house.plain.url}/?q=a+b&open=x"})
-    assert part.status_code == 401
-    assert part.headers["hx-redirect"] == "/sign-in?next=%2F%3Fq%3Da%2Bb%26open%3Dx"
-    part = browser.get("/", headers={"HX-Request": "true", "HX-Current-URL": "https://evil.example//evil.example/"})
-    assert part.headers["hx-redirect"] == "/sign-in"
 
 
 EVIL = [
@@ -369,12 +264,6 @@ EVIL = [
     "/ä",
     "/" + "x" * MAX_NEXT,
 ]
-
-
-@pytest.mark.parametrize("evil", EVIL)
-def test_only_addresses_of_our_own_are_continued_at(evil):
-    assert own_path(evil) == "/"
-    assert own_path("/entries/spells/srd/fire?q=a%20b#x") == "/entries/spells/srd/fire?q=a%20b#x"
 
 
 def test_no_other_address_is_continued_at_after_signing_in(house):
@@ -412,26 +301,6 @@ def test_other_sites_change_nothing(house, headers):
     assert browser.post("/sign-out", headers={"Sec-Fetch-Site": "", "Origin": house.plain.url}).status_code == 303
 
 
-@pytest.mark.parametrize("header", ["", "Basic x", "Bearer"])
-def test_only_a_token_that_says_who_asks_stands_in_for_the_origin(house, header):
-    browser = house.signed_in()
-    sent = {"Authorization": header, "Sec-Fetch-Site": "cross-site"}
-    assert browser.post("/view", data={"as": "player"}, headers=sent).status_code in (401, 403)
-    program = {"Authorization": "Bearer master", "Sec-Fetch-Site": ""}
-    assert house.browser().post("/view", data={"as": "player"}, headers=program).status_code == 303
-
-
-def test_everybody_may_ask_for_the_form_and_its_files_which_say_nothing(house):
-    browser = house.browser()
-    page = browser.get("/sign-in").text
-    files = [part.partition('"')[0] for part in page.split('="/static/')[1:]]
-    assert len(files) > 3
-    assert {browser.get(f"/static/{file}").status_code for file in files} == {200}
-    assert browser.get("/static/none.css").status_code == 404
-    assert browser.get("/sign-in/proof").status_code == 400
-    assert browser.get("/sign-in/proof?challenge=x").json().keys() == {"answers"}
-
-
 def test_every_response_says_what_a_browser_may_do_with_it(house):
     browser, signed_in = house.browser(), house.signed_in()
     paths = (
@@ -454,29 +323,6 @@ def test_every_response_says_what_a_browser_may_do_with_it(house):
 
 
 # --- what is written ---------------------------------------------------------------------------------------------------
-
-
-def test_the_audit_log_knows_pages_and_who_asked(house):
-    token = house.add("Eli")
-    browser = house.signed_in(token)
-    assert browser.get("/?q=a+quiet+word").status_code == 200
-    browser.get("/static/page.css")
-    house.browser().get(f"/sign-in?key={house.sessions.link()}")
-    browser.get("/?q=tide+lance")
-    found, link, page, signing = list(reversed(house.entries()))[:4]
-    assert (page["how"], page["person"], page["view"]) == ("page", "Eli", "player")
-    assert found["uris"]
-    assert found["results"] == len(found["uris"])
-    browser.get(found["uris"][0].replace("lore://", "/entries/"))
-    assert house.entries()[-1]["uris"][0] == found["uris"][0]
-    assert page["asked"] == {"route": "GET /", "parameters": {"q": "a quiet word"}}
-    assert (signing["person"], signing["asked"]) == ("Eli", {"route": "POST /sign-in", "parameters": {}})
-    with house.plain.client() as monitor:
-        assert (
-            'lorekeeper_requests_total{how="page",mode="",name="GET /",outcome="answered"}'
-            in monitor.get("/metrics").text
-        )
-    assert (link["view"], link["asked"]) == ("dm", {"route": "GET /sign-in", "parameters": {"key": "***"}})
 
 
 @pytest.mark.slow

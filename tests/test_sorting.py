@@ -68,18 +68,6 @@ async def test_a_random_order_repeats_with_its_seed_and_says_it(library):
     assert [slug for slugs in pages for slug in slugs] == whole
 
 
-async def test_where_narrows_lookups_and_searches(library):
-    listed, page = await found(library, types=["spells"], where="-school:abjuration level>=1")
-    assert listed
-    assert page.total == len(listed)
-    for result in page.results:
-        assert result.entity.fields["school"] != "abjuration"
-        assert number(result.entity, "level") >= 1
-    _, searched = await found(library, types=["spells", "creatures", "rules"], text="ash lamp", where="cr<=1/4")
-    assert {result.entity.type for result in searched.results} == {"creatures"}
-    assert all(number(result.entity, "challenge_rating") <= 0.25 for result in searched.results)
-
-
 async def test_a_long_list_under_a_bound_says_how_to_sort_it(library):
     query = Query(["creatures"], filters={"armor_class_min": 1}, limit=1)
     note = (await library.searcher.search(query)).note or ""

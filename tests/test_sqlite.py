@@ -14,12 +14,10 @@ from lorekeeper.cache.protocol import SCORE_DIGITS
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection, parse_filters
-from lorekeeper.search.query import Query
 from lorekeeper.text.passages import passages
 from tests.support.backends import Caches
 from tests.support.entities import batch, make
-from tests.support.libraries import sample_library, settings
-from tests.support.samples import ATLAS
+from tests.support.libraries import settings
 
 
 @pytest.fixture
@@ -40,37 +38,6 @@ async def refusal(path: Path) -> str:
 
 
 # --- equal rank ----------------------------------------------------------------------------------------------------
-
-
-async def test_both_backends_rank_alike(tmp_path: Path) -> None:
-    queries = [
-        Query(["spells"], "freezing water pushes away"),
-        Query(["spells"], "fall slowly", {"level_max": 1}),
-        Query(["spells", "creatures", "equipment"], "ash and fire", limit=5, offset=3),
-        Query(["creatures"], "swamp", {"environments": "swamp"}, mode="semantic"),
-        Query(["rules"], "walks away", documents=[ATLAS]),
-        Query(["spells", "rules"], "parting blow", mode="keyword"),
-        Query(["creatures"], "brine hond"),
-        Query(["equipment"], None, {"cost_min": 1}),
-        Query(["spells"], "lore://spells/tidewatch-atlas/soft-landing"),
-    ]
-    pages = []
-    for backend in ("milvus", "sqlite"):
-        async with sample_library(tmp_path, backend) as library:
-            pages.append([await library.searcher.search(query) for query in queries])
-    assert [bool(page.results) for page in pages[0]] == [True] * len(queries)
-    for one, other in zip(*pages, strict=True):
-        assert (one.total, one.mode, one.next_offset, one.note) == (
-            other.total,
-            other.mode,
-            other.next_offset,
-            other.note,
-        )
-        assert [r.entity for r in one.results] == [r.entity for r in other.results]
-        assert [(r.match, r.snippet, r.facts) for r in one.results] == [
-            (r.match, r.snippet, r.facts) for r in other.results
-        ]
-        assert np.allclose([r.score or 0 for r in one.results], [r.score or 0 for r in other.results], atol=1e-4)
 
 
 @pytest.mark.parametrize(("dimension", "spread"), [(16, 1.0), (384, 1.0), (384, 0.01)])
@@ -104,11 +71,6 @@ async def test_a_file_that_is_no_database_is_named_and_left_alone(path: Path, co
     assert path.read_bytes() == content
 
 
-async def test_an_empty_file_is_not_taken_for_an_empty_library(path: Path) -> None:
-    path.touch()
-    assert "is empty" in await refusal(path)
-
-
 async def test_another_programs_database_is_named_and_left_alone(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE notes (text TEXT)")
@@ -137,19 +99,6 @@ async def test_another_format_is_named(path: Path) -> None:
     assert "layout 99" in await refusal(path)
 
 
-async def test_a_folder_and_a_file_in_the_way_are_named(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    assert "is a folder" in await refusal(tmp_path / "folder")
-    (tmp_path / "file").write_bytes(b"mine")
-    assert "LOREKEEPER_SQLITE_DB_PATH" in await refusal(tmp_path / "file" / "cache.db")
-    assert (tmp_path / "file").read_bytes() == b"mine"
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write")
-async def test_a_place_where_nothing_can_be_made_is_named() -> None:
-    assert "permission" in await refusal(Path("/proc/lorekeeper/cache.db"))
-
-
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root can write read-only folders")
 async def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o500)
@@ -170,19 +119,3 @@ async def test_a_locked_file_is_named_and_can_be_read(path: Path, monkeypatch: p
     other.close()
     assert await cache.store_entities(batch("b", 0, 1), "spells") == 1
     await caches.close()
-
-
-async def test_a_file_that_was_exchanged_is_opened_anew(path: Path) -> None:
-    stores = [Caches(settings(cache_backend="sqlite", sqlite_db_path=p)) for p in (path, path.with_name("other.db"))]
-    opened = [store.open() for store in stores]
-    await opened[0].store_entities(batch("a", 0, 3), "spells")
-    await opened[1].store_entities(batch("b", 0, 2), "spells")
-    assert len(await opened[0].semantic_search("spells", "text")) == 3
-    await stores[1].close()
-    path.with_name("other.db").replace(path)
-    for left in ("-wal", "-shm"):
-        Path(f"{path}{left}").unlink(missing_ok=True)
-    assert {h.entity.slug for h in await opened[0].semantic_search("spells", "text")} == {"b0", "b1"}
-    assert await opened[0].store_entities(batch("c", 0, 1), "spells") == 1
-    assert await opened[0].count_entities("spells") == 3
-    await stores[0].close()

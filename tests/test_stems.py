@@ -9,41 +9,10 @@ import pytest
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import SIMILAR, name_key, nearest, similar_names
 from lorekeeper.text.similar import SimilarTexts
-from lorekeeper.text.stems import BEGINNING, corrected, names_of_stems, names_with_words, stems
 
 NAMES = NameList(
     ["grappling", "grappled", "goblin", "goblin boss", "dire wolf", "wolf", "elf drow", "adult red dragon", "harpy"]
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "whole", "parts"),
-    [
-        ("grapple", ["grappling", "grappled"], []),
-        ("goblins", ["goblin"], ["goblin boss"]),
-        ("wolves", ["wolf"], ["dire wolf"]),
-        ("elves", [], ["elf drow"]),
-        ("harpies", ["harpy"], []),
-        ("red dragons", [], ["adult red dragon"]),
-        ("bosses of the goblins", ["goblin boss"], []),
-        ("dragonfly", [], []),
-        ("the", [], []),
-        ("", [], []),
-    ],
-)
-def test_names_with_the_same_stems(text, whole, parts):
-    assert names_of_stems(text, NAMES) == (whole, parts)
-
-
-def test_only_unknown_words_are_corrected():
-    assert corrected("red dragn", NAMES) == "red dragon"
-    assert corrected("dire wolf", NAMES) == "dire wolf"
-    assert corrected("red qqqqq", NAMES) is None
-
-
-def test_names_with_all_words_in_any_order():
-    assert names_with_words("dragon red", NAMES) == ["adult red dragon"]
-    assert names_with_words("red wolf", NAMES) == []
 
 
 def test_the_nearest_names_are_those_of_the_greatest_similarity():
@@ -60,23 +29,6 @@ WORDS = """
 
 def some_names(chance: random.Random) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=chance.randint(1, 4))) for _ in range(200)]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_names_are_found_by_their_words_as_by_looking_at_each_of_them(seed):
-    print(f"seed {seed}")
-    chance = random.Random(seed)
-    names = some_names(chance)
-    known, found = NameList(names), 0
-    for text in [*WORDS, *(" ".join(chance.choices(WORDS, k=2)) for _ in range(40))]:
-        wanted = stems(text)
-        beginnings = [stem[:-1][:BEGINNING] for stem in wanted]
-        having = [n for n in dict.fromkeys(names) if wanted and wanted <= stems(n) and all(b in n for b in beginnings)]
-        whole = [name for name in having if stems(name) == wanted]
-        assert names_of_stems(text, known) == (whole, [name for name in having if name not in whole]), text
-        assert names_with_words(text, known) == [name for name in names if set(text.split()) <= set(name.split())], text
-        found += len(having)
-    assert found
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
 import threading
-import time
 from dataclasses import replace
 
 import pytest
-import stamina
 
-from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import CacheError, ConfigError, SourceUnavailableError
+from lorekeeper.entities import COLLECTIONS
+from lorekeeper.errors import CacheError
 from lorekeeper.intake.sync import endpoints, store_from_source
-from lorekeeper.intake.sync_state import RESUME_SECONDS, SyncState, sync_lock
+from lorekeeper.intake.sync_state import sync_lock
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
-from lorekeeper.server.answers import document_list
-from lorekeeper.server.tools import all_tools
 from lorekeeper.text.phrases import STARTER_DOCUMENT
-from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.entities import everything, make
 from tests.support.libraries import server_library
 from tests.support.open5e_server import SPELLS, Open5eServer, Reply, creature, lists, serving, spell
-from tests.support.programs import forked, sync_library
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 from tests.support.waiting import eventually
@@ -58,29 +49,6 @@ async def test_a_sync_brings_every_entry_of_every_list(library, server):
     assert len(server.asked) == len(LISTS) + 2, "one request a page: the spells have three"
 
 
-async def test_documents_bring_their_titles_and_licences(library):
-    await library.sync(["spells"])
-    listed = {d["key"]: d for d in await document_list(library)}
-    assert listed["tide-atlas"]["name"] == "The Tide Atlas"
-    assert listed["tide-atlas"]["licenses"] == ["CC BY 4.0"]
-    assert listed["tide-atlas"]["publisher"] == "Gull and Anchor"
-    assert listed["tide-atlas"]["counts"] == {"spells": 3}
-
-
-async def test_an_entry_says_whose_it_is_also_where_nothing_describes_its_document(library):
-    await library.sync(["spells", "rules"])
-    tools = {tool.name: tool for tool in all_tools()}
-    answer = await tools["get_entity"].run(library, {"uri": "lore://spells/tide-atlas/tide-lance"})
-    assert answer.structured["attribution"] == "by Gull and Anchor, CC BY 4.0"
-    assert "Source: The Tide Atlas (tide-atlas), by Gull and Anchor, CC BY 4.0" in answer.text
-    answer = await tools["get_entity"].run(library, {"uri": "lore://rules/old-rules/travel"})
-    assert answer.structured["document_name"] == "The Old Rules"
-    assert answer.structured["licenses"] == ["http://example.org/licence"]
-    listed = {d["key"]: d for d in await document_list(library)}
-    assert listed["old-rules"]["name"] == "The Old Rules"
-    assert listed["old-rules"]["licenses"] == ["http://example.org/licence"]
-
-
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_a_second_sync_stores_and_embeds_nothing(backend, server, address, tmp_path):
     async with server_library(tmp_path, address, backend) as library:
@@ -105,31 +73,11 @@ async def test_only_what_has_changed_is_stored_again(library, server):
     assert changed.data["desc"] == "Now you bounce."
 
 
-async def test_files_of_the_same_entries_and_a_sync_give_the_same(library, server, tmp_path):
-    folder = tmp_path / "export"
-    folder.mkdir()
-    for path, objects in server.lists.items():
-        if objects:
-            version, name = path.split("/")
-            write_lines(folder / (f"{name}.jsonl" if version == "v2" else f"{name}_v1.jsonl"), objects)
-    imported = await library.import_paths([folder])
-    assert imported.stored == 10
-    report = await library.sync()
-    assert (report.stored, report.unchanged, report.embedded) == (0, 10, 0)
-
-
 async def test_chosen_documents_and_types_only(library, server):
     report = await library.sync(["spells", "creatures"], ["ember-book"])
     assert await counts(library) == {"spells": 2, "creatures": 1, "documents": 1}
     assert report.stored == 4
     assert {a.split("/?")[0] for a in server.asked} == {"v2/documents", "v2/spells", "v2/creatures"}
-
-
-async def test_a_server_that_ignores_the_filter_brings_nothing_else(library, server):
-    real = server._page
-    server._page = lambda path, query, host: real(path, query.replace("document__key__in", "nothing"), host)
-    await library.sync(["spells"], ["ember-book"])
-    assert await titles(library) == {"Ember Whisper", "Ash Storm"}
 
 
 async def test_progress_is_told_by_type_and_adds_up(library):
@@ -170,14 +118,6 @@ async def test_an_entry_that_became_homebrew_is_not_removed(library, server, tmp
     del server.lists["v2/spells"][0]
     assert (await library.sync(["spells"])).removed == 0
     assert "Tide Lance" in await titles(library)
-
-
-async def test_a_sync_of_one_document_removes_in_that_document_only(library, server):
-    await library.sync(["spells"])
-    server.lists["v2/spells"] = [s for s in SPELLS if s["name"] not in ("Tide Lance", "Ash Storm")]
-    assert (await library.sync(["spells"], ["ember-book"])).removed == 1
-    assert await titles(library) == {"Tide Lance", "Soft Landing", "Lantern of Hush", "Ember Whisper"}
-    assert (await library.sync(["spells"])).removed == 1
 
 
 async def test_a_list_that_is_suddenly_empty_is_reported_and_nothing_removed(library, server):
@@ -247,33 +187,6 @@ async def test_b6_whatever_is_not_from_the_source_is_kept(source_api, library):
     assert "tide-lance-open5e" in await slugs(library)
 
 
-async def test_b6_what_came_from_a_file_of_the_source_is_replaced(library, tmp_path):
-    old = spell("Tide Lance", desc="It was another one.")
-    await library.import_paths([write_lines(tmp_path / "spells.jsonl", [old])])
-    report = await library.sync(["spells"])
-    assert (report.stored, report.warnings) == (7, [])
-    assert "tide-lance-open5e" not in await slugs(library)
-
-
-async def test_b6_a_changed_entry_changes_beside_the_users_own(library, server, tmp_path):
-    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
-    await library.sync(["spells"])
-    server.lists["v2/spells"][0] = spell("Tide Lance", desc="Now it is wet.")
-    assert (await library.sync(["spells"])).stored == 1
-    (copy,) = await library.cache.load("spells", [("tide-atlas", "tide-lance-open5e")])
-    assert copy.data["desc"] == "Now it is wet."
-
-
-async def test_b6_an_entry_that_the_server_removes_goes_from_beside_the_users_own(library, server, tmp_path):
-    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
-    await library.sync(["spells"])
-    del server.lists["v2/spells"][0]
-    assert (await library.sync(["spells"])).removed == 1
-    held = await slugs(library)
-    assert held["tide-lance"] == "lorekeeper"
-    assert "tide-lance-open5e" not in held
-
-
 async def test_b6_an_entry_that_the_user_made_after_a_sync_is_kept(library, tmp_path):
     await library.sync(["spells"])
     await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
@@ -285,36 +198,6 @@ async def test_b6_an_entry_that_the_user_made_after_a_sync_is_kept(library, tmp_
     report = await library.sync(["spells"])
     assert (report.stored, report.removed) == (1, 1), "also where it is not known what came from the server"
     assert "tide-lance-open5e" not in await slugs(library)
-
-
-async def test_b6_slugs_that_the_user_has_too_are_passed_over(library, tmp_path):
-    own = [OWN, {**OWN, "slug": "tide-lance-open5e"}, {**OWN, "slug": "tide-lance-open5e-2"}]
-    await library.import_paths([write_lines(tmp_path / "own.jsonl", own)])
-    assert "tide-lance-open5e-3" in (await library.sync(["spells"])).warnings[0].reason
-    report = await library.sync(["spells"])
-    assert (report.stored, report.unchanged) == (0, 7)
-    assert sorted((await slugs(library)).values()) == ["lorekeeper"] * 3 + ["open5e-v2"] * 3
-
-
-async def test_b6_slugs_of_entries_kept_apart_are_never_too_long(library, server, tmp_path):
-    long = ["x" * 199 + end for end in "ab"]
-    server.lists["v2/spells"] = [{**spell("Long"), "key": f"tide-atlas_{slug}"} for slug in long]
-    own = [{**OWN, "slug": slug} for slug in long]
-    await library.import_paths([write_lines(tmp_path / "own.jsonl", own)])
-    assert (await library.sync(["spells"])).stored == 4
-    held = await slugs(library)
-    assert len(held) == 4
-    assert {len(slug) for slug in held} == {200}
-    assert (await library.sync(["spells"])).stored == 0
-
-
-async def test_b6_a_document_of_the_users_own_keeps_its_title(library, tmp_path):
-    own = {"collection": "documents", "name": "My Atlas", "slug": "tide-atlas", "document": "tide-atlas"}
-    await library.import_paths([write_lines(tmp_path / "own.jsonl", [own])])
-    report = await library.sync(["spells"])
-    assert "lore://documents/tide-atlas-open5e/tide-atlas-open5e" in report.warnings[0].reason
-    assert (await library.searcher.documents.titles())["tide-atlas"] == "My Atlas"
-    assert (await library.sync(["spells"])).stored == 0
 
 
 async def test_b6_a_server_cannot_write_to_the_starter(library, server):
@@ -351,22 +234,6 @@ async def test_b6_an_import_during_a_sync_is_kept(library):
     assert await library.cache.load("spells", [own.identity]) == [own]
 
 
-async def test_b6_a_sync_loads_only_entries_that_differ(library, tmp_path, monkeypatch):
-    await library.import_paths([write_lines(tmp_path / "own.jsonl", [OWN])])
-    await library.sync(["spells"])
-    loaded: list[tuple[str, str]] = []
-    load = library.cache.load
-
-    async def counting(entity_type: str, identities: list[tuple[str, str]]) -> list[Entity]:
-        loaded.extend(identities)
-        found: list[Entity] = await load(entity_type, identities)
-        return found
-
-    monkeypatch.setattr(library.cache, "load", counting)
-    await library.sync(["spells"])
-    assert {slug for _, slug in loaded} == {"tide-lance", "tide-lance-open5e"}
-
-
 # --- what fails ------------------------------------------------------------------------------------------------------
 
 
@@ -391,21 +258,6 @@ async def test_a_list_that_gives_less_than_it_says_is_not_taken_for_whole(librar
     assert report.removed == 0
     assert "returned 2" in report.failed[0].reason
     assert len(await titles(library)) == 5
-
-
-async def test_nobody_there_is_an_error(tmp_path):
-    with serving(Open5eServer({})) as address, stamina.set_testing(True, attempts=1):
-        pass
-    async with server_library(tmp_path, address) as library:
-        with stamina.set_testing(True, attempts=1), pytest.raises(SourceUnavailableError, match="cannot be reached"):
-            await library.sync()
-
-
-async def test_an_offline_library_asks_nobody(tmp_path, server, address):
-    async with server_library(tmp_path, address, offline=True) as library:
-        with pytest.raises(ConfigError, match="LOREKEEPER_OFFLINE"):
-            await library.sync()
-    assert server.asked == []
 
 
 async def test_two_syncs_at_once_are_refused(library, monkeypatch):
@@ -447,31 +299,6 @@ async def test_a_sync_that_was_cut_off_goes_on_where_it_was(library, server, tmp
     assert await counts(library) == STORED
     assert not [a for a in again if "spells" not in a and "page" in a]
     assert (await library.sync()).unchanged == 10, "when it is done, the next one reads everything again"
-
-
-async def test_a_process_that_is_killed_is_followed_by_one_that_goes_on(tmp_path, server, address):
-    server.lists["v2/creatures"] = [creature(f"Beast {n}") for n in range(40)]
-    reached, release = threading.Event(), threading.Event()
-
-    def stuck(path: str, _number: int) -> None:
-        if path == "v2/creatures" and len(server.pages_asked(path)) == 10:
-            reached.set()
-            release.wait(20)
-
-    server.fault = stuck
-    victim = subprocess.Popen(forked(sync_library, tmp_path, address), env={**os.environ, **forking.variables()})
-    assert await asyncio.to_thread(reached.wait, 60)
-    victim.send_signal(signal.SIGKILL)
-    await asyncio.to_thread(victim.wait)
-    release.set()
-    server.fault = lambda *_: None
-    first = len(server.asked)
-    async with server_library(tmp_path, address) as library:
-        await library.sync(["creatures", "spells"])
-        assert await counts(library) == {"creatures": 40, "spells": 5, "documents": 2}
-    again = server.asked[first:]
-    assert not [a for a in again if "documents" in a]
-    assert len([a for a in again if "creatures" in a]) <= 13, "of 20 pages, those that were stored are not asked for"
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"source": 3}', b"\x00\xff", None], ids=str)
@@ -526,15 +353,3 @@ def test_the_command_syncs_and_tells_what_it_did(tmp_path, server, address):
     done = run_inside(tmp_path, "sync", "open5e", env=environment(tmp_path, OPEN5E_BASE_URL=address))
     assert done.returncode == 2
     assert "LOREKEEPER_OFFLINE" in done.stderr
-
-
-def test_a_sync_that_was_interrupted_long_ago_begins_anew(monkeypatch):
-    state, now = SyncState("http://one"), [1e9]
-    monkeypatch.setattr(time, "time", lambda: now[0])
-    run = state.resume(["spells"], None)
-    now[0] += RESUME_SECONDS
-    assert state.resume(["spells"], None) is run
-    assert state.resume(["rules"], None) is not run
-    run = state.resume(["spells"], None)
-    now[0] += RESUME_SECONDS + 1
-    assert state.resume(["spells"], None) is not run

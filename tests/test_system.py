@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import contextvars
 import gc
 import os
-import platform
 import stat
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -27,12 +24,11 @@ from lorekeeper.intake.sync_state import SyncState, encode, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
-from lorekeeper.system import Gathered, collector_paused, descriptor_share, in_thread
+from lorekeeper.system import Gathered, in_thread
 from tests.support.backends import Caches
-from tests.support.commands import STARTER_RECORDS, environment
+from tests.support.commands import STARTER_RECORDS
 from tests.support.entities import make
 from tests.support.libraries import settings
-from tests.support.samples import write_lines
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
@@ -97,36 +93,6 @@ async def test_b20_a_library_that_was_open_to_others_is_closed_when_it_is_opened
     assert open_to_others(tmp_path) == []
 
 
-@pytest.mark.slow
-def test_b20_the_command_line_makes_nothing_that_others_can_read(tmp_path):
-    def run(*arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "lorekeeper", *arguments],
-            env=environment(tmp_path / "data", CACHE_BACKEND="sqlite"),
-            capture_output=True,
-            text=True,
-            umask=0,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-
-    tmp_path.joinpath("data").mkdir(mode=0o755)
-    before = set(tmp_path.rglob("*")) | {write_lines(tmp_path / "shelf.jsonl")}
-    run("import", str(tmp_path / "shelf.jsonl"))
-    run("backup", str(tmp_path / "data" / "shelf.zip"))
-    made = {path.name for path in set(tmp_path.rglob("*")) - before}
-    assert {"cache.db", "vectors.db", "shelf.zip"} <= made
-    assert open_to_others(tmp_path / "data") == []
-
-
-def test_a_listener_takes_an_eighth_of_the_descriptors_at_most():
-    resource = pytest.importorskip("resource")
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert descriptor_share(16) == 16
-    assert descriptor_share(10**9) == (10**9 if allowed == resource.RLIM_INFINITY else allowed // 8)
-
-
 @pytest.fixture
 def collecting() -> Iterator[None]:
     gc.enable()
@@ -147,17 +113,6 @@ async def test_b15_the_collector_runs_while_a_server_waits_for_its_first_request
         await serving.serve(Call(arguments, library(tmp_path, "sqlite"), {}))
     assert seen == [True]
     assert gc.isenabled()
-
-
-@pytest.mark.parametrize("running", [True, False])
-def test_b15_the_collector_is_as_it_was_after_a_failure(running, collecting):
-    if not running:
-        gc.disable()
-    pause = collector_paused()
-    pause.__enter__()
-    assert not gc.isenabled()
-    assert not pause.__exit__(MemoryError, MemoryError(), None)
-    assert gc.isenabled() == running
 
 
 async def test_a_lock_is_waited_for_off_the_event_loop_and_not_kept_by_a_cancelled_task(tmp_path):
@@ -185,48 +140,6 @@ async def test_a_lock_is_waited_for_off_the_event_loop_and_not_kept_by_a_cancell
         assert entered == ["entered"]
 
 
-HEAPS = """
-import ctypes, sys, threading
-from lorekeeper import system
-if sys.argv[1] == "own":
-    system.claim_process()
-system.share_freed_memory()
-def used():
-    libc = ctypes.CDLL(None)
-    libc.fopen.restype, libc.malloc_info.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
-    libc.fclose.argtypes = (ctypes.c_void_p,)
-    file = libc.fopen(sys.argv[2].encode(), b"w")
-    libc.malloc_info(0, file)
-    libc.fclose(file)
-    return open(sys.argv[2]).read().count("<heap ")
-ready = threading.Barrier(9)
-def work():
-    held = [bytes(2000) for _ in range(100)]
-    ready.wait()
-    ready.wait()
-threads = [threading.Thread(target=work) for _ in range(8)]
-[thread.start() for thread in threads]
-ready.wait()
-print(used())
-ready.wait()
-system.return_memory()
-"""
-
-
-@pytest.mark.processes
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is not glibc")
-def test_threads_of_an_own_process_share_what_they_free(tmp_path: Path) -> None:
-    heaps = {
-        whose: int(
-            subprocess.run(
-                [sys.executable, "-c", HEAPS, whose, str(tmp_path / whose)], capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for whose in ("own", "another's")
-    }
-    assert heaps["own"] <= 2 < heaps["another's"]
-
-
 def test_what_is_called_in_one_turn_shares_a_thread_and_each_caller_gets_its_own_answer():
     gathered = Gathered()
 
@@ -245,17 +158,3 @@ def test_what_is_called_in_one_turn_shares_a_thread_and_each_caller_gets_its_own
         first, error, last = asyncio.run(ask())
         assert first == last != threading.get_ident()
         assert isinstance(error, LookupError)
-
-
-def test_a_call_that_is_gathered_has_the_context_of_its_caller():
-    asked_by = contextvars.ContextVar("asked_by", default="nobody")
-
-    async def ask(name: str) -> str:
-        asked_by.set(name)
-        return await gathered.call(asked_by.get)
-
-    async def ask_all() -> list[str]:
-        return list(await asyncio.gather(ask("one"), ask("other")))
-
-    gathered = Gathered()
-    assert asyncio.run(ask_all()) == ["one", "other"]

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.cli.main import declared, main
-from lorekeeper.settings import misspelt_variables
 from tests.support.commands import environment, run_lorekeeper
-from tests.support.samples import ALMANAC, ATLAS, write_lines
+from tests.support.samples import ATLAS, write_lines
 from tests.support.service import message
 from tests.support.serving import INITIALIZE
 
@@ -73,16 +72,6 @@ def test_every_help_has_examples_that_can_be_parsed(command, run):
     assert "None" not in out
 
 
-def test_a_comment_that_a_shell_passes_on_is_no_part_of_a_command(run):
-    assert run("roll", "1d1", "#", "one", "die")[:2] == run("roll", "1d1")[:2]
-
-
-def test_the_help_of_search_lists_the_filters_of_each_type(run):
-    _, out, _ = run("help", "search")
-    assert "challenge_rating" in out
-    assert "casting_time" in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "suggestion"),
     [
@@ -97,11 +86,6 @@ def test_a_mistyped_word_gets_a_suggestion(arguments, suggestion, capsys):
         main(arguments)
     assert left.value.code == 2
     assert suggestion in " ".join(capsys.readouterr().err.split())
-
-
-def test_a_misspelt_variable_is_named():
-    found = misspelt_variables({"LOREKEEPR_OFFLINE": "1", "LOREKEEPER_OFFLINE": "1", "LORE": "x", "PATH": "y"})
-    assert found == {"LOREKEEPR_OFFLINE": "LOREKEEPER_OFFLINE"}
 
 
 def test_bash_can_complete_the_commands(run):
@@ -131,22 +115,6 @@ def test_an_entry_is_shown_by_its_uri_as_json_and_as_markdown(run):
     assert uri in out
 
 
-def test_a_misspelt_name_shows_the_nearest_entry_and_says_so(run):
-    status, out, err = run("show", "tidal lance")
-    assert status == 0
-    assert "Tide Lance" in out
-    assert "nearest name: Tide Lance" in err
-
-
-def test_an_entry_that_is_not_there_is_a_failure_that_says_what_finds_it(run):
-    status, out, err = run("show", "a lance that nobody wrote down")
-    assert (status, out) == (1, "")
-    assert "no entry is called 'a lance that nobody wrote down'; a search finds entries by meaning" in err
-    status, _, err = run("show", f"lore://spells/{ATLAS}/no-such-thing")
-    assert status == 1
-    assert "there is no" in err
-
-
 def test_results_have_uris_and_pages(run):
     _, out, _ = run("search", "ash", "--type", "spells", "--limit", "1", "--mode", "semantic")
     assert "lore://spells/" in out
@@ -158,13 +126,6 @@ def test_results_have_uris_and_pages(run):
         for o in "01"
     )
     assert first["results"][0]["uri"] != second["results"][0]["uri"]
-
-
-def test_books_take_a_line_each_in_80_columns(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run("documents")
-    assert [line.split()[0] for line in out.splitlines()[1:-1]] == sorted([ALMANAC, ATLAS])
-    assert max(map(len, out.splitlines())) <= 80
 
 
 # --- files -------------------------------------------------------------------------------------------------------------
@@ -181,12 +142,6 @@ def test_a_backup_replaces_nothing_unless_it_is_forced(run, folder):
     (folder / "notes.txt").write_text("mine")
     assert run("backup", "notes.txt", "--force")[0] == 1
     assert (folder / "notes.txt").read_text() == "mine"
-
-
-def test_a_backup_that_is_not_there_is_named(run):
-    status, _, err = run("restore", "nothere.zip")
-    assert status == 1
-    assert "nothere.zip: does not exist; nothing was changed" in err
 
 
 # --- serve -------------------------------------------------------------------------------------------------------------
@@ -212,9 +167,3 @@ def test_a_server_in_a_terminal_says_what_it_does_and_ends_at_the_first_ctrl_c(f
         os.close(ours)
     assert (process.returncode, out) == (130, b"")
     assert err == b"Interrupted.\n"
-
-
-def test_a_server_that_others_could_reach_needs_a_token(run):
-    status, _, err = run("serve", "--transport", "http", "--host", "0.0.0.0")
-    assert status == 2
-    assert "LOREKEEPER_HTTP_TOKEN" in err

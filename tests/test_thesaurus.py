@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from lorekeeper.folding import fold
-from lorekeeper.search.expansion import expanded_keywords
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.thesaurus import LONGEST, THESAURUS, related_words
 
@@ -41,21 +40,3 @@ def test_no_phrase_is_there_twice_and_no_line_says_nothing():
 )
 def test_everyday_words_lead_to_those_of_books(question, words):
     assert words <= set(related_words(content_words(fold(question))))
-
-
-def test_a_word_of_a_phrase_is_not_looked_up_alone():
-    assert "bludgeoning" in related_words(["fall"])
-    assert "bludgeoning" not in related_words(["fall", "asleep"])
-
-
-def test_words_that_are_asked_for_are_not_related():
-    assert "feather" in related_words(["parachute"])
-    assert "feather" not in related_words(["parachute", "feather"])
-
-
-def test_a_query_has_the_related_words_of_each_wording_once():
-    query = expanded_keywords(["a parachute", "landing softly", "feather"])
-    assert query.words == ("parachute", "landing", "softly", "feather")
-    assert "descent" in query.related
-    assert "feather" not in query.related
-    assert len(query.related) == len(set(query.related))

@@ -144,32 +144,6 @@ async def led(library: Library, text: str, first: str = "") -> list[str]:
     return [entity.name for entity in entities]
 
 
-async def test_while_a_word_is_unfinished_there_are_names_alone(library: Library) -> None:
-    assert (await led(library, "firebl"))[0] == "Fireblade Dance"
-    assert await led(library, "some te") == []
-    assert set(await led(library, "fireb type:equipment")) == {"Wand of Fireballs", "Necklace of Fireballs"}
-
-
-async def test_what_leads_the_names_stays_as_long_as_its_name_fits(library: Library) -> None:
-    names = await led(library, "fire")
-    assert names[0] == "Fire"
-    bolt = "lore://spells/own/e2"
-    assert (await library.cache.load("spells", [("own", "e2")]))[0].name == "Fire Bolt"
-    assert (await led(library, "fire", bolt))[0] == "Fire Bolt"
-    assert (await led(library, "fire b", bolt))[0] == "Fire Bolt"
-    assert (await led(library, "firebl", bolt))[0] == "Fireblade Dance"
-    assert sorted(await led(library, "fire", bolt)) == sorted(names)
-    assert await led(library, "fire", "no uri") == names
-
-
-async def test_versions_of_an_entry_are_begun_once(library: Library) -> None:
-    await library.cache.store_entities([make("other", type="spells", name="Fireball", document="other-book")], "spells")
-    query = parse_query("fireba", {}, TYPES).query(typing=True)
-    first, *others = await begun(library.cache, library.searcher.documents, query)
-    assert {document for _, (document, _) in first} == {"own", "other-book"}
-    assert all(len(group) == 1 for group in others)
-
-
 @BOTH
 async def test_two_kinds_of_one_name_in_a_book_are_two_things_and_its_versions_one(
     library: Library, tmp_path: Path
@@ -239,18 +213,6 @@ async def test_a_phrase_is_its_words_in_that_order(texts: Library) -> None:
     names = [result.entity.name for result in page.results]
     assert all(name.startswith("Wall of") for name in names[:3])
     assert "Bramble" in names[3:]
-
-
-async def test_pages_of_a_phrase_neither_overlap_nor_miss_any(library: Library) -> None:
-    many = [make(f"m{n}", "The same old song of stones.", name=f"Stone {n}") for n in range(90)]
-    await library.cache.store_entities(many, "spells")
-    seen: list[str] = []
-    offset: int | None = 0
-    while offset is not None:
-        page = await library.searcher.search(Query(TYPES, "old song", phrases=("old song",), limit=20, offset=offset))
-        seen += [result.entity.slug for result in page.results]
-        offset = page.next_offset
-    assert sorted(seen) == sorted(entry.slug for entry in many)
 
 
 @BOTH

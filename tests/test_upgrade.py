@@ -28,15 +28,14 @@ from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.vectors import unpack_vector
-from lorekeeper.composition import open_cache, open_store, starter_record_of
+from lorekeeper.composition import open_cache, open_store
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
-from lorekeeper.errors import CacheError, FilterError, LoreKeeperError, UpgradingError
+from lorekeeper.errors import CacheError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.derive_fields import derive_fields
-from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from lorekeeper.version import VERSION
@@ -176,15 +175,6 @@ async def test_every_entity_and_every_vector_is_kept_and_no_text_is_embedded(ear
         lite.close()
 
 
-async def test_a_library_that_is_current_is_not_upgraded_again(earlier: Settings) -> None:
-    async with Library.from_settings(earlier) as library:
-        await library.cache.open()
-    before = {path: path.stat().st_ino for path in copies_of(earlier)}
-    async with Library.from_settings(earlier) as library:
-        await library.cache.open()
-    assert {path: path.stat().st_ino for path in copies_of(earlier)} == before
-
-
 @contextmanager
 def without_notes() -> Iterator[None]:
     """An earlier version, which did not have that type; afterwards the types have their order again, which processes compare."""
@@ -282,36 +272,6 @@ async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settin
         await library.cache.count_entities("spells")
         answer = await client.call_tool("lookup_spell", {"limit": 3})
         assert len(answer.structured_content["results"]) == 3
-
-
-async def test_a_question_does_not_wait_either_for_what_opens_the_library_meanwhile(
-    earlier: Settings, gate: _Gate
-) -> None:
-    starter_record_of(earlier).file.unlink(missing_ok=True)
-    async with Library.from_settings(earlier) as library:
-        opening = asyncio.create_task(library.begin())
-        await asyncio.to_thread(gate.reached.wait)
-        with pytest.raises(UpgradingError, match=r"\d+ of [1-9]\d* entries so far"), library.questions.one():
-            await library.search(Query(["spells"], "fire"))
-        gate.open()
-        await opening
-        with library.questions.one():
-            assert (await library.search(Query(["spells"], "fire"))).results
-
-
-async def test_what_was_killed_behind_such_an_answer_is_finished_by_the_next_process(
-    earlier: Settings, gate: _Gate
-) -> None:
-    async with Library.from_settings(earlier) as library:
-        with pytest.raises(UpgradingError, match=r"being (opened|upgraded)"), library.questions.one():
-            await library.statistics()
-        await asyncio.to_thread(gate.reached.wait)
-        copy = earlier.library_path.parent.with_name("killed")
-        shutil.copytree(earlier.library_path.parent, copy, ignore=shutil.ignore_patterns("LOCK", "*.lock"))
-        gate.open()
-        expected = await library.cache.get_entities("spells")
-    async with Library.from_settings(of(copy, earlier.cache_backend)) as again:
-        assert await again.cache.get_entities("spells") == expected
 
 
 # --- killed -------------------------------------------------------------------------------------------------------------------
@@ -425,24 +385,6 @@ async def test_a_milvus_library_that_an_earlier_version_has_open_is_refused_and_
 
 
 @pytest.mark.slow
-async def test_an_sqlite_library_that_an_earlier_version_has_open_is_used_once_it_is_closed(
-    earlier_code: Path, earlier_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lorekeeper.cache.sqlite.upgrade.ALONE_SECONDS", 0.1)
-    folder = shutil.copytree(earlier_folder / "sqlite", tmp_path / "library")
-    chosen = of(folder, "sqlite")
-    async with hashing(chosen) as cache:
-        with EarlierProgram(earlier_code, variables(folder, "sqlite")) as program:
-            assert program.count() == NUMBER
-            assert await cache.count_entities("spells", level=3) == NUMBER // 10
-            with pytest.raises(CacheError, match=r"LoreKeeper 0\.1\.0.*Restart that process"):
-                await cache.store_entities([make("x")], "spells")
-            assert program.store(2) == 2
-        assert await cache.store_entities([make("x")], "spells") == 1
-        assert await cache.count_entities("spells") == NUMBER + 1
-
-
-@pytest.mark.slow
 async def test_a_library_on_a_server_is_upgraded_from_its_own_collections(
     earlier_code: Path, empty_milvus_server: str, tmp_path: Path
 ) -> None:
@@ -497,19 +439,6 @@ async def test_a_library_of_a_later_version_is_refused_and_left_alone(
             assert await cache.count_entities("spells", mood="grim") == 1
 
 
-async def test_a_later_version_with_the_same_fields_is_no_other_format(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = of(tmp_path, backend)
-    with monkeypatch.context() as later:
-        pretend_version(later, "99.1.0")
-        async with hashing(chosen) as cache:
-            await cache.store_entities([make("a")], "spells")
-    async with hashing(chosen) as cache:
-        assert await cache.store_entities([make("b")], "spells") == 1
-        assert await cache.count_entities("spells") == 2
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     """The files of a library: SQLite's own beside them come and go, and a type that is opened writes its log again."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -562,20 +491,6 @@ async def test_a_field_that_is_added_takes_its_values_from_the_stored_data(
         assert await cache.count_entities("spells", level_min=2) == 4
 
 
-async def test_a_field_that_is_removed_is_known_no_more(
-    any_backend: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await filled(any_backend, tmp_path)
-    monkeypatch.setitem(COLLECTIONS, "spells", with_fields("spells", without="level"))
-    async with hashing(any_backend) as cache:
-        with pytest.raises(FilterError):
-            await cache.get_entities("spells", level=3)
-        stored = await everything(cache)
-        assert [dict(e.fields) for e in stored] == [{}] * 6
-        assert stored[3].data["level"] == 3
-        assert await cache.store_entities([make("x")], "spells") == 1
-
-
 async def test_a_field_that_is_revised_is_normalised_again(
     any_backend: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -585,18 +500,6 @@ async def test_a_field_that_is_revised_is_normalised_again(
     monkeypatch.setitem(COLLECTIONS, "spells", with_fields("spells", replace(MOOD, revision=2), without="mood"))
     async with hashing(any_backend) as cache:
         assert await cache.count_entities("spells", mood="grim") == 3
-
-
-async def test_a_type_that_is_added_is_empty_until_something_is_stored(
-    any_backend: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await filled(any_backend, tmp_path)
-    monkeypatch.setitem(COLLECTIONS, "songs", replace(COLLECTIONS["rules"], name="songs", tool=None))
-    async with hashing(any_backend) as cache:
-        assert await cache.count_entities("songs") == 0
-        assert await cache.store_entities([make("x", type="songs", kind="rule")], "songs") == 1
-        assert await cache.count_entities("songs") == 1
-        assert await cache.count_entities("spells") == 6
 
 
 async def test_a_backup_with_other_fields_is_brought_to_those_of_today(

@@ -66,23 +66,6 @@ async def test_the_variant_that_the_query_names_leads_and_the_price_of_the_other
     assert (found["name"], found["facts"]) == (name, facts)
 
 
-async def test_prices_and_rarities_of_many_variants_are_a_range(library):
-    found = await first(library, "murky elixir of faint warmth to drink")
-    assert found["name"] == "Elixir of Faint Warmth"
-    expected = "others: uncommon to very rare, some attunement, price not stated"
-    assert found["facts"] == f"common potion · 30 gp; {expected}"
-
-
-async def test_a_lookup_by_filters_says_the_same(library):
-    found = await first(library, category="potion")
-    assert found["entries"] == 4
-    assert "others: " in str(found["facts"])
-
-
-async def test_facts_that_are_the_same_are_not_repeated(library):
-    assert (await first(library, "brass lamp"))["facts"] == "gear · 5 gp"
-
-
 async def test_facts_of_any_kind_that_differ_are_told_apart() -> None:
     blade = item("a", "Blade", "x", category="weapon", damage_type="cold", properties=("light",))
     others = [

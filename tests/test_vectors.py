@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import random
 import sqlite3
 import threading
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lorekeeper.cache.vectors import VectorCache, load_vectors, pack_vector, save_vectors, vector_key
-from lorekeeper.composition import open_cache
+from lorekeeper.cache.vectors import VectorCache, pack_vector, save_vectors, vector_key
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.library import Library
-from tests.support.entities import make
-from tests.support.libraries import settings
 
 MODEL = "model-1"
 TEXTS = [f"text number {i}" for i in range(700)]
@@ -36,18 +29,6 @@ def test_vectors_come_back_as_they_were_by_model_and_text(cache):
     assert found.keys() == set(TEXTS)
     assert all(np.array_equal(found[text], vector) for text, vector in zip(TEXTS, VECTORS, strict=True))
     assert cache.get("model-2", TEXTS) == {}
-
-
-def test_a_file_is_hardly_larger_than_the_vectors_in_it(cache):
-    vectors = HashingProvider(384).embed(TEXTS)
-    cache.put(MODEL, TEXTS, vectors)
-    cache.close()
-    assert cache.path.stat().st_size < 1.15 * vectors.nbytes
-
-
-def test_texts_that_are_no_unicode_and_none_at_all_are_keys_too(cache):
-    cache.put(MODEL, ["\ud800 half a pair\0", ""], VECTORS[:2])
-    assert cache.get(MODEL, ["\ud800 half a pair\0", ""]).keys() == {"\ud800 half a pair\0", ""}
 
 
 def test_a_damaged_vector_is_computed_anew(cache):
@@ -76,15 +57,6 @@ def test_b10_rows_that_are_no_vectors_are_passed_over_and_delete_nothing(cache, 
     assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
     with sqlite3.connect(cache.path) as c:
         assert c.execute("SELECT count(*) FROM vectors").fetchone() == (len(TEXTS),)
-
-
-def test_b10_an_error_that_is_no_damage_deletes_nothing(cache, caplog):
-    cache.put(MODEL, TEXTS, VECTORS)
-    with sqlite3.connect(cache.path) as c:
-        c.execute("CREATE TRIGGER t BEFORE INSERT ON vectors BEGIN SELECT RAISE(ABORT, 'no'); END")
-    cache.put(MODEL, ["another"], VECTORS[:1])
-    assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
-    assert "cannot be used" in caplog.text
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, 1.0, 3e38], ids=str)
@@ -120,25 +92,6 @@ def test_b2_what_is_known_is_not_replaced_from_elsewhere_and_what_ships_comes_fi
     assert float(both.get(MODEL, TEXTS[1:2])[TEXTS[1]] @ VECTORS[1]) > 0.999
 
 
-def test_a_file_with_flipped_bits_gives_right_vectors_or_none(cache):
-    cache.put(MODEL, TEXTS, VECTORS)
-    cache.close()
-    sound = cache.path.read_bytes()
-    kept = 0
-    for seed in range(40):
-        generator = random.Random(seed)
-        bad = bytearray(sound)
-        for _ in range(20):
-            bad[generator.randrange(len(bad))] ^= 1 << generator.randrange(8)
-        cache.path.write_bytes(bad)
-        found = cache.get(MODEL, TEXTS)
-        expected = dict(zip(TEXTS, VECTORS, strict=True))
-        assert all(np.array_equal(vector, expected[text]) for text, vector in found.items())
-        kept += len(found)
-        cache.close()
-    assert kept
-
-
 def test_a_place_that_cannot_be_written_costs_nothing_but_time(tmp_path, caplog):
     (tmp_path / "file").write_text("not a folder")
     cache = VectorCache(tmp_path / "file" / "vectors.db")
@@ -162,34 +115,6 @@ def test_several_threads_and_files_of_one_name_agree(cache):
     assert len(cache.get(MODEL, TEXTS)) == len(TEXTS)
 
 
-@pytest.mark.processes
-def test_processes_that_create_the_file_at_once_all_write_to_it(tmp_path):
-    """Half of such files lacked a vector where nothing was tried again: the change to WAL does not wait for a lock."""
-    fork = multiprocessing.get_context("fork")
-
-    def write(path: Path, number: int, start: Barrier) -> None:
-        start.wait()
-        VectorCache(path).put(MODEL, [TEXTS[number]], VECTORS[number : number + 1])
-
-    for attempt in range(12):
-        path, start = tmp_path / f"{attempt}.db", fork.Barrier(4)
-        writers = [fork.Process(target=write, args=(path, number, start)) for number in range(4)]
-        for writer in writers:
-            writer.start()
-        for writer in writers:
-            writer.join()
-        assert len(VectorCache(path).get(MODEL, TEXTS[:4])) == 4
-
-
-def test_vectors_in_half_precision_keep_their_direction(tmp_path):
-    save_vectors(tmp_path / "some.npz", MODEL, TEXTS, VECTORS)
-    found = VectorCache(tmp_path / "vectors.db", tmp_path / "some.npz").get(MODEL, TEXTS)
-    assert len(load_vectors(tmp_path / "some.npz")) == len(TEXTS)
-    for text, vector in zip(TEXTS, VECTORS, strict=True):
-        assert float(found[text] @ vector) > 0.999999
-        assert abs(float(np.linalg.norm(found[text])) - 1) < 1e-6
-
-
 async def test_a_service_computes_no_text_twice_even_in_another_process(cache):
     first = EmbeddingService(HashingProvider, cache)
     vectors = await first.embed(TEXTS[:200])
@@ -204,20 +129,6 @@ async def test_a_service_computes_no_text_twice_even_in_another_process(cache):
     assert VectorCache(cache.path).get(HashingProvider().fingerprint, ["a question"]) == {}
     first.close()
     second.close()
-
-
-async def test_a_library_that_is_made_anew_computes_nothing(tmp_path):
-    entities = [make(f"entry-{i}", f"what number {i} does") for i in range(20)]
-    computed = []
-    for name in ("first.db", "second.db"):
-        service = EmbeddingService(HashingProvider, VectorCache(tmp_path / "vectors.db"))
-        async with Library(open_cache(settings(milvus_db_path=tmp_path / name), service), service) as library:
-            await library.cache.store_entities(entities, "spells")
-            hits = await library.cache.semantic_search("spells", "what number 7 does", 1)
-        assert hits[0].entity.slug == "entry-7"
-        computed.append(service.computed)
-    assert computed[0] >= 20
-    assert computed[1] == 1, "the question alone"
 
 
 def test_a_file_of_a_later_version_is_left_alone_and_not_used(cache: VectorCache) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
-import zlib
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from lorekeeper.cache.sqlite.passages import _matrix
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.composition import open_store
 from lorekeeper.embedding import HashingProvider
-from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import CHUNKER, passages
 from tests.support.entities import make, versioned
@@ -97,45 +94,6 @@ def test_no_passage_of_a_result_is_left_out(
     assert not len(matrix.near(query, limit, looked, allowed, highest + length + 0.1))
 
 
-def test_of_many_passages_few_are_compared_exactly() -> None:
-    chance = np.random.default_rng(3)
-    vectors = units(chance, 5000, 384, "even")
-    matrix = Matrix.of([Owned(vectors, np.arange(5000), np.zeros(5000, np.int64))])
-    assert matrix is not None
-    for query in units(chance, 20, 384, "even"):
-        assert 10 <= len(matrix.near(query, 10, 0, None)) < 20
-
-
-def test_vectors_of_different_lengths_make_no_matrix() -> None:
-    chance, one = np.random.default_rng(0), np.zeros(1, np.int64)
-    with pytest.raises(ValueError, match="dimension"):
-        Matrix.of([Owned(units(chance, 1, 3, "even"), one, one), Owned(units(chance, 1, 4, "even"), one + 1, one)])
-
-
-@given(seed=st.integers(0, 2**32 - 1), before=st.integers(1, 60), added=st.integers(0, 30), share=st.floats(0, 1))
-def test_an_updated_matrix_is_that_of_what_is_left_and_what_is_new(
-    seed: int, before: int, added: int, share: float
-) -> None:
-    chance = np.random.default_rng(seed)
-    vectors = units(chance, before + added, 8, "even")
-    owners = np.sort(chance.permutation(3 * (before + added))[: before + added] // 2)
-    is_new = np.zeros(len(owners), np.bool_)
-    is_new[np.isin(owners, owners[chance.permutation(len(owners))[:added]])] = True
-    gone = owners[~is_new & (chance.random(len(owners)) < share)]
-    parts = np.arange(len(owners))
-
-    def matrix(chosen: Any) -> Matrix | None:
-        return Matrix.of([Owned(vectors[chosen], owners[chosen], parts[chosen])] if chosen.any() else [])
-
-    old = matrix(~is_new)
-    if old is None:
-        return
-    updated, whole = old.updated(gone, matrix(is_new)), matrix(is_new | ~np.isin(owners, gone))
-    assert (updated is None) == (whole is None)
-    for name in Matrix.__dataclass_fields__ if updated else []:
-        assert np.array_equal(getattr(updated, name), getattr(whole, name)), name
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_after_any_writes_the_matrix_is_that_of_the_file(tmp_path: Path, seed: int) -> None:
     store, chance, provider = open_store(sqlite_in(tmp_path)), random.Random(seed), HashingProvider(16)
@@ -162,27 +120,6 @@ def same(one: Matrix | None, other: Matrix | None) -> bool:
     """Whether two matrices have the same numbers."""
     names = Matrix.__dataclass_fields__ if one and other else []
     return (one is None) == (other is None) and all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
-
-
-@given(seed=st.integers(0, 2**32 - 1), number=st.integers(1, 60), dimension=st.sampled_from([1, 2, 17]))
-def test_a_packed_matrix_is_read_as_it_was_or_not_at_all(seed: int, number: int, dimension: int) -> None:
-    chance = np.random.default_rng(seed)
-    owners = np.sort(chance.integers(0, 2**40, number))
-    matrix = Matrix.of([Owned(units(chance, number, dimension, "even"), owners, np.arange(number))])
-    assert matrix is not None
-    data = matrix.packed("spells 1")
-    assert same(Matrix.unpacked(data, "spells 1"), matrix)
-    place = int(chance.integers(0, len(data)))
-    changed = bytes([data[place] ^ int(chance.integers(1, 256))])
-    for damaged in (data[:place] + changed + data[place + 1 :], data[:place], data + b"\0", b""):
-        assert Matrix.unpacked(damaged, "spells 1") is None
-    absurd = struct.pack(
-        "<4I", zlib.crc32(b"", zlib.crc32(repr(("spells 1", 2**31, 2**31, 1)).encode())), 2**31, 2**31, 1
-    )
-    for other in (absurd, "text", 7, None, memoryview(data)):
-        assert Matrix.unpacked(other, "spells 1") is None
-    for label in ("spells 2", "creatures 1"):
-        assert Matrix.unpacked(data, label) is None
 
 
 class Filled:
@@ -213,22 +150,6 @@ class Filled:
         return stored is not None
 
 
-def test_the_next_opening_takes_the_stored_matrix_while_it_is_of_these_passages(tmp_path: Path) -> None:
-    library = Filled(tmp_path)
-    store = library.open()
-    library.write(store, 0)
-    store.close()
-    assert not library.is_stored()  # it was never in memory
-    store = library.open()
-    store.open(["spells"])
-    assert library.is_stored()  # also if the process is killed from here on
-    library.write(store, 1)
-    assert not library.is_stored()
-    store.file.read(lambda c: store.matrix(c, "spells"))
-    store.close()
-    assert library.is_stored()
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -255,25 +176,3 @@ def test_a_damaged_stored_matrix_is_made_again(tmp_path: Path, damage: str) -> N
     store.open(["spells"])
     store.close()
     assert library.is_stored()
-
-
-def test_an_opening_that_makes_no_matrix_waits_for_no_writer(tmp_path: Path) -> None:
-    library = Filled(tmp_path)
-    store = library.open()
-    library.write(store, 0)
-    store.open(COLLECTIONS)
-    store.close()
-    store.open(COLLECTIONS)  # most types are empty
-    assert store.file._writing.connection is None
-    store.close()
-
-
-def test_of_a_library_that_was_removed_nothing_comes_back(tmp_path: Path) -> None:
-    library = Filled(tmp_path)
-    store = library.open()
-    library.write(store, 0)
-    store.file.read(lambda c: store.matrix(c, "spells"))
-    for file in tmp_path.glob("cache.db*"):
-        file.unlink()
-    store.close()
-    assert not (tmp_path / "cache.db").exists()

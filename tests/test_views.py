@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
+import httpx
 import pytest
 
-from lorekeeper.audience import PLAYERS, Viewer
+from lorekeeper.audience import GAME_MASTER, PLAYERS, Viewer
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
@@ -20,18 +21,21 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
+from lorekeeper.people.person import Person
 from lorekeeper.server import resources
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import Settings
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
-from lorekeeper.views.view import View
 from tests.support.backends import BACKENDS, MARKS
 from tests.support.entities import make
+from tests.support.gateway import gateway
+from tests.support.pages import addresses, without_switch
 from tests.support.secret_vaults import NAMES, NOUNS, secret_vault
 from tests.support.vaults import open_marked
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("ana")
+Received = list[tuple[object, Any]]
 TOOLS = {tool.name: tool for tool in all_tools()}
 
 
@@ -140,30 +144,135 @@ def calls(random: Random) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-async def answer(view: View, tool: str, arguments: dict[str, Any]) -> Any:
-    """What a call gives: structured content and text, or the error."""
-    try:
-        found = await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
-    except LoreKeeperError as error:
-        return str(error)
-    return json.loads(json.dumps(found.structured)), found.text
+# --- the faces ---------------------------------------------------------------------------------------------------------
 
 
-async def notes_of(view: View) -> Any:
-    """The notes that a view has, as they are stored: pages are made of them."""
+async def by_tools(library: Library, viewer: Viewer, random: Random, deep: int) -> Received:
+    """What calls of every tool give, structured and as text, and all resources with the lists among them."""
+    view = library.view(viewer)
+    given: Received = []
+    for tool, arguments in (call for _ in range(deep) for call in calls(random)):
+        try:
+            found = await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
+            given.append(((tool, arguments), (found.structured, found.text)))
+        except LoreKeeperError as error:
+            given.append(((tool, arguments), str(error)))
+    listed = (await resources.listed(view, None)).resources
+    lists = [await resources.read(view, str(each.uri)) for each in listed if str(each.uri).count("/") == 3]
+    return [*given, ("resources", [each.model_dump(mode="json") for each in listed]), ("lists", lists)]
+
+
+async def by_operations(library: Library, viewer: Viewer, random: Random, deep: int) -> Received:
+    """What each operation that reads says of a type, and the notes as they are stored: pages are made of them."""
+    view = library.view(viewer)
     await view.refresh()
-    return {note.slug: json.loads(json.dumps(note.data)) for note in await view.cache.get_entities("notes", limit=50)}
+    cache, what, given = view.cache, random.choice(NOUNS), Received()
+    for entity_type in ("notes", "spells", "characters", "creatures"):
+        identities = sorted(await cache.identities(entity_type))
+        asked: dict[str, Any] = {
+            "entities": await cache.get_entities(entity_type, limit=50),
+            "page": await cache.get_entities(entity_type, limit=3, offset=1),
+            "loaded": await cache.load(entity_type, [*identities, ("saga", f"GM only/{random.choice(NAMES)}.md")]),
+            "hashes": await cache.content_hashes(entity_type),
+            "count": await cache.count_entities(entity_type),
+            "values": (await cache.count_values(entity_type, "kind")).counts,
+            "meaning": await cache.rank_semantic(entity_type, f"the {what}"),
+            "words": await cache.rank_keyword(entity_type, f"the {what}"),
+            "names": sorted(await cache.names(entity_type)),
+            "named": await cache.rank_names(entity_type, what),
+            "beginnings": await cache.rank_beginnings(entity_type, what[:3]),
+            "counted": await cache.word_counts(entity_type, [what, "the"]),
+            "scores": await cache.word_scores(entity_type, [what], identities, lambda counts, _: counts),
+            "documents": await cache.documents([entity_type]),
+        }
+        given += [((entity_type, name), asdicts(value)) for name, value in asked.items()]
+    return given
 
 
-async def listed(view: View) -> Any:
-    """All resources, and the lists among them."""
-    found = (await resources.listed(view, None)).resources
-    lists = [await resources.read(view, str(each.uri)) for each in found if str(each.uri).count("/") == 3]
-    return [each.model_dump(mode="json") for each in found], lists
+async def by_rest(library: Library, viewer: Viewer, random: Random, deep: int) -> Received:
+    """Status, headers and content of requests to each operation of the gateway, without what differs between equal ones."""
+    apart = ("date", "etag", "content-length")
+    async with gateway(library, viewer) as client:
+        asked = [path for _ in range(deep) for path in paths(random)]
+        answers = [await client.get(f"/api/v1/{path}") for path in asked]
+    heads = [{name: value for name, value in each.headers.items() if name not in apart} for each in answers]
+    return [(p, (a.status_code, head, a.json())) for p, a, head in zip(asked, answers, heads, strict=True)]
+
+
+async def by_pages(library: Library, viewer: Viewer, random: Random, deep: int) -> Received:
+    """The pages that lead from one to the next, and their twins."""
+    async with gateway(library, viewer) as client:
+        return await crawled(client, random, deep)
+
+
+async def by_pages_of_the_game_master(library: Library, viewer: Viewer, random: Random, deep: int) -> Received:
+    """The pages as the game master has them who looks as the viewer does, without the switch."""
+    async with gateway(library, GAME_MASTER, lambda: [Person("Ana", "player", (), "x", 0)]) as client:
+        client.cookies.set("lorekeeper_as", "Ana" if viewer.person else "player")
+        return await crawled(client, random, deep)
+
+
+async def crawled(client: httpx.AsyncClient, random: Random, deep: int) -> Received:
+    """Lists, searches, dossiers, notes that may be there, and at most so many pages behind them."""
+    what, who = random.choice(NOUNS), random.choice(NAMES)
+    notes = [f"/entries/notes/saga/{quote(f'{at}{name}.md', safe='')}" for at in ("", "npcs/") for name in NAMES[:3]]
+    waiting = ["/recent", "/sessions", f"/topics?q={who}", f"/?q={what}", f"/?q={who}", *notes]
+    waiting += ["/recent.json", "/sessions.json", f"/topics.json?q={who}", f"/search.json?q={what}"]
+    waiting += [f"{path}.json" for path in notes]
+    most, found = len(waiting) + 12 * deep**2, dict[str, tuple[int, str]]()
+    while waiting and len(found) < most:
+        if (path := waiting.pop(0)) not in found:
+            response = await client.get(path)
+            found[path] = response.status_code, without_switch(response.text)
+            waiting += [each for each in addresses(found[path][1]) if not each.startswith("/roll?dice=")]
+    return list(found.items())
+
+
+FACES: dict[str, Callable[[Library, Viewer, Random, int], Awaitable[Received]]] = {
+    "tools": by_tools,
+    "operations": by_operations,
+    "rest": by_rest,
+    "pages": by_pages,
+    "pages of the game master": by_pages_of_the_game_master,
+}
+"""What is asked of a library by each face: a list of questions with their answers, the same for the same chance."""
+
+
+def paths(random: Random) -> list[str]:
+    """One request at least of each operation."""
+    what, who = random.choice(NOUNS), random.choice(NAMES)
+    return [
+        f"search?query={what}&limit=50",
+        f"search?query=who+{what}s+the+{random.choice(NOUNS)}&query={who}&limit=5&offset=3",
+        "search?types=notes&order=newest&limit=50",
+        f"search?types=notes&links_to={who}",
+        f"search?types=notes&similar_to=lore://notes/saga/npcs%2F{who}.md",
+        "search?types=spells&order=name&documents=saga",
+        "search?types=spells&documents=nowhere",
+        "types",
+        "documents",
+        "documents?type=notes",
+        "documents/saga",
+        f"entities/notes/saga/npcs/{who}.md",
+        f"entities/notes/saga/npcs%2F{who}.md",
+        "entities/spells/own/s3",
+        f"topics?q={who}",
+        f"topics?q=lore://notes/saga/npcs%2F{who}.md",
+        "recent?limit=50",
+    ]
+
+
+def asdicts(value: Any) -> Any:
+    """A value with dataclasses as dicts, whose numbers can be rounded."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: asdicts(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: asdicts(each) for key, each in value.items()}
+    return [asdicts(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def rounded(value: Any) -> Any:
-    """A value with numbers to six digits."""
+    """A value with numbers to five digits."""
     if isinstance(value, float):
         return round(value, 5)
     if isinstance(value, dict):
@@ -171,11 +280,10 @@ def rounded(value: Any) -> Any:
     return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
 
 
+# --- the law -----------------------------------------------------------------------------------------------------------
+
 EXAMPLES = {"sqlite": (0, 1), "milvus": (0, 2)}
 """The random vaults that a backend is tried with; the others differ from these in how they store only."""
-
-ROUNDS = 2
-"""How often each kind of call is made on these, with other random words; on the others it is made once."""
 
 CASES = [
     *((name, n, viewer) for name, numbers in EXAMPLES.items() for n in numbers for viewer in (ANYBODY, ANA)),
@@ -196,29 +304,30 @@ def marks_of(case: tuple[str, int, Viewer]) -> list[pytest.MarkDecorator]:
         for case in CASES
     ],
 )
-async def test_a_player_receives_what_a_library_without_the_secrets_gives(
+async def test_by_every_face_a_player_receives_what_a_library_without_the_secrets_gives(
     backend: str, example: int, viewer: Viewer, tmp_path: Path, seed: int, request: pytest.FixtureRequest
 ) -> None:
-    random = Random(f"{seed} {example} {viewer.person}")
+    chance = f"{seed} {example} {viewer.person}"
+    random, deep = Random(chance), 2 if request.node.get_closest_marker("slow") else 1
     vault = secret_vault(tmp_path, random, viewer)
     spells, seen = homebrew(random, viewer)
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
+
+    async def received(library: Library, who: Viewer, faces: Collection[str]) -> dict[str, Received]:
+        return {face: await FACES[face](library, who, Random(chance + face.split()[0]), deep) for face in faces}
+
     settings = BACKENDS[backend](tmp_path / "a", request)
     async with library_of(settings, tmp_path / "a", vault.whole, spells) as library:
-        asked = [call for _ in range(ROUNDS if backend in EXAMPLES else 1) for call in calls(random)]
-        given = [await answer(library.view(viewer), *call) for call in asked]
-        resources_given = await listed(library.view(viewer))
-        notes_given = await notes_of(library.view(viewer))
-        told = [await answer(library, *call) for call in asked]
+        given = await received(library, viewer, FACES)
+        told = await received(library, GAME_MASTER, ("tools", "operations", "rest", "pages"))
     without = BACKENDS["sqlite" if backend == "sqlite" else "milvus"](tmp_path / "b", request)
     async with library_of(without, tmp_path / "b", vault.cut, seen) as library:
-        expected = [await answer(library.view(viewer), *call) for call in asked]
-        resources_expected = await listed(library.view(viewer))
-        notes_expected = await notes_of(library.view(viewer))
-    for call, got, wanted in zip(asked, given, expected, strict=True):
-        assert rounded(got) == rounded(wanted), call
-    assert resources_given == resources_expected
-    assert notes_given == notes_expected
-    assert [token for token in vault.tokens if token in json.dumps([given, resources_given, notes_given])] == []
-    assert any(token in json.dumps(told) for token in vault.tokens), "the game master meets secrets"
+        expected = await received(library, viewer, ("tools", "operations", "rest", "pages"))
+    for face, answers in given.items():
+        assert len(answers) == len(expected[face.split()[0]]) > 10
+        for (asked, got), (_, wanted) in zip(answers, expected[face.split()[0]], strict=True):
+            assert rounded(got) == rounded(wanted), (face, asked)
+        assert [token for token in vault.tokens if token in repr(answers)] == [], face
+    for face, answers in told.items():
+        assert any(token in repr(answers) for token in vault.tokens), f"the game master meets secrets by {face}"

@@ -185,18 +185,6 @@ def test_a_host_gets_a_first_answer_by_meaning_and_nothing_but_protocol(
     assert not Path(home["REACHED"]).exists()
 
 
-def test_the_installed_command_is_the_only_one_named_so(installed: Path) -> None:
-    listed = subprocess.run(
-        [str(installed / "bin" / "python"), "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    names = {package["name"] for package in json.loads(listed.stdout)}
-    assert "lorekeeper-rpg" in names
-    assert "lorekeeper" not in names
-
-
 # --- what else install.py does, and that it takes it back --------------------------------------------------------------
 
 

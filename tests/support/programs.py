@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import json
 import os
 import selectors
@@ -165,53 +164,6 @@ def read_unwritable(folder: str, backend: str, state: str) -> None:
     asyncio.run(main())
 
 
-def restore_within(address_space: str, archive: str) -> None:
-    """Restore an archive with little memory; print why it is refused, and the most memory that was taken, in kB.
-
-    Linux counts what the parent had before the program began into ``ru_maxrss``, so the mark is read from /proc.
-    """
-    import resource
-
-    from lorekeeper.errors import ImportFileError
-    from lorekeeper.maintenance.backup import restore
-    from tests.support.libraries import settings
-
-    resource.setrlimit(resource.RLIMIT_AS, (int(address_space), int(address_space)))
-    target = settings(cache_backend="sqlite", sqlite_db_path=Path(archive).with_name("cache.db"))
-    try:
-        asyncio.run(restore(target, Path(archive)))
-    except ImportFileError as error:
-        print(error.reason)
-    status = Path("/proc/self/status").read_text()
-    print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
-
-
-def sync_library(folder: str, address: str) -> None:
-    """Sync creatures and spells with an Open5e server."""
-    from tests.support.libraries import server_library
-
-    async def main() -> None:
-        async with server_library(Path(folder), address) as library:
-            await library.sync(["creatures", "spells"])
-
-    asyncio.run(main())
-
-
-def keep_library_fresh(folder: str, address: str) -> None:
-    """Keep a library fresh as a server does, at some pace, until this process is ended."""
-    from lorekeeper.intake import background, open5e
-    from tests.support.libraries import server_library
-
-    vars(open5e)["VERSION"] = os.getpid()  # so that the server knows who asks
-    background.PACE = background.Pace(start=0.0, look=0.1, quiet=0.0, request=0.05, rest=0.0)
-
-    async def main() -> None:
-        async with server_library(Path(folder), address) as library:
-            await library.keep_fresh()
-
-    asyncio.run(main())
-
-
 def hold_library(folder: str, when: str) -> None:
     """Open a library for ever, and say so: when it is served, or while it is being opened."""
     from lorekeeper.cache.milvus import failover
@@ -225,56 +177,6 @@ def hold_library(folder: str, when: str) -> None:
     failover.EmbeddedBackend(Path(folder)).open()
     print("open", flush=True)
     signal.pause()
-
-
-def examine_unwritable(folder: str, state: str) -> None:
-    """Ask a library that another program has changed, on a disk where nothing can be written; examine and repair it there.
-
-    Print what is said of it, and what a repair finds once that is possible.
-    """
-    from lorekeeper.cli.main import main as command
-    from lorekeeper.embedding import EmbeddingService, HashingProvider
-    from lorekeeper.errors import CacheError
-    from lorekeeper.maintenance.repair import repair
-    from lorekeeper.search.query import Query
-    from lorekeeper.settings import load_settings
-    from tests.support.commands import variables
-    from tests.support.entities import batch
-    from tests.support.killing import hashing
-    from tests.support.libraries import open_library
-
-    environ = variables(Path(folder))
-    os.environ |= environ
-    chosen, _ = load_settings(environ, Path("no.env"))
-
-    async def ask() -> None:
-        service = EmbeddingService(lambda: HashingProvider(512))
-        async with open_library(Path(folder), service) as library:
-            page = await library.search(Query(["spells"], "text"))
-            print(page.total, page.note)
-
-    async def repaired() -> None:
-        try:
-            print((await repair(chosen)).problems)
-        except CacheError as error:
-            print(error)
-
-    async def fill() -> None:
-        async with hashing(environ) as cache:
-            await cache.store_entities(batch("a", 0, 20), "spells")
-
-    asyncio.run(fill())
-    for manifest in Path(folder).rglob("manifest.json"):
-        manifest.write_text(manifest.read_text() + "\n")
-    with _unwritable(Path(folder), state):
-        asyncio.run(ask())
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            command(["doctor", "--json"])
-        (integrity,) = (c["message"] for c in json.loads(said.getvalue())["checks"] if c["name"] == "integrity")
-        print(integrity)
-        asyncio.run(repaired())
-    asyncio.run(repaired())
 
 
 # --- drivers and models ----------------------------------------------------------------------------------------------
@@ -311,14 +213,6 @@ def find_model_offline(name: str) -> None:
         find_model(name, offline=True)
     except EmbeddingError as error:
         print(error)
-
-
-def fetch_model(name: str, silent_seconds: str) -> None:
-    """Download a model as the process in the background does, with less patience; exit with its status."""
-    from lorekeeper.embedding import fetch_process
-
-    fetch_process.SILENT_SECONDS = float(silent_seconds)
-    sys.exit(fetch_process.main(name, graphs=True))
 
 
 def embed_with_default_model() -> None:

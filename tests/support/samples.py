@@ -118,8 +118,6 @@ SAMPLES: list[dict[str, Any]] = [
     _entry("rules", ALMANAC, "Ash Weather", "How to travel while ash is falling.", kind="section", parent="travel"),
 ]  # fmt: skip
 
-SPELLS_OF_THE_ATLAS = {"Tide Lance", "Lantern of Hush", "Soft Landing"}
-
 
 def write_lines(path: Path, objects: Iterable[Mapping[str, Any]] = SAMPLES) -> Path:
     """A JSON lines file."""

@@ -24,9 +24,6 @@ from tests.support.entities import everything
 PUBLIC = OwnMarks({"public knowledge": "players", "players": "players"}, is_looking=True)
 """Marks of a user who has declared one that opens a section, where no heading waits."""
 
-PUBLIC_MARKS = "players: [Public Knowledge, players]\n"
-"""The same as a file of marks has it."""
-
 
 async def open_marked(library: Library) -> None:
     """Confirm what the authors of all vaults have marked for players."""
