@@ -28,6 +28,7 @@ from tests.support.embedding_server import EmbeddingServer
 from tests.support.loopback import QuietServer, running
 from tests.support.programs import connect_to_nonsense, forked
 from tests.support.samples import write_lines
+from tests.support.tables import each_row
 
 PASSWORD = "hush-hush"
 NOWHERE = "http://ann:hush-hush@127.0.0.1:9"
@@ -88,12 +89,12 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize("address", LOCAL, ids=ascii)
+@each_row("address", LOCAL)
 def test_b16_loopback_sockets_and_files_are_local(address):
     assert is_local(address)
 
 
-@pytest.mark.parametrize("address", ELSEWHERE, ids=ascii)
+@each_row("address", ELSEWHERE)
 def test_b16_all_else_is_not(address):
     assert not is_local(address)
 
@@ -140,7 +141,7 @@ def test_b16_what_is_local_is_not_asked_through_a_proxy(monkeypatch):
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "expected"),
     [
         ("http://host:1/v1", "http://host:1/v1"),

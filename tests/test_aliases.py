@@ -17,6 +17,7 @@ from lorekeeper.text.aliases import (
     aliases_within,
 )
 from tests.support.corpus import ENDPOINTS, objects
+from tests.support.tables import each_row
 
 TABLES = sorted(path.stem for path in ALIASES.glob("*.tsv"))
 
@@ -37,7 +38,7 @@ def explained(aliases: object) -> set[tuple[str, str]]:
 # --- the table -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("entity_type", TABLES)
+@each_row("entity_type", TABLES)
 def test_a_table_has_every_english_name_once_and_no_name_twice_in_a_line(entity_type):
     assert entity_type in COLLECTIONS
     names = [fold(name) for ((name,), *_) in rows(entity_type)]
@@ -47,7 +48,7 @@ def test_a_table_has_every_english_name_once_and_no_name_twice_in_a_line(entity_
             assert len(set(map(fold, names))) == len(names), names
 
 
-@pytest.mark.parametrize("entity_type", TABLES)
+@each_row("entity_type", TABLES)
 def test_every_line_has_every_language(entity_type):
     lines = list(rows(entity_type))
     assert lines
@@ -55,7 +56,7 @@ def test_every_line_has_every_language(entity_type):
         assert all(languages), name
 
 
-@pytest.mark.parametrize("entity_type", TABLES)
+@each_row("entity_type", TABLES)
 def test_every_name_of_a_table_is_found_as_it_is_printed(entity_type):
     lines = list(rows(entity_type))
     assert lines
@@ -104,7 +105,7 @@ def words_of(value: object) -> set[str]:
 # --- looking up ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "name", "language"),
     [
         ("Feuerball", "Fireball", "German"),
@@ -125,6 +126,6 @@ def test_a_name_is_found_in_any_spelling(written, name, language):
     assert (name, language) in explained(aliases_of("spells", fold(written)))
 
 
-@pytest.mark.parametrize("sentence", ["is that ours or theirs", "a portal to the labyrinth", *sorted(ENGLISH)])
+@each_row("sentence", ["is that ours or theirs", "a portal to the labyrinth", *sorted(ENGLISH)])
 def test_english_words_are_no_names_within_a_sentence(sentence):
     assert [alias for t in TABLES for alias in aliases_within(t, sentence)] == []

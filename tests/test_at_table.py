@@ -13,6 +13,7 @@ from lorekeeper.cli.command import DONE, FAILED, WRONG_USE
 from tests.support.commands import environment, run_inside
 from tests.support.libraries import shelf_folder
 from tests.support.samples import ALMANAC, ATLAS
+from tests.support.tables import each_row
 
 LANDINGS = [f"lore://spells/{book}/soft-landing" for book in (ATLAS, ALMANAC)]
 
@@ -45,7 +46,7 @@ def test_versions_of_a_spell_are_compared(run, asked):
     assert same.startswith("The same: ")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "status", "said"),
     [
         (LANDINGS[:1], WRONG_USE, "give 2 to 4 uris"),

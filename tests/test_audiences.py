@@ -24,6 +24,7 @@ from lorekeeper.settings import Settings, load_settings
 from tests.support.commands import variables
 from tests.support.entities import everything
 from tests.support.samples import write_lines
+from tests.support.tables import each_row
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("Ana")
 
@@ -34,7 +35,7 @@ VILLAINS = [
 BOOK = {"collection": "documents", "name": "The Villains", "slug": "villains", "document": "villains"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "both"),
     [
         (("Ana", "Bo"), ("bo", "Cy"), ("Bo",)),
@@ -175,7 +176,7 @@ async def test_a_book_is_not_known_to_players_while_all_of_it_is_secret(secret: 
         assert await seen(library) == ({"Tide Ape"} if secret else {"Tide Ape", "Kelp Snare"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "stored"),
     [
         ("dm", ("dm",)),
@@ -189,7 +190,6 @@ async def test_a_book_is_not_known_to_players_while_all_of_it_is_secret(secret: 
         (["Ana", "dm"], ("ana",)),
         (["players", "Ana"], ("ana",)),
     ],
-    ids=str,
 )
 def test_an_entry_of_our_own_says_who_may_see_it(written: object, stored: object) -> None:
     (entity,) = normalize(with_audience(written))
@@ -197,7 +197,7 @@ def test_an_entry_of_our_own_says_who_may_see_it(written: object, stored: object
     assert "audience" not in entity.data, "it would tell a player with whom else the entry is shared"
 
 
-@pytest.mark.parametrize("written", [3, True, {"dm": True}, [3], "", ["a\tb"], [["dm"]]], ids=str)
+@each_row("written", [3, True, {"dm": True}, [3], "", ["a\tb"], [["dm"]]])
 def test_what_is_no_audience_is_refused(written: object) -> None:
     with pytest.raises(UnknownShapeError, match="audience must"):
         normalize(with_audience(written))

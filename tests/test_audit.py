@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -26,6 +25,7 @@ from lorekeeper.server.exchange import Exchange, Recorder, RecordingError
 from lorekeeper.server.limits import VIEWER, RateLimit
 from lorekeeper.server.recording import Recording
 from tests.support.commands import ROOT, environment, run_lorekeeper
+from tests.support.tables import each_row
 
 ANA = Viewer.player("Ana")
 
@@ -216,7 +216,7 @@ async def test_requests_over_http_are_recorded_with_what_was_asked_and_returned(
     assert kept.exchanges[2].asked["route"] == "GET /page/notes"
 
 
-@pytest.mark.parametrize("path", ["/api/v1/search", "/page/notes", "/nowhere"])
+@each_row("path", ["/api/v1/search", "/page/notes", "/nowhere"])
 async def test_what_cannot_be_recorded_is_not_answered(path: str) -> None:
     async with recorded(Kept(fails=True)) as asking:
         response = await asking.get(path)

@@ -13,7 +13,6 @@ from mcp import Client
 
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.errors import CacheError
 from lorekeeper.intake import background, freshness
 from lorekeeper.intake.background import Leisure, Pace, Questions
 from lorekeeper.intake.freshness import failing_note, next_attempt, stale_lists
@@ -25,11 +24,9 @@ from lorekeeper.intake.sync_state import (
     Source,
     SyncState,
     encode,
-    is_refreshing,
     load_state,
     refresh_lock,
     save,
-    sync_lock,
 )
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
@@ -111,18 +108,6 @@ async def test_what_is_stale_is_read_again_with_its_changes_and_removals(library
     assert state_of(library).refresh == Refresh()
 
 
-async def test_only_the_lists_that_are_too_old_and_the_documents_that_were_synced(library, server):
-    await library.sync(["spells", "creatures"], ["ember-book"])
-    age(source_of(library), 40, "spells")
-    server.asked.clear()
-    server.lists["v2/spells"].append(spell("Coal Song", "ember-book"))
-    server.lists["v2/spells"].append(spell("Salt Mirror"))
-    await refresh(library)
-    assert {a.split("/?")[0] for a in server.asked} == {"v2/spells"}
-    assert all("ember-book" in query for query in server.pages_asked("v2/spells"))
-    assert await titles(library) == {"Ember Whisper", "Ash Storm", "Coal Song"}
-
-
 # --- interrupted, failed, contended ----------------------------------------------------------------------------------
 
 
@@ -168,27 +153,6 @@ async def test_a_list_that_cannot_be_read_leaves_the_others_fresh_and_its_progre
     await refresh(library)
     assert not set(done) & set(server.pages_asked("v2/spells"))
     assert state_of(library).refresh == Refresh()
-
-
-async def test_lookups_and_syncs_go_on_meanwhile_and_a_sync_of_another_process_is_no_failure(
-    library, server, monkeypatch
-):
-    await library.sync(["spells"])
-    age(source_of(library))
-    server.lists["v2/spells"] = [spell(f"Tide {n}", level=n % 9) for n in range(40)]
-    async with kept_fresh(library, AT_ONCE, monkeypatch):
-        await until(lambda: is_refreshing(source_of(library).state_path))
-        page = await library.search(Query(["creatures"], filters={"name": "Brine Hound"}))
-        assert [r.entity.name for r in page.results] == ["Brine Hound"]
-        assert (await library.sync(["rules"])).failed == []
-        await until(lambda: not stale_lists(state_of(library), 30))
-    assert len(await titles(library)) == 40
-    assert state_of(library).lists["sections"].whole
-    age(source_of(library))
-    monkeypatch.setattr("lorekeeper.intake.refresh.LOCK_SECONDS", 0.0)
-    with sync_lock(source_of(library).state_path), pytest.raises(CacheError, match="another process"):
-        await refresh(library)
-    assert state_of(library).refresh.failures == 0
 
 
 # --- when ------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 LORE = ["spells", "creatures", "rules"]
 
@@ -68,9 +69,7 @@ def names(page: ResultPage) -> list[str]:
     return [result.entity.name for result in page.results]
 
 
-@pytest.mark.parametrize(
-    ("text", "named"), [("ghast", {"Ghast"}), ("what is a ghast", {"Ghast"}), ("ghist", {"Ghast", "Ghost"})]
-)
+@each_row(("text", "named"), [("ghast", {"Ghast"}), ("what is a ghast", {"Ghast"}), ("ghist", {"Ghast", "Ghost"})])
 async def test_a_search_for_a_whole_name_finds_nothing_by_a_similar_name_of_any_type(library, text, named):
     await library.cache.store_entities(
         [make("ghast", "It smells of the grave.", name="Ghast", document="more")], "spells"
@@ -82,9 +81,7 @@ async def test_a_search_for_a_whole_name_finds_nothing_by_a_similar_name_of_any_
         await library.cache.delete_document("more")
 
 
-@pytest.mark.parametrize(
-    ("text", "named"), [("a goslin", {"Goblin"}), ("gobbin", {"Goblin"}), ("what about a whistle", set())]
-)
+@each_row(("text", "named"), [("a goslin", {"Goblin"}), ("gobbin", {"Goblin"}), ("what about a whistle", set())])
 async def test_known_words_are_not_misspelt_names(library, text, named):
     for name, words in (("Thistle", "It stings."), ("Wood", "A whistle is heard.")):
         await library.cache.store_entities([make(name.lower(), words, name=name, document="more")], "spells")
@@ -100,7 +97,7 @@ async def test_a_whole_name_brings_nothing_similar_and_no_note(library):
     assert (names(page), page.note, page.approximate) == (["Ghost"], None, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "found", "note"),
     [
         ("Feuerball", "Fireball", "Feuerball is Fireball in German."),
@@ -124,9 +121,7 @@ async def test_parts_of_names_come_before_translations(library):
     assert page.note == "Geist is Ghost in German."
 
 
-@pytest.mark.parametrize(
-    ("written", "found"), [("tarasqe", "Tarrasque"), ("Goblni Bos", "Goblin Boss"), ("ghosst", "Ghost")]
-)
+@each_row(("written", "found"), [("tarasqe", "Tarrasque"), ("Goblni Bos", "Goblin Boss"), ("ghosst", "Ghost")])
 async def test_misspelt_names_find_the_nearest_and_say_so(library, written, found):
     page = await lookup(library, "creatures", written)
     assert names(page) == [found]
@@ -140,7 +135,7 @@ async def test_the_name_of_a_wizard_finds_the_spells_that_the_books_call_after_h
     assert page.note == "No spell is called 'Melf'; showing entries whose names in the books have it."
 
 
-@pytest.mark.parametrize("written", ["Feuerball", "firebll", "Fireball"])
+@each_row("written", ["Feuerball", "firebll", "Fireball"])
 async def test_other_filters_and_documents_hold(library, written):
     assert names(await lookup(library, "spells", written, level=3)) == ["Fireball"]
     page = await lookup(library, "spells", written, documents=["two"])
@@ -157,7 +152,7 @@ async def test_a_ranked_search_among_the_entries_of_a_name_understands_it_too(li
     assert (set(names(plain)), plain.note) == (set(names(page)), None)
 
 
-@pytest.mark.parametrize("written", ["Windhauch des Grafen", "tanzlied", "windhauch"])
+@each_row("written", ["Windhauch des Grafen", "tanzlied", "windhauch"])
 async def test_entries_in_other_languages_are_found_by_their_own_names(library, written):
     assert len(names(await lookup(library, "spells", written))) == 1
     page = await library.searcher.search(Query(LORE, text=written))
@@ -196,9 +191,7 @@ async def test_an_entry_that_is_itself_called_so_comes_first(library):
     assert names(await lookup(library, "spells", "portal")) == ["Gate"]
 
 
-@pytest.mark.parametrize(
-    "text", ["sea omens table", "roll on the sea-omens table", "roll twice on the table of sea omens"]
-)
+@each_row("text", ["sea omens table", "roll on the sea-omens table", "roll twice on the table of sea omens"])
 async def test_a_table_that_is_asked_for_comes_first(library, text):
     page = await library.searcher.search(Query(LORE, text=text))
     assert (names(page)[0], page.results[0].match) == ("Sea Omens", "name")

@@ -118,21 +118,6 @@ async def test_values_are_counted_in_their_canonical_form_and_the_absent_ones_ap
         await cache.count_values("creatures", "environment")
 
 
-async def test_several_fields_are_counted_at_once_and_again_when_something_changes(cache: SearchCache) -> None:
-    fields = ["level", "classes", "document"]
-    assert await cache.count_fields("spells", fields) == dict.fromkeys(fields, ValueCounts({}, 0, 0))
-    await cache.store_entities(SPELLS, "spells")
-    counted = await cache.count_fields("spells", fields, level_max=2)
-    assert counted == {f: await cache.count_values("spells", f, level_max=2) for f in fields}
-    assert counted["document"].total == await cache.count_entities("spells", level_max=2) > 0
-    one, gone = SPELLS[0].identity, ("own", "nowhere")
-    assert (await cache.count_fields("spells", ["document"], among=[one, one, gone]))["document"].total == 1
-    assert (await cache.count_fields("spells", ["document"], among=[]))["document"].total == 0
-    await cache.delete_entities("spells", [one])
-    assert (await cache.count_fields("spells", ["document"]))["document"].total == len(SPELLS) - 1
-    assert (await cache.count_fields("spells", ["document"], among=[one]))["document"].total == 0
-
-
 async def test_a_filter_that_was_asked_before_sees_what_has_changed_since(cache: SearchCache) -> None:
     wheres = ["classes:wizard", "-classes:wizard level<=3", "school:evocation", "name:s1"]
     stored = [make(f"s{n}", "Text.", level=n % 6, classes=["wizard"] if n % 2 else ["bard"]) for n in range(12)]
@@ -148,18 +133,6 @@ async def test_a_filter_that_was_asked_before_sees_what_has_changed_since(cache:
             for _ in range(2):
                 assert {r.identity[1] for r in await cache.rank_semantic("spells", "text", 50, where=where)} == expected
                 assert {e.slug for e in await cache.get_entities("spells", where=where)} == expected
-
-
-async def test_whole_names_are_found_among_all_names_of_a_type(cache: SearchCache) -> None:
-    assert await cache.names("spells") == []
-    stored = [make("a", name="Fire Bolt"), make("b", name="Fire Bolt", document="x"), make("c", name="Great Fire-Bolt")]
-    await cache.store_entities(stored, "spells")
-    assert sorted(await cache.names("spells")) == ["fire bolt", "fire bolt", "great fire bolt"]
-    assert slugs(await cache.get_entities("spells", name_folded=["FIRE BOLT", "bolt"])) == ["a", "b"]
-    assert await cache.count_entities("spells", ["x"], name_folded="fire-bolt") == 1
-    assert await cache.count_entities("spells", name_folded=['" or 1 == 1', "%", "fire"]) == 0
-    await cache.delete_entities("spells", [("own", "c")])
-    assert sorted(await cache.names("spells")) == ["fire bolt", "fire bolt"]
 
 
 async def test_without_a_name_filter_the_order_is_name_document_slug(cache: SearchCache) -> None:
@@ -312,10 +285,6 @@ async def test_a_ranking_by_meaning_has_the_second_best_passage_of_each_entry(ca
     assert ranked["short"].second is None
 
 
-async def _score(cache: SearchCache, query: KeywordQuery, slug: str) -> float:
-    return next(r.score for r in await cache.rank_keyword("spells", query) if r.identity[1] == slug)
-
-
 async def test_of_notes_it_is_told_how_near_their_sections_are(cache: SearchCache) -> None:
     texts = {"Storm": "Freezing rain and hail.", "Feast": "They ate and drank.", "Road": "Rain fell on the road."}
     data = {"sections": [{"name": name, "desc": text} for name, text in texts.items()]}
@@ -377,13 +346,6 @@ async def test_what_stands_last_in_a_long_entity_is_found(cache: SearchCache) ->
         assert sum(h.entity == late for h in found) == 1
     (best, *_) = await cache.semantic_search("spells", "purple walrus plays chess", limit=1)
     assert "purple walrus" in best.passage
-
-
-async def test_many_passages_of_one_entity_do_not_push_others_out(cache: SearchCache) -> None:
-    long = make("long", " ".join(f"A purple walrus plays chess in room {i} of the palace." for i in range(600)))
-    await cache.store_entities([long, make("other", "A walrus."), make("third", "Stones.")], "spells")
-    found = await cache.semantic_search("spells", "purple walrus plays chess", limit=3)
-    assert {h.entity.slug for h in found} == {"long", "other", "third"}
 
 
 async def test_an_entity_that_gets_shorter_leaves_nothing_behind(cache: SearchCache) -> None:
@@ -598,9 +560,6 @@ async def test_any_name_and_identity_comes_back_as_it_went_in(
     await cache.store_entities(stored, "spells")
     assert await cache.load("spells", [e.identity for e in stored]) == stored
 
-
-DRAWN = "s5 s7 s3 s4 s0 s2 s1 s6".split()
-"""Eight slugs in the random order of seed 1, in every process and on every machine."""
 
 SCHOOLS = ["evocation", "abjuration", "half-elf", 'it\'s "odd"']
 SPELT = [*SCHOOLS, "EVOCATION", " Abjuration ", "half elf", "HALF-ELF"]
@@ -818,12 +777,6 @@ async def test_orders_agree_with_plain_python_on_every_page(
         assert [e.slug for e in page] == whole[start : start + size]
 
 
-async def test_a_random_order_is_that_of_its_seed_everywhere(cache: SearchCache) -> None:
-    await cache.store_entities([make(f"s{i}", "Text.") for i in range(8)], "spells")
-    assert slugs(await cache.get_entities("spells", order=Order(seed=1))) == DRAWN
-    assert slugs(await cache.get_entities("spells", order=Order(seed=2))) != DRAWN
-
-
 async def test_a_negated_test_of_what_sources_leave_out_matches_where_there_is_none(cache: SearchCache) -> None:
     speeds: dict[str, dict[str, Any]] = {
         "frog": {"speed_swim": 30},
@@ -883,36 +836,6 @@ async def test_filters_on_every_field_agree_with_plain_python(cache: SearchCache
             assert {e.slug for e in await cache.get_entities(entity_type, **filters)} == expected, filters
             ranked = await cache.rank_semantic(entity_type, "text", 500, **filters)
             assert {r.identity[1] for r in ranked} == expected, filters
-
-
-async def test_a_keyword_hit_says_whether_it_holds_every_word_that_carries_meaning(cache):
-    both, one = make("both", "it burns ships and sails"), make("one", "it burns and burns and burns")
-    await cache.store_entities([both, one], "spells")
-    found = {r.identity[1]: r.complete for r in await cache.rank_keyword("spells", "what burns the ships")}
-    assert found == {"both": True, "one": False}
-
-
-async def test_a_text_is_searched_for_by_its_own_words_and_alternatives_are_given(cache):
-    await cache.store_entities([make("hat", "a wizard wears it")], "spells")
-    assert await cache.keyword_search("spells", "mage") == []
-    query = KeywordQuery(("mage",), ("wizard",))
-    (hit,) = await cache.keyword_search("spells", query)
-    assert hit.entity.slug == "hat"
-    assert not (await cache.rank_keyword("spells", query))[0].complete
-    assert (await cache.rank_keyword("spells", KeywordQuery(("wizard",), ("mage",))))[0].complete
-
-
-async def test_a_word_with_a_share_counts_that_of_a_whole_one(cache: SearchCache) -> None:
-    await cache.store_entities([make("hat", "a wizard wears it"), make("cap", "a mage wears it"), FIRE, ICE], "spells")
-    whole, half = KeywordQuery(("mage",), ("wizard",)), KeywordQuery(("mage",), ("wizard",), shares=(("wizard", 0.5),))
-    assert await _score(cache, half, "hat") == pytest.approx(0.5 * await _score(cache, whole, "hat"))
-    assert await _score(cache, half, "cap") == pytest.approx(await _score(cache, whole, "cap"))
-
-
-async def test_words_are_known_in_any_form_that_has_their_stem(cache):
-    await cache.store_entities([make("ship", "it burns ships", name="Red Tide")], "spells")
-    assert (await cache.word_counts("spells", ["burning", "tide", "quux", '"', ""])).keys() == {"burning", "tide"}
-    assert await cache.word_counts("creatures", ["burning"]) == {}
 
 
 def every(occurring: Mapping[str, int], _: int) -> Collection[str]:

@@ -13,9 +13,6 @@ import pytest
 
 from lorekeeper.audience import GAME_MASTER
 from lorekeeper.library import Library
-from lorekeeper.render.graph import MAX_NODES
-from lorekeeper.server.backlinks import connections_of
-from lorekeeper.server.page.sessions import LIMIT
 from tests.support.gateway import gateway
 from tests.support.pages import addresses, elements
 from tests.support.vaults import vault_library, write
@@ -113,16 +110,6 @@ async def test_sessions_lead_to_those_before_and_after_them(client):
     assert 'aria-label="Sessions"' not in await text(client, page_of("Lone.md"))
 
 
-async def test_a_note_without_links_names_others(client, library):
-    page = await text(client, page_of("Lone.md"))
-    assert f'href="{page_of("NPCs/Oda.md")}"' in page.partition("<h2>Mentions</h2>")[2]
-    (lone,) = await library.entities_at("notes", "saga", "Lone.md")
-    connections = await connections_of(library, lone, MAX_NODES)
-    assert {each.name for each in connections.named} == {"Oda", "Tallow Bridge"}
-    assert 'class="graph"' in page
-    assert page.count('class="graph"') == 1, "nothing is further away"
-
-
 async def test_the_time_line_has_the_sessions_in_order_and_who_appears(client):
     page = await text(client, "/sessions")
     names = re.findall(r'<h2><a href="[^"]*" dir="auto">([^<]*)', page)
@@ -138,16 +125,6 @@ async def test_the_time_line_has_the_sessions_in_order_and_who_appears(client):
     assert 'datetime="2026-03-17"' in page
 
 
-@pytest.mark.parametrize("query", ["vault=none", f"offset={LIMIT}", "vault=saga&offset=999999"])
-async def test_a_time_line_of_nothing_says_so(client, query):
-    assert "There are no notes on sessions" in await text(client, f"/sessions?{query}")
-
-
-@pytest.mark.parametrize("query", ["offset=-1", "offset=x", "offset=99999999"])
-async def test_a_time_line_of_nonsense_is_refused(client, query):
-    assert (await client.get(f"/sessions?{query}")).status_code == 400
-
-
 async def test_a_dossier_says_what_its_twin_does(client):
     page, twin = await text(client, "/topics?q=Oda"), (await client.get("/topics.json?q=Oda")).json()
     assert [part["title"] for part in twin["parts"]]
@@ -161,14 +138,6 @@ async def test_a_dossier_says_what_its_twin_does(client):
     assert "Nothing" in nothing
     assert 'role="alert"' in await text(client, "/topics?q=lore://notes/saga/None.md")
     assert (await client.get("/topics.json?q=lore://notes/saga/None.md")).status_code == 404
-
-
-async def test_the_newest_notes_are_those_of_the_twin(client):
-    page, twin = await text(client, "/recent"), (await client.get("/recent.json")).json()
-    shown = [unescape(path) for path in re.findall(r'<li class="k-[^"]*"><a href="/entries/([^"]*)"', page)]
-    assert shown == [each["uri"].removeprefix("lore://") for each in twin["results"]]
-    assert len(shown) == len(NOTES)
-    assert (await client.get("/recent?since=rubbish")).status_code == 400
 
 
 # --- real vaults -----------------------------------------------------------------------------------------------------

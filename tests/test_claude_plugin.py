@@ -18,13 +18,12 @@ from lorekeeper.server.prompts import PROMPTS
 from lorekeeper.server.resources import SKILL_FILE, SKILL_URI
 from lorekeeper.server.tools import all_tools
 from lorekeeper.version import VERSION
-from scripts.build_plugin import FOLDER, MANIFEST, MARKETPLACE, SKILL, contents, write
+from scripts.build_plugin import FOLDER, MANIFEST, MARKETPLACE, SKILL, contents
 from scripts.release import CLAUDE
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 PLUGIN = FOLDER / "lorekeeper"
-
-COMMANDS = sorted((PLUGIN / "commands").glob("*.md"))
 
 
 def front_matter(file: Path) -> tuple[dict[str, str], str]:
@@ -36,15 +35,6 @@ def front_matter(file: Path) -> tuple[dict[str, str], str]:
 def test_the_plugin_is_what_the_script_writes(tmp_path):
     there = {str(file.relative_to(FOLDER)): file.read_text("utf-8") for file in FOLDER.rglob("*") if file.is_file()}
     assert there == contents(), "run 'python -m scripts.release --write'"
-
-
-def test_the_command_of_a_prompt_that_is_gone_is_removed(tmp_path):
-    old = tmp_path / "lorekeeper" / "commands" / "old.md"
-    old.parent.mkdir(parents=True)
-    old.touch()
-    write(tmp_path)
-    assert not old.exists()
-    assert len(list(old.parent.iterdir())) == len(PROMPTS)
 
 
 def test_the_marketplace_leads_to_the_plugin():
@@ -87,7 +77,7 @@ async def test_the_server_offers_the_same_skill_as_its_last_resource(tmp_path):
     assert content.text == text.strip()
 
 
-@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=lambda prompt: prompt.name)
+@each_row("prompt", PROMPTS.values())
 def test_each_prompt_is_a_command_with_its_whole_text(prompt):
     head, text = front_matter(PLUGIN / "commands" / f"{prompt.name.replace('_', '-')}.md")
     assert head["description"] == prompt.description

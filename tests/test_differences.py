@@ -15,6 +15,7 @@ from lorekeeper.entities import Entity
 from tests.support.comparing import broken_laws, versions
 from tests.support.corpus import imported_entries
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 
 def spell(text: str, document: str = "one", **data: Any) -> Entity:
@@ -54,9 +55,7 @@ def test_a_reworded_sentence_stands_beside_its_counterpart_with_the_changed_word
     ) == [("[The] target takes [3d6] damage.", "[Each] target takes [4d6] damage.")]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+@each_row(("one", "other"), [
         ("The target can't move.", "the target can’t move"),
         ("It is **blinded**, and deaf.", "It is *blinded* and deaf."),
         ("A 20-foot-radius sphere.", "A 20‑foot radius sphere."),
@@ -65,13 +64,12 @@ def test_a_reworded_sentence_stands_beside_its_counterpart_with_the_changed_word
         ("Roll 5–6 on the die.", "Roll 5-6 on the die."),
         ("It has -1.", "It has −1."),
         ("First part here.\n\nSecond part here.", "First part here. Second part here."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_punctuation_case_quotes_and_markup_are_no_differences(one, other):
     assert compared(one, other) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("2d6", "2d8"),

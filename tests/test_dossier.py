@@ -18,6 +18,7 @@ from lorekeeper.server.topics import topic_answer, topic_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.marsh import HOLYA, NOTES, VAULT, note
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -63,7 +64,7 @@ def texts(lines: list[Line]) -> list[str]:
 # --- what a topic is -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "topic",
     ["Holya Reedmother", "holya", "the reedmother", "Old Hol", "what do we know about old hol", HOLYA.uri, "hollya"],
 )
@@ -116,7 +117,7 @@ async def test_of_something_unknown_it_says_so_and_suggests_names(library):
     assert topic_text(dossier) == f"# Eelgait Stylt\n{dossier.note}"
 
 
-@pytest.mark.parametrize("topic", ["Maudlin Holya-Gate", "Captain Reed", "Sir Spear of the Capital", "zorblax qwert"])
+@each_row("topic", ["Maudlin Holya-Gate", "Captain Reed", "Sir Spear of the Capital", "zorblax qwert"])
 async def test_one_shared_word_is_no_topic(library, topic):
     dossier = await library.topic(topic)
     assert (dossier.main, dossier.parts) == (None, [])
@@ -132,9 +133,7 @@ async def test_a_name_that_only_texts_have_is_gathered_from_these(tmp_path):
     assert names(lines_of(dossier, "about", "said")) == ["Session 1"]
 
 
-@pytest.mark.parametrize(
-    ("topic", "limit"), [("", 10), ("  ", 10), ("x" * 2001, 10), ("holya", 0), ("lore://notes/x", 10)]
-)
+@each_row(("topic", "limit"), [("", 10), ("  ", 10), ("x" * 2001, 10), ("holya", 0), ("lore://notes/x", 10)])
 async def test_what_cannot_be_gathered_is_an_error(library, topic, limit):
     with pytest.raises(FilterError):
         await library.topic(topic, limit=limit)

@@ -24,6 +24,7 @@ from lorekeeper.settings import load_settings, write_setting
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
@@ -98,7 +99,7 @@ async def test_a_name_with_what_people_add_to_it_is_that_name(library, name, edi
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("document", "system", "edition"),
     [
         ("srd-2014", "5th Edition 2014", "2014"),
@@ -116,7 +117,7 @@ def test_a_documents_edition_follows_from_its_game_system_and_a_short_table(docu
     assert edition_of(document, system) == edition
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "parsed"),
     [
         ("2014", ("2014",)),
@@ -210,23 +211,6 @@ async def test_the_house_edition_stands_for_its_variants_and_names_them(library)
         assert all(f"{label}: lore://spells/" in first["differs"] for label in others)
 
 
-async def test_a_name_is_in_another_edition_only_if_its_text_is_the_same_there(library):
-    glow = "A glow spreads, and it is as bright as a candle."
-    other = [make("glow", glow, name="Glow", document=key, level=1) for key in ("srd-2024", "tide-atlas", "a5e-ag")]
-    changed = make("glow", f"{glow} It ends early.", name="Glow", document="srd-2014", level=1)
-    await library.cache.store_entities([*other, changed], "spells")
-    library.searcher.documents.forget()
-    answer = await call(library, "search_lore", query="glow", types=["spells"], edition="2024")
-    assert "also in tide-atlas, a5e-ag)" in answer.text
-    assert "| lore://spells/srd-2024/glow | differs in 2014: lore://spells/srd-2014/glow" in answer.text
-    answer = await call(library, "search_lore", query="glow", types=["spells"], edition="2014")
-    first = next(line for line in answer.text.splitlines() if line.startswith("1. "))
-    assert "also in" not in first
-    differing = {"2024": "srd-2024", "A5E": "a5e-ag", "tide-atlas": "tide-atlas"}
-    for label, document in differing.items():  # a book of the same edition may change it, too
-        assert f"{label}: lore://spells/{document}/glow" in first
-
-
 def rule(document: str, chapter: str, name: str, text: str, kind: str = "rule") -> Entity:
     slug = f"{fold(chapter)}_{fold(name)}".replace(" ", "-")
     return make(slug, text, type="rules", kind=kind, name=name, document=document, parent=chapter or None)
@@ -242,24 +226,6 @@ async def rows(library: Library, query: str, *rules: Entity, limit: int) -> dict
     answer = await call(library, "lookup_rule", semantic_query=query, edition="2024", limit=limit)
     lines = [line for line in answer.text.splitlines() if "lore://rules/" in line]
     return {line.split("lore://rules/")[1].split(" ")[0]: line for line in lines}
-
-
-async def test_a_rule_differs_in_another_edition_only_if_it_is_that_rule_there(library):
-    told = await rows(
-        library,
-        "hull strength",
-        rule("srd-2024", "Fleets", "Hull Strength", "Count the hull strength of several ships by the weakest."),
-        rule(GLOSSARY, "Rules Glossary", "Hull Strength", "How hard it is to breach a ship."),
-        rule("srd-2014", "Sea Beasts", "Hull Strength", "A shelled beast has hull strength like a ship."),
-        rule("srd-2014", "Fleets", "Hull Strength", "The hull strength of a fleet is that of its first ship."),
-        limit=3,
-    )
-    fleets = told["srd-2024/fleets_hull-strength"]
-    assert "differs in 2014: lore://rules/srd-2014/fleets_hull-strength" in fleets
-    assert "srd-2014/fleets_hull-strength" not in told
-    assert {"srd-2014/sea-beasts_hull-strength", f"{GLOSSARY}/rules-glossary_hull-strength"} <= told.keys()
-    assert not any("also in" in line for line in told.values())
-    assert [line for line in told.values() if "differs" in line] == [fleets]
 
 
 async def test_a_glossary_is_beside_what_the_books_have_once(library):

@@ -26,6 +26,7 @@ from lorekeeper.version import DISTRIBUTION
 from tests.support.commands import ROOT
 from tests.support.programs import command_of, find_model_offline
 from tests.support.providers import check_contract
+from tests.support.tables import each_row
 
 # --- the service ---------------------------------------------------------------------------------------------------
 
@@ -115,9 +116,7 @@ async def test_a_failure_is_tried_again_later() -> None:
     assert load.calls == 3
 
 
-@pytest.mark.parametrize(
-    "change", [lambda v: v[:, 1:], lambda v: v[1:], lambda v: v * 2, lambda v: v * 0, lambda v: v[0]]
-)
+@each_row("change", [lambda v: v[:, 1:], lambda v: v[1:], lambda v: v * 2, lambda v: v * 0, lambda v: v[0]])
 async def test_b2_vectors_of_another_shape_or_length_are_an_error(change: Callable[[Vectors], Vectors]) -> None:
     class WrongProvider(HashingProvider):
         def embed(self, texts: Sequence[str]) -> Vectors:

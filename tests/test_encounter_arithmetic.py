@@ -18,6 +18,7 @@ from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.terms import MAX_LEVEL
 from tests.support.bestiary import NEW, OLD, bestiary, creature, pools_of
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 FRACTIONS = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
 
@@ -75,7 +76,7 @@ CASES = [
 calculated apart from the program, from the published tables."""
 
 
-@pytest.mark.parametrize(("party", "monsters", "xp", "adjusted", "of_2014", "of_2024", "deadly"), CASES)
+@each_row(("party", "monsters", "xp", "adjusted", "of_2014", "of_2024", "deadly"), CASES)
 def test_encounters_are_as_hard_as_the_tables_say(party, monsters, xp, adjusted, of_2014, of_2024, deadly):
     levels, given_foes = parse_party([party]), foes(monsters)
     old, new = rated(levels, given_foes, "2014"), rated(levels, given_foes, "2024")
@@ -147,7 +148,7 @@ def test_a_full_shelf_gives_one_encounter_of_each_shape():
     assert leader.entity.fields["type"] == followers.entity.fields["type"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "document", "fields", "closeness"),
     [
         ("Ash Wolf", NEW, {"type": "beast", "environments": ["hills"]}, 0),

@@ -27,11 +27,12 @@ from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
 from tests.support.libraries import settings
+from tests.support.tables import each_row
 
 # --- parties ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("party", "levels"),
     [
         ("4x5", [5] * 4),
@@ -54,7 +55,7 @@ def test_parties_are_read_as_people_write_them(party, levels):
 # --- monsters --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "parsed"),
     [
         (["1 young green dragon, 4 kobolds"], [(1, "young green dragon"), (4, "kobolds")]),
@@ -74,10 +75,7 @@ def test_the_head_of_a_name_with_of_is_in_the_plural():
     assert "Swarm of Rat" not in singulars("Swarm of Rats")
 
 
-@pytest.mark.parametrize(
-    ("given", "damage", "xp"),
-    [(0, ["piercing"], 10), (0, [], 0), (10, [], 10), (None, [], 10), (0, None, 0)],
-)
+@each_row(("given", "damage", "xp"), [(0, ["piercing"], 10), (0, [], 0), (10, [], 10), (None, [], 10), (0, None, 0)])
 def test_a_harmful_creature_of_rating_0_is_worth_10_although_sources_write_0(given, damage, xp):
     fields = {"challenge_rating": 0} | ({} if damage is None else {"damage_types": damage})
     rat = creature("Reed Rat", **fields)
@@ -87,9 +85,7 @@ def test_a_harmful_creature_of_rating_0_is_worth_10_although_sources_write_0(giv
 # --- difficulties ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("word", "rules", "usual", "chosen", "name", "noted"),
-    [
+@each_row(("word", "rules", "usual", "chosen", "name", "noted"), [
         ("medium", None, "2024", "2014", "medium", True),
         ("Deadly", None, "2024", "2014", "deadly", True),
         ("moderate", None, "2014", "2024", "moderate", True),
@@ -98,8 +94,7 @@ def test_a_harmful_creature_of_rating_0_is_worth_10_although_sources_write_0(giv
         ("low", "2014", "2014", "2014", "easy", True),
         ("high", "2024", "2024", "2024", "high", False),
         (None, None, "2014", "2014", "medium", False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_word_of_one_edition_chooses_its_rules_and_no_mapping_is_silent(word, rules, usual, chosen, name, noted):
     found = parse_difficulty(word, rules, usual)
     assert (found.rules, found.name, found.note is not None) == (chosen, name, noted)

@@ -27,6 +27,7 @@ from lorekeeper.vaults.registry import Registry
 from lorekeeper.views.view import View
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
 from tests.support.libraries import open_library, settings
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -69,9 +70,7 @@ def entity_at(uri: str) -> Entity:
     return found
 
 
-@pytest.mark.parametrize(
-    ("arguments", "holds"),
-    [
+@each_row(("arguments", "holds"), [
         ({}, lambda entity: entity.document == OLD),
         ({"environment": "swamp"}, lambda entity: "swamp" in entity.fields["environments"]),
         ({"environment": ["hills", "desert"], "cr_max": 5}, lambda entity: entity.fields["challenge_rating"] <= 5),
@@ -81,8 +80,7 @@ def entity_at(uri: str) -> Entity:
         ({"documents": [NEW], "difficulty": "low"}, lambda entity: entity.document == NEW),
         ({"semantic_query": "undead of the salt fens"}, lambda entity: True),
         ({"semantic_query": ["gull", "fen undead"], "cr_max": 3}, lambda entity: entity.fields["challenge_rating"] <= 3),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 async def test_proposals_meet_the_filters_and_the_budget_and_are_repeated_by_their_seed(
     library, seed, arguments, holds
 ):
@@ -168,7 +166,7 @@ async def test_monsters_are_rated_by_number_name_and_edition(library):
     assert "seed" not in newer.structured
 
 
-@pytest.mark.parametrize("text", ["3 goblins, fen wolf", "goblin x3 and fen wolf", "three goblins; a fen wolf"])
+@each_row("text", ["3 goblins, fen wolf", "goblin x3 and fen wolf", "three goblins; a fen wolf"])
 async def test_a_text_of_several_kinds_is_rated_whole(library, text):
     answer = await plan(library.view(), party="4x3", rules="2014", monsters=text)
     assert [(m["count"], m["name"]) for m in monsters_of(answer)] == [(1, "Fen Wolf"), (3, "Goblin")]
@@ -182,9 +180,7 @@ async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(libr
         await plan(library.view(), party="4x3", monsters=["unmeasured thing"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+@each_row(("arguments", "said"), [
         ({}, "the library has no characters with a level"),
         ({"party": []}, "the party is empty"),
         ({"party": [0]}, "from 1 to 20, not '0'"),
@@ -203,8 +199,7 @@ async def test_a_monster_without_a_challenge_rating_is_not_counted_and_said(libr
         ({"party": 3, "monsters": ["lore://spells/a/b"]}, "there is no lore://spells/a/b"),
         ({"party": 3, "where": "sped>3"}, "sped"),
         ({"party": 3, "documents": ["nothing"]}, "unknown document"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 async def test_bad_input_is_refused_with_what_to_do(library, arguments, said):
     with pytest.raises(LoreKeeperError) as caught:
         await plan(library.view(), **arguments)

@@ -14,6 +14,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.field_values import stored
 from lorekeeper.folding import fold, fold_key, fold_time
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 PRINTED = TEXT.filter(lambda text: bool(text.strip()))
@@ -43,21 +44,21 @@ def test_no_collection_that_libraries_hold_is_missing_and_none_of_its_kinds():
     assert [name for name in kinds if not set(kinds[name]) <= set(COLLECTIONS[name].kinds)] == []
 
 
-@pytest.mark.parametrize("collection", COLLECTIONS.values(), ids=lambda c: c.name)
+@each_row("collection", COLLECTIONS.values())
 def test_every_filter_of_a_collection_has_one_name_and_a_line_of_help(collection):
     declared = [f.name for f in (*BASE_FIELDS, *collection.fields)]
     assert len(set(declared)) == len(declared) == len(collection.filters)
     assert all(f.help for f in collection.filters.values())
 
 
-@pytest.mark.parametrize("collection", COLLECTIONS.values(), ids=lambda c: c.name)
+@each_row("collection", COLLECTIONS.values())
 def test_a_tool_parameter_belongs_to_one_field_and_bounds_only_to_numbers(collection):
     parameters = [(p, f) for f in collection.fields for p in f.tool]
     assert len({p for p, _ in parameters}) == len(parameters)
     assert all(f.type.ordered for p, f in parameters if p.endswith(("_min", "_max")))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "folded"),
     [
         ("Half-Elf", "half elf"),
@@ -78,7 +79,7 @@ def test_spellings_of_one_name_fold_to_one_text(text, folded):
     assert fold(text) == folded
 
 
-@pytest.mark.parametrize("text", ["!!", "—", "_", "'", "’", "\u0301", "★ ★"])
+@each_row("text", ["!!", "—", "_", "'", "’", "\u0301", "★ ★"])
 def test_a_text_without_letters_folds_to_itself_and_not_to_nothing(text):
     assert fold(text) == text
 
@@ -89,12 +90,12 @@ def test_folding_twice_changes_nothing_more(text):
     assert fold(fold(text)) == fold(text)
 
 
-@pytest.mark.parametrize("key", ["Wizard", "wizard", "srd_wizard", "srd-2024_wizard", "a5e_WIZARD"])
+@each_row("key", ["Wizard", "wizard", "srd_wizard", "srd-2024_wizard", "a5e_WIZARD"])
 def test_a_key_folds_without_the_prefix_of_its_source(key):
     assert fold_key(key) == "wizard"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("time", "folded"),
     [
         ("action", "action"),
@@ -124,13 +125,13 @@ def test_canonical_json_is_one_text_per_value():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@each_row("value", [float("nan"), float("inf"), -float("inf")])
 def test_canonical_json_refuses_what_json_cannot_say(value):
     with pytest.raises(ValueError):
         canonical_json({"level": value})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"name": "Frost Leap"},
@@ -141,7 +142,6 @@ def test_canonical_json_refuses_what_json_cannot_say(value):
         {"fields": {"level": 2}},
         {"data": {"name": "Frost Step", "level": 2, "desc": "You step over ice."}},
     ],
-    ids=lambda change: ",".join(change),
 )
 def test_the_content_hash_changes_with_anything_that_is_stored(change: dict[str, Any]):
     assert replace(ENTITY, **change).content_hash != ENTITY.content_hash
@@ -154,7 +154,7 @@ def test_a_uri_of_any_identity_can_be_read_back(document, slug, kind):
     assert entity.identity == (document, slug)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "uri",
     [
         "",

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.text.keywords import MAX_WORDS, KeywordQuery
-
-
-def test_abbreviations_and_spellings_are_written_out_behind_the_query():
-    assert expanded_text("what raises my AC?") == "what raises my AC? (armor class)"
-    assert expanded_text("mage armour") == "mage armour (armor)"
-
-
-def test_only_whole_words_are_expanded():
-    assert expanded_text("an acrobat with a crown") == "an acrobat with a crown"
-    assert expanded_keywords(["an acrobat with a crown"]).alternatives == ()
-
-
-def test_alternatives_leave_out_the_words_of_the_query_and_those_without_meaning():
-    query = expanded_keywords(["aoe effect"])
-    assert (query.words, query.alternatives) == (("aoe", "effect"), ("area",))
+from tests.support.tables import each_row
 
 
 def test_a_query_of_very_many_words_is_cut():
@@ -33,7 +18,7 @@ def test_a_query_of_very_many_words_is_cut():
     assert len(few.any) == MAX_WORDS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shares"),
     [
         ("goblin AC", {"armor": 1 / 2, "class": 1 / 2}),
@@ -47,11 +32,6 @@ def test_a_query_of_very_many_words_is_cut():
 def test_an_abbreviation_that_is_written_out_counts_as_much_as_it_does(text, shares):
     assert dict(expanded_keywords([text]).shares) == shares
     assert dict(expanded_keywords([text, "with a crown"]).shares) == shares
-
-
-@pytest.mark.parametrize("text", ["", " ", "\0", "what is the"])
-def test_a_query_without_content_words_has_none(text):
-    assert expanded_keywords([text]) == KeywordQuery(())
 
 
 @given(st.text(max_size=60))

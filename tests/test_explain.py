@@ -55,16 +55,6 @@ async def test_a_value_names_those_who_have_it_with_a_qualifier(library, tmp_pat
     assert page.note == "1 more have only nonmagical cold: where='resistant:\"nonmagical cold\"'."
 
 
-async def test_a_misspelt_value_is_answered_with_the_nearest_and_the_known_ones(library):
-    assert await note_of(library, environments="swmp") == (
-        "environment is never 'swmp'; did you mean 'swamp'? Known: swamp, forest."
-    )
-
-
-async def test_a_value_like_no_other_is_answered_with_the_known_ones(library):
-    assert await note_of(library, type="ghost") == "type is never 'ghost'. Known: ooze, beast."
-
-
 @pytest.mark.parametrize(
     ("test", "found", "said"),
     [
@@ -110,7 +100,3 @@ async def test_entries_that_do_not_say_are_counted(library):
     )
     said = await note_of(library, environments="swamp", type="ooze")
     assert said == "", "of five, three do not say: too few to mention"
-
-
-async def test_what_is_found_by_filters_that_all_entries_answer_has_no_note(library):
-    assert await note_of(library, type="beast") == ""

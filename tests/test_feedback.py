@@ -16,6 +16,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Ranking, Retrieved
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 QUESTION = "who put out the fire?"
 
@@ -65,7 +66,7 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
         assert len(deep.keyword) == len(notes)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("having", "leads"),
     [
         ({BOOKS: {"dragon": 900}, NOTES: {"dragon": 40}}, BOOKS),

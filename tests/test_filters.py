@@ -21,6 +21,7 @@ from lorekeeper.filters import (
     unknown_name,
 )
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 FIELDS = [(c.name, f) for c in COLLECTIONS.values() for f in c.fields]
 
@@ -57,7 +58,7 @@ def parsed(entity_type: str, **filters: Any) -> list[tuple[str, str, tuple[Any, 
     return [(c.field.name, c.op, c.values) for c in parse_filters(entity_type, filters)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("test", "met"),
     [
         ("level>=2", [2, 3, 4, 5]),
@@ -73,7 +74,7 @@ def test_bounds_hold_to_their_ends_and_an_absent_number_meets_none(test, met):
     assert [level for level in (None, *range(6)) if condition.met_by(level)] == met
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "thousandths"),
     [("1/4", 250), (0.25, 250), ("0.25", 250), (" 1/8 ", 125), (0.125, 125), (5, 5000), ("30", 30000), (0, 0)],
 )
@@ -81,12 +82,12 @@ def test_challenge_ratings_are_exact_in_every_spelling(value, thousandths):
     assert parsed("creatures", challenge_rating=value) == [("challenge_rating", "any", (thousandths,))]
 
 
-@pytest.mark.parametrize("spelling", ["wizard", "Wizard", "srd_wizard", "srd-2024_wizard"])
+@each_row("spelling", ["wizard", "Wizard", "srd_wizard", "srd-2024_wizard"])
 def test_a_class_matches_in_every_edition(spelling):
     assert parsed("spells", classes=spelling) == [("classes", "any", ("wizard",))]
 
 
-@pytest.mark.parametrize(("word", "value"), [("yes", True), ("TRUE", True), ("no", False), ("false", False)])
+@each_row(("word", "value"), [("yes", True), ("TRUE", True), ("no", False), ("false", False)])
 def test_flags_understand_words_of_the_command_line(word, value):
     assert parsed("spells", ritual=word) == [("ritual", "any", (value,))]
 
@@ -107,7 +108,7 @@ def test_any_of_takes_many_values_up_to_a_stated_limit():
     assert f"at most {MAX_VALUES}" in refuses("spells", "level", list(range(MAX_VALUES + 1)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entity_type", "key", "meant"),
     [
         ("spells", "lvl", "level"),
@@ -162,7 +163,7 @@ def test_a_decimal_is_exact_to_a_thousandth(thousandths):
     assert stored(field, loaded(field, thousandths)) == thousandths
 
 
-@pytest.mark.parametrize("name", ["name", "school", "classes", "kind", "level", "ritual"])
+@each_row("name", ["name", "school", "classes", "kind", "level", "ritual"])
 def test_b21_half_a_pair_in_a_filter_is_refused(name):
     for value in ("\udcff", "a\ud800b", ["fine", "\udfff"]):
         message = refuses("spells", name, value)

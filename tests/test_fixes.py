@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import VECTORS, open_store
 from lorekeeper.library import Library
 from lorekeeper.maintenance.doctor import examine
-from lorekeeper.maintenance.fixes import OLD_DAYS, fix
+from lorekeeper.maintenance.fixes import fix
 from lorekeeper.settings import Settings
-from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import batch, everything
 from tests.support.libraries import settings_in
 
@@ -66,12 +62,6 @@ async def test_a_sound_library_is_left_as_it_is(library):
     assert await found(library) == len(SPELLS)
 
 
-async def test_without_a_library_nothing_is_made(tmp_path, embeddings):
-    fixes = await fix(settings_in(tmp_path / "new", "milvus", embeddings))
-    assert (fixes.fixed, fixes.left) == ([], [])
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize("library", ["sqlite"], indirect=True)
 async def test_keywords_that_do_not_match_are_written_again(library):
     with closing(sqlite3.connect(file_of(library))) as c, c:
@@ -97,13 +87,6 @@ async def test_a_keyword_index_that_lost_texts_is_built_again_from_the_store(lib
 
 
 @pytest.mark.parametrize("library", ["milvus"], indirect=True)
-async def test_a_missing_keyword_index_is_built_again(library):
-    file_of(library).unlink()
-    assert "missing" in (await fix(library)).fixed[0]
-    assert await found(library) == len(SPELLS)
-
-
-@pytest.mark.parametrize("library", ["milvus"], indirect=True)
 async def test_an_interrupted_write_is_finished(library):
     with closing(sqlite3.connect(file_of(library))) as c, c:
         c.executemany("INSERT INTO unfinished VALUES ('spells', 'own', ?)", [("a0",), ("a1",)])
@@ -125,14 +108,6 @@ async def test_an_interrupted_reindex_is_undone(library):
     assert sentence.startswith("spells: an interrupted reindex")
     assert (await fix(library)).fixed == []
     assert await found(library) == len(SPELLS)
-
-
-async def test_damaged_vectors_are_dropped_from_the_embedding_cache(library):
-    file = library.library_path.parent / VECTORS
-    with closing(sqlite3.connect(file)) as c, c:
-        c.execute("UPDATE vectors SET vector = substr(vector, 1, 20) WHERE rowid = 1")
-    assert (await fix(library)).fixed == ["1 damaged vectors were removed from the embedding cache"]
-    assert VectorCache(file).drop_damaged() == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are those of POSIX")
@@ -165,33 +140,6 @@ async def test_neither_links_nor_pipes_nor_files_of_the_users_choice_are_made_pr
     assert [path.stat().st_mode & 0o777 for path in (target, pipe)] == [0o644, 0o644]
 
 
-async def test_what_was_moved_aside_long_ago_is_named_and_kept(library):
-    old, new, other = (
-        library.library_path.with_name(name)
-        for name in (
-            f"{library.library_path.name}.damaged-2026-01-01-000000",
-            f"{library.library_path.name}.damaged-2026-11-01-000000",
-            "another.db.damaged-2026-01-01-000000",
-        )
-    )
-    for path in (old, new, other):
-        path.touch(mode=0o600)
-    for path in (old, other):
-        long_ago = time.time() - (OLD_DAYS + 1) * 86_400
-        os.utime(path, (long_ago, long_ago))
-    fixes = await fix(library)
-    assert [str(old) in sentence for sentence in fixes.left] == [True]
-    assert old.exists()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links are those of POSIX")
-@pytest.mark.parametrize("library", ["sqlite"], indirect=True)
-async def test_a_link_to_nowhere_is_left_alone(library):
-    library.library_path.with_name(f"{library.library_path.name}.damaged-2026-01-01-000000").symlink_to("nowhere")
-    fixes = await fix(library)
-    assert (fixes.fixed, fixes.left) == ([], [])
-
-
 @pytest.mark.parametrize("library", ["sqlite"], indirect=True)
 async def test_damage_that_only_a_repair_undoes_is_left_to_it(library):
     with closing(sqlite3.connect(file_of(library))) as c, c:
@@ -201,13 +149,3 @@ async def test_damage_that_only_a_repair_undoes_is_left_to_it(library):
     assert (await fix(library)).fixed == []
     assert file_of(library).read_bytes() == before
     assert not await integrity(library)
-
-
-@pytest.mark.slow
-def test_the_command_prints_what_it_did(tmp_path, embeddings):
-    env = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
-    said = run_lorekeeper(tmp_path, "doctor", "--fix", "--json", env=env)
-    findings = json.loads(said.stdout)
-    assert (said.returncode, findings["healthy"], findings["fixed"], findings["left"]) == (0, True, [], [])
-    assert "There was nothing to fix." in run_lorekeeper(tmp_path, "doctor", "--fix", env=env).stdout
-    assert "fixed" not in json.loads(run_lorekeeper(tmp_path, "doctor", "--json", env=env).stdout)

@@ -20,6 +20,7 @@ from lorekeeper.regular_files import open_within, read_regular
 from lorekeeper.vaults.ignoring import MAX_CHARS, Ignored, parse
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.scan import IGNORE_BYTES, scan
+from tests.support.tables import each_row
 from tests.support.vaults import vault_library, write
 
 pytestmark = [
@@ -71,7 +72,7 @@ STAND_INS: dict[str, tuple[Callable[[Path], None], str]] = {
 # --- the file of patterns ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "path"),
     [
         ("*a" * 17 + "*b", "a" * 200),
@@ -86,7 +87,7 @@ def test_patterns_with_many_stars_are_compared_without_backtracking(line, path):
     assert not Ignored(filter(None, [parse(line)])).has(path, is_folder=False)  # which backtracking would not end
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "path", "is_folder", "expected"),
     [
         (["Drafts/"], "Drafts", True, True),

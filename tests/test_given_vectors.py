@@ -101,15 +101,3 @@ async def test_vectors_that_come_along_count_for_their_own_entry_only(tmp_path):
         await library.cache.reindex()
         hits = await library.cache.semantic_search("spells", "an otter")
         assert len({hit.score for hit in hits if hit.entity.name == ENTRY["name"]}) == 1
-
-
-async def test_an_entry_that_takes_the_place_of_another_one_gets_no_vectors_of_it(tmp_path):
-    own = {**ENTRY, "level": 1}
-    forged = written(PROVIDER.fingerprint, PROVIDER.embed(["an otter"] * len(embedded_texts(normalize(own)[0]))))
-    file = tmp_path / "fens.jsonl"
-    file.write_text(json.dumps({**own, "vectors": forged}) + "\n" + json.dumps({**own, "school": "evocation"}) + "\n")
-    embedding = EmbeddingService(lambda: PROVIDER, VectorCache(tmp_path / "vectors.db"))
-    async with open_library(tmp_path, embedding, backend="sqlite") as library:
-        assert (await library.import_paths([file])).embedded > 0
-        (hit,) = await library.cache.semantic_search("spells", "an otter")
-        assert hit.score < 0.9

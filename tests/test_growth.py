@@ -15,6 +15,8 @@ from tests.support.vaults import vault_library, write
 FACTOR, MARGIN = 4, 9
 """How many times as much there is, and how many times as long it may take: quadratic work takes 16 times as long."""
 
+pytestmark = pytest.mark.slow
+
 BODIES: dict[str, Callable[[int], str]] = {
     "links in one line": lambda n: " ".join(f"[[N{i % 40}|Far {i}]]" for i in range(n)),
     "names without links": lambda n: " ".join(f"then N{i % 40} Gob" for i in range(n)),
@@ -39,7 +41,6 @@ async def seconds_of_topic(folder: Path, body: str) -> float:
         return await cpu_seconds(lambda: library.topic("Gob"))
 
 
-@pytest.mark.alike(1)
 @pytest.mark.parametrize("kind", BODIES)
 async def test_a_dossier_on_a_note_of_thousands_of_links_takes_time_in_proportion(tmp_path, kind):
     few, many = (BODIES[kind](number) for number in (1_000, FACTOR * 1_000))
@@ -74,7 +75,6 @@ async def seconds_of_reading(folder: Path, text: str) -> float:
     return least
 
 
-@pytest.mark.alike(3)
 @pytest.mark.parametrize("kind", RUNS)
 async def test_a_note_with_a_long_run_is_read_in_proportion_to_its_length(tmp_path, kind):
     few, many = (RUNS[kind](number) for number in (RUN, 2 * RUN))
@@ -82,7 +82,6 @@ async def test_a_note_with_a_long_run_is_read_in_proportion_to_its_length(tmp_pa
     assert await seconds_of_reading(tmp_path / "many", many) < 2.5 * max(first, 0.1)
 
 
-@pytest.mark.alike(2)
 @pytest.mark.parametrize("target", ["Nowhere", "index", "elsewhere{}/index", "{}/index", "alias"])
 async def test_links_of_a_vault_with_a_note_of_one_name_in_each_folder_take_time_in_proportion(target):
     async def resolve(number: int) -> None:

@@ -19,6 +19,7 @@ from lorekeeper.text.phrases import STARTER
 from tests.support.corpus import corpus_entries
 from tests.support.hostile_pages import LARGE, SCRIPT, hostile_pages, large_page
 from tests.support.safe_html import checked
+from tests.support.tables import each_row
 
 STAT_BLOCK = """\
 # Gloom Heron
@@ -70,7 +71,7 @@ def test_a_list_after_facts_is_a_list_of_its_own():
     assert (mixed.tags.count("dt"), mixed.tags.count("li")) == (0, 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "name"),
     [
         ("| d8 | Bond |\n|---|---|\n| 1 | a |", "rolled"),
@@ -97,9 +98,7 @@ def test_links_lead_to_paths_of_ours_and_nowhere_else():
     assert checked(html(page)).links == []
 
 
-@pytest.mark.parametrize(
-    "path", ["//evil.example", "/\\evil.example", "/\t/evil", "/a\nb", "javascript:x", "http://a/"]
-)
+@each_row("path", ["//evil.example", "/\\evil.example", "/\t/evil", "/a\nb", "javascript:x", "http://a/"])
 def test_a_path_of_another_host_is_no_link_whoever_gives_it(path):
     assert checked(html("[a](lore://notes/v/a)", lambda _: path)).links == []
     assert "evil" not in html("[a](lore://notes/v/a)", lambda _: path)
@@ -120,7 +119,7 @@ def test_words_that_are_always_names_are_found_in_running_text_only_if_they_are_
     assert page.mentions() == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("It becomes invisible.", True),
@@ -226,7 +225,7 @@ def test_500_entries_of_the_corpus_are_whole(corpus, seed, tmp_path_factory):
         complete(entity)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "dice"),
     [
         ("takes 8d6 fire damage", "spells", ["8d6"]),

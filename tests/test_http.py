@@ -19,6 +19,7 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
 from tests.support.programs import command_of, crowd_server, forked, serve_http
 from tests.support.serving import INITIALIZE
+from tests.support.tables import each_row
 
 resource = pytest.importorskip("resource")
 
@@ -179,7 +180,7 @@ ASKED = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 """What is answered, and leaves the connection open, unless the rest of the head is refused."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "status"),
     [
         (ASKED + b"Connection: close\r\n\r\n", 200),

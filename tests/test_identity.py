@@ -22,7 +22,7 @@ from lorekeeper.composition import people_of
 from lorekeeper.errors import ConfigError
 from lorekeeper.people.registry import People
 from lorekeeper.server import failures, identity
-from lorekeeper.server.callers import IDENTITIES, Callers
+from lorekeeper.server.callers import Callers
 from lorekeeper.server.failures import Failures
 from lorekeeper.server.identity import PROXIED, Identity, IdentityError, viewer_of, viewer_of_context
 from lorekeeper.server.mcp import serve_http
@@ -31,6 +31,7 @@ from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library, settings
 from tests.support.programs import forked, serve_viewers
 from tests.support.serving import INITIALIZE, http_server
+from tests.support.tables import each_row
 from tests.support.token_issuer import AUDIENCE, TokenIssuer, signing_key
 from tests.support.waiting import eventually
 
@@ -147,7 +148,7 @@ WHO = {
 }
 
 
-@pytest.mark.parametrize("kind", ["player", "game master", "setting", "new", "wrong", "expired", "removed", "rotated"])
+@each_row("kind", ["player", "game master", "setting", "new", "wrong", "expired", "removed", "rotated"])
 def test_a_tool_knows_who_calls_it(table, kind):
     assert table.who(table.tokens[kind]) == WHO.get(kind, 401)
 
@@ -176,19 +177,6 @@ def test_a_session_belongs_to_the_person_who_opened_it(table):
     assert viewer_in(table.call(table.tokens["player"], mine)) == ANA
 
 
-def test_a_session_ends_with_its_token(table):
-    _, old = table.people.add("Cleo", "player")
-    session = table.open(old).headers["mcp-session-id"]
-    assert viewer_in(table.call(old, session))["person"] == "Cleo"
-    _, new = table.people.rotate("Cleo")
-    assert [table.call(token, session).status_code for token in (old, new)] == [401, 404]
-    session = table.open(new).headers["mcp-session-id"]
-    table.people.remove("Cleo")
-    assert table.call(new, session).status_code == 401
-    _, third = table.people.add("Cleo", "player")
-    assert table.call(third, session).status_code == 404
-
-
 # --- an issuer ---------------------------------------------------------------------------------------------------------
 
 
@@ -213,7 +201,7 @@ def test_logins_that_are_not_valid_are_refused(table):
     assert not [kind for kind, token in tokens.items() if token[-20:] in table.log()]
 
 
-@pytest.mark.parametrize("email", ["eve@example.com", "late", "Late"])
+@each_row("email", ["eve@example.com", "late", "Late"])
 def test_somebody_who_is_not_at_the_table_is_forbidden_and_need_not_log_in_again(table, email):
     answer = table.open(table.issuer.token(email=email))
     assert answer.status_code == 403
@@ -233,16 +221,6 @@ def test_a_client_learns_where_to_log_in(table, path):
 
 
 # --- proxies -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.alike(3)
-@pytest.mark.parametrize("header", [name for row in IDENTITIES for name in row])
-def test_headers_of_a_proxy_count_only_from_its_address(table, header):
-    named = {header.replace("-", "_"): "ana@example.com"}
-    assert table.who(address=PROXY, **named) == ANA
-    assert table.who(**named) == 401
-    assert table.who(address="127.0.0.3", **named) == 401
-    assert table.who(table.tokens["new"], **named)["person"] == "Ben", "they count as absent"
 
 
 def test_a_proxy_that_names_nobody_or_a_stranger_or_several_lets_nobody_in(table):

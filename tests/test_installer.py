@@ -20,6 +20,7 @@ import pytest
 import install
 from install import MAC, MARK, WINDOWS, InstallError, Places
 from scripts import data_packages
+from tests.support.tables import each_row
 
 LINUX = "linux"
 
@@ -75,7 +76,7 @@ def test_an_older_python_hands_over_to_a_newer_one_on_the_path(tmp_path):
 # --- where things go -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("system", "environ", "data", "program", "command"),
     [
         (
@@ -205,9 +206,7 @@ class Registry:
         self.writes += 1
 
 
-@pytest.mark.parametrize(
-    ("before", "kind"), [("", Registry.REG_EXPAND_SZ), (r"%USERPROFILE%\bin;C:\Tools", 2), (r"C:\Tools;", 1)]
-)
+@each_row(("before", "kind"), [("", Registry.REG_EXPAND_SZ), (r"%USERPROFILE%\bin;C:\Tools", 2), (r"C:\Tools;", 1)])
 def test_the_path_of_windows_gets_one_folder_and_loses_only_that(before, kind):
     places = Places(WINDOWS, HOME, {"LOCALAPPDATA": "/c/Local"})
     registry = Registry(Path=(before, kind)) if before else Registry()
@@ -223,7 +222,7 @@ def test_the_path_of_windows_gets_one_folder_and_loses_only_that(before, kind):
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "chosen"),
     [
         ("", ["cursor"]),
@@ -246,7 +245,7 @@ def test_an_answer_names_clients_by_number_or_name(answer, chosen):
     assert install.choose(answer, ["cursor", "goose", "zed"], ["cursor"]) == chosen
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "system", "folder"),
     [
         ("~/My Campaign", LINUX, HOME / "My Campaign"),
@@ -311,7 +310,7 @@ def test_open_books_are_not_offered_where_they_cannot_be_had(open5e, environ, ca
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "said"),
     [
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lorekeeper.search.intent import MAX_CHARS, stated_conditions, type_asked_for
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("immune to poison, fly speed", "immune:poison speed_fly>0"),
@@ -58,7 +57,7 @@ def test_creatures(question, expected):
     assert stated_conditions("creatures", question) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("no verbal component, can be cast while silenced", "-components:verbal"),
@@ -98,7 +97,7 @@ def test_spells(question, expected):
     assert stated_conditions("spells", question) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("armour under 60 gp", "cost<60"),
@@ -112,7 +111,7 @@ def test_equipment(question, expected):
     assert stated_conditions("equipment", question) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("which quests are open", "kind:quest state:open"),

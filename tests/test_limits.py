@@ -17,6 +17,7 @@ from lorekeeper.errors import ConfigError
 from lorekeeper.server.limits import USER, VIEWER, BodyLimit, RateLimit
 from lorekeeper.server.recording import MAX_BODY
 from tests.support.libraries import settings
+from tests.support.tables import each_row
 
 
 async def length(scope: Any, receive: Any, send: Any) -> None:
@@ -125,12 +126,12 @@ async def test_a_body_that_is_too_large_is_refused_with_and_without_its_length()
             assert (await asking.post(path, content=chunks(2 * MAX_BODY))).status_code == 200, "it limits itself"
 
 
-@pytest.mark.parametrize("rate", ["100/minute", "1 / second", "5000/hour", "0"])
+@each_row("rate", ["100/minute", "1 / second", "5000/hour", "0"])
 def test_a_rate_can_be_set(rate: str) -> None:
     RateLimit(length, settings(rate_limit=rate).rate_limit, 20)
 
 
-@pytest.mark.parametrize("rate", ["100", "-1/minute", "0/minute", "many", "100/fortnight", "1e3/minute"])
+@each_row("rate", ["100", "-1/minute", "0/minute", "many", "100/fortnight", "1e3/minute"])
 def test_a_rate_that_is_none_is_an_error_that_shows_one(rate: str) -> None:
     with pytest.raises(ConfigError, match=r"LOREKEEPER_RATE_LIMIT.*100/minute"):
         settings(rate_limit=rate)

@@ -19,6 +19,7 @@ import pytest
 
 import lorekeeper
 from scripts import scans
+from tests.support.tables import each_row
 
 PACKAGE = Path(lorekeeper.__file__).parent
 FILES = sorted(file for room in scans.ROOMS for file in (PACKAGE / room).rglob("*.py"))
@@ -103,14 +104,14 @@ def quadratic(pattern: re.Pattern[str], units: Iterable[str]) -> list[tuple[str,
     return []
 
 
-@pytest.mark.parametrize("file", FILES, ids=[file.relative_to(PACKAGE).as_posix() for file in FILES])
+@each_row("file", FILES)
 def test_a_search_takes_twice_as_long_for_a_run_of_twice_the_length(file: Path) -> None:
     patterns = searched_in(file).values()
     assert [found for each in patterns for found in quadratic(each, characters(each.pattern))] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", FILES, ids=[file.relative_to(PACKAGE).as_posix() for file in FILES])
+@each_row("file", FILES)
 def test_so_does_one_for_a_run_of_two_characters_in_turn(file: Path) -> None:
     patterns = searched_in(file).values()
     pairs = {

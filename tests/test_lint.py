@@ -8,6 +8,7 @@ import pytest
 
 from scripts import draw_imports, prose, sizes
 from scripts.lint import faults
+from tests.support.tables import each_row
 
 PLAN = """
 [rooms]
@@ -203,9 +204,8 @@ def test_layout_comments_and_docstrings_have_no_code_tokens():
     assert sizes.code_tokens(documented) == 12  # the brackets count
 
 
-@pytest.mark.parametrize(
-    ("size", "what"),
-    [(1001, "above its ceiling of 1000"), (1000, ""), (980, ""), (979, "lower its ceiling of 1000")],
+@each_row(
+    ("size", "what"), [(1001, "above its ceiling of 1000"), (1000, ""), (980, ""), (979, "lower its ceiling of 1000")]
 )
 def test_a_room_stays_just_below_its_ceiling(size, what):
     said = list(sizes.faults({"text": size}, {"text": 1000}))

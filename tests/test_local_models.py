@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from lorekeeper.embedding.model import MINILM, ModelFiles, find_model
-from lorekeeper.embedding.onnx import GRAPH, OnnxProvider
+from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.embedding.sentence_transformers import SentenceTransformersProvider
 from lorekeeper.errors import EmbeddingError
-from scripts.build_minilm_graph import build
 from tests.support.programs import command_of, embed_with_default_model
 from tests.support.providers import check_contract
 
@@ -48,16 +47,6 @@ def onnx(files: ModelFiles) -> OnnxProvider:
 
 
 @pytest.fixture(scope="module")
-def linked(files: ModelFiles, tmp_path_factory: pytest.TempPathFactory) -> OnnxProvider:
-    """The provider on a folder of links, as a hub cache is."""
-    folder = tmp_path_factory.mktemp("cache") / "snapshot"
-    folder.mkdir()
-    for file in files.path.iterdir():
-        (folder / file.name).symlink_to(file)
-    return OnnxProvider(find_model(str(folder), offline=True))
-
-
-@pytest.fixture(scope="module")
 def minilm(files: ModelFiles) -> SentenceTransformersProvider:
     """The real model."""
     return SentenceTransformersProvider(files)
@@ -79,16 +68,6 @@ def test_the_real_model_knows_what_is_alike(minilm: SentenceTransformersProvider
         ]
     )
     assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
-
-
-def test_the_real_model_reads_256_word_pieces(minilm: SentenceTransformersProvider) -> None:
-    start = "stone " * 200
-    read, cut = (
-        minilm.embed([start, start + "dragon " * 20]),
-        minilm.embed(["stone " * 300, "stone " * 300 + "dragon " * 20]),
-    )
-    assert read[0] @ read[1] < 0.99
-    assert np.allclose(cut[0], cut[1], atol=1e-5)
 
 
 def not_safetensors(folder: Path) -> None:
@@ -137,27 +116,9 @@ def test_the_vectors_are_those_of_sentence_transformers(
         assert float((vectors * expected).sum(axis=1).min()) >= 0.9999
 
 
-def test_linked_weights_give_the_same_vectors(onnx: OnnxProvider, linked: OnnxProvider) -> None:
-    np.testing.assert_allclose(linked.embed(TEXTS), onnx.embed(TEXTS), atol=1e-5)
-
-
-def test_no_texts_are_no_vectors(onnx: OnnxProvider) -> None:
-    assert onnx.embed([]).shape == (0, 384)
-
-
-def test_the_shipped_graph_is_what_its_script_builds() -> None:
-    assert GRAPH.read_bytes() == build().SerializeToString(deterministic=True)
-
-
 def test_other_weights_are_refused_with_the_provider_that_runs_them(files: ModelFiles) -> None:
     with pytest.raises(EmbeddingError, match="LOREKEEPER_EMBEDDING_PROVIDER=sentence-transformers"):
         OnnxProvider(replace(files, sha256="0" * 64))
-
-
-def test_a_broken_tokenizer_is_an_error_that_names_the_folder(files: ModelFiles, tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(EmbeddingError, match=str(tmp_path)):
-        OnnxProvider(replace(files, path=tmp_path))
 
 
 def test_it_needs_no_other_runtime() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.folding import fold, words_apart
+from lorekeeper.folding import words_apart
 from lorekeeper.text.matching import occurring, possible, word_stems
 
 WORDS = st.sampled_from(
@@ -29,16 +28,6 @@ def test_stems_occur_that_the_words_of_a_text_have(query, text):
 def test_what_occurs_is_possible(text, query):
     wanted = word_stems(query)
     assert set(occurring(wanted, text)) <= set(possible(wanted, text))
-
-
-@pytest.mark.parametrize(("text", "found"), [("It is there.", []), ("Thereafter it is gone.", ["there"])])
-def test_a_word_that_does_not_count_is_no_match_for_one_that_begins_with_it(text, found):
-    assert occurring(word_stems("thereafter"), text) == found
-
-
-@given(st.text(max_size=60).filter(lambda text: any(letter.isalnum() for letter in text)))
-def test_words_apart_are_those_of_the_folded_text(text):
-    assert words_apart(text).split() == fold(text).split()
 
 
 @given(st.text(max_size=60) | st.text(st.sampled_from("aB1_ '’“—🔍é́ßϊйſİͺ½"), max_size=20))

@@ -20,6 +20,7 @@ from tests.support.libraries import settings, shelf_folder
 from tests.support.programs import forked, serve_without_pauses
 from tests.support.samples import ATLAS
 from tests.support.serving import INITIALIZE, SECONDS, http_server
+from tests.support.tables import each_row
 from tests.support.wires import ACCEPTED
 
 pytestmark = pytest.mark.slow
@@ -164,7 +165,7 @@ MESSAGES: Sequence[tuple[str, Mapping[str, Any]]] = [
 BODY = {"json": {"query": "barley"}}
 
 
-@pytest.mark.parametrize("kind", INVALID)
+@each_row("kind", INVALID)
 def test_without_a_valid_token_everything_is_refused_in_the_same_words(table: Table, kind: str) -> None:
     refused = [table.send(method, path, kind, **(BODY if method == "POST" else {})) for method, path in ROUTES]
     assert len(refused) > 8
@@ -179,7 +180,7 @@ def test_without_a_valid_token_everything_is_refused_in_the_same_words(table: Ta
     assert len({each.content for each in others if "problem" not in each.headers["content-type"]}) == 1
 
 
-@pytest.mark.parametrize("kind", VALID)
+@each_row("kind", VALID)
 def test_with_a_valid_token_every_tool_method_and_route_answers(table: Table, kind: str) -> None:
     for method, path in ROUTES:
         answer = table.send(method, path, kind, **(BODY if method == "POST" else {}))
@@ -264,13 +265,13 @@ def named(value: Any, name: str) -> Any:
     return value.replace("{}", name) if isinstance(value, str) else value
 
 
-@pytest.mark.parametrize(("method", "path"), GUESSES)
+@each_row(("method", "path"), GUESSES)
 def test_what_a_player_may_not_see_is_answered_as_if_it_were_missing(table: Table, method: str, path: str) -> None:
     kept, never = (table.send(method, path.replace("{}", name), "player") for name in (KEPT, NEVER))
     assert in_form(kept, KEPT) == in_form(never, NEVER)
 
 
-@pytest.mark.parametrize(("method", "params"), ASKED_BY_NAME)
+@each_row(("method", "params"), ASKED_BY_NAME)
 def test_messages_about_it_are_answered_alike(table: Table, method: str, params: Mapping[str, Any]) -> None:
     session = table.session("player")
     kept, never = (table.message("player", method, session, **named(params, name)) for name in (KEPT, NEVER))

@@ -20,6 +20,7 @@ from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.name_list import NameList
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 REST, HOLYA, LANTERN = "Mirra's Rest", "Holya - Townmaster", "The Lantern (Ruined)"
 
@@ -65,7 +66,7 @@ def of_books(*names: str) -> Retrieved:
     return Retrieved({}, {("creatures", hit.identity): hit for hit in hits}, {}, len(hits), None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wordings", "wolf", "dire"),
     [
         (["stats of a wolf"], 3.0, 2.0),
@@ -87,7 +88,7 @@ def test_a_short_query_that_names_an_entry_of_a_book_raises_it(wordings, wolf, d
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wordings", "named"),
     [
         (["how does a wolf work"], {"Wolf"}),
@@ -103,7 +104,7 @@ def test_what_a_short_query_only_asks_for_by_name_is_surely_meant(wordings, name
     assert {key[1][1] for key in with_named(of_books("Wolf", "Dire Wolf"), wordings).named} == named
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wording", "gained"),
     [
         ("burglar features at level 5", 1.0),
@@ -121,7 +122,7 @@ def test_a_class_is_named_whatever_the_level(wording, gained):
     assert raised["creatures", creature.identity].score == 2.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wording", "named"),
     [
         ("what does a rogue get at level 7", {"Rogue"}),
@@ -139,7 +140,7 @@ def test_a_class_is_named_by_a_question_of_what_it_gets_at_a_level(wording: str,
     assert {hit.name for hit in found.names.values()} == named
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wording", "occurring", "named"),
     [
         ("what level do wizards get emberlance", 3, {"Emberlance"}),
@@ -162,7 +163,7 @@ def test_the_subject_of_a_question_is_named_whatever_it_asks(wording: str, occur
     assert {hit.name for hit in with_subject(found, ["another", wording]).names.values()} == named
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "is_one"),
     [
         ("is emberlance a cleric spell", True),

@@ -32,6 +32,7 @@ from tests.support.backends import Caches
 from tests.support.entities import everything, make
 from tests.support.libraries import settings
 from tests.support.limited_milvus import LimitedServer, limited_server
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.processes
 
@@ -105,7 +106,7 @@ async def test_a_server_that_is_too_old_is_refused_before_anything_is_made(
             assert "2.3.5 or newer" in check.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("version", "words", "infix"),
     [
         ("v2.3.5", None, False),

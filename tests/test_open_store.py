@@ -24,9 +24,7 @@ from lorekeeper.cache.milvus.lite import Engine
 from lorekeeper.cache.protocol import Ranked, SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.errors import CacheError, UpgradingError
 from lorekeeper.library import Library
-from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
 from tests.support.backends import Caches
 from tests.support.entities import batch, make
@@ -225,22 +223,6 @@ async def test_a_write_that_a_killed_process_did_not_end_is_finished_with_its_ve
     assert found.keys() == {"s1", "new"}
 
 
-async def test_where_there_is_no_space_for_a_copy_milvus_lite_answers(
-    caches: Caches, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    truth = nearest(path, vector(), 10)
-    make_earlier(path)
-
-    def full(_: EmbeddedStore) -> None:
-        raise CacheError("only 3 MB are free")
-
-    monkeypatch.setattr(EmbeddedStore, "_require_space", full)
-    cache = caches.open()
-    assert alike(scores(await cache.rank_semantic("spells", QUESTION, 10)), truth)
-    said = (await cache.statistics()).details["vectors"]
-    assert said == "not copied yet for spells, which Milvus Lite searches"
-
-
 # --- types that are as they were left ----------------------------------------------------------------------------------
 
 
@@ -250,18 +232,6 @@ async def read_all(cache: SearchCache) -> None:
     await cache.get_entities("spells", level=3)
     await cache.get_entities("creatures")
     await cache.statistics()
-
-
-async def test_a_library_that_was_compared_when_it_was_opened_is_then_read_without_milvus_lite(
-    caches: Caches, path: Path
-) -> None:
-    _written_by_others(path)
-    cache = caches.open()
-    store = store_of(cache)
-    await asyncio.to_thread(store.open, ["spells", "creatures"])
-    await read_all(cache)
-    assert role_of(store) == "closed"
-    assert has_index(path)
 
 
 async def test_after_a_while_without_writes_milvus_lite_is_closed(caches: Caches, path: Path) -> None:
@@ -373,18 +343,6 @@ async def test_while_a_library_is_compared_it_answers_as_it_was_left_and_says_so
         await library.cache.count_entities("spells")
         again = await client.call_tool("lookup_spell", {"semantic_query": QUESTION})
         assert "checked" not in str(again.content)
-
-
-async def test_what_a_library_cannot_answer_while_it_is_compared_is_said_to_be_that(
-    path: Path, comparing: threading.Event
-) -> None:
-    path.with_name("milvus.db.keywords").unlink()
-    service = EmbeddingService(lambda: HashingProvider(512))
-    async with Library(open_cache(settings(milvus_db_path=path), service), service) as library:
-        with pytest.raises(UpgradingError, match=r"the library is being opened\. Ask again"), library.questions.one():
-            await library.search(Query(["spells"], QUESTION))
-        comparing.set()
-        assert (await library.search(Query(["spells"], QUESTION))).total
 
 
 # --- the page on storage -----------------------------------------------------------------------------------------------

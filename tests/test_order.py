@@ -7,11 +7,12 @@ import pytest
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
 from lorekeeper.order import ASCENDING, BY_NAME, Order, order_names, parse_orders
+from tests.support.tables import each_row
 
 SPELLS, CREATURES = COLLECTIONS["spells"], COLLECTIONS["creatures"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "order"),
     [
         ("name", BY_NAME),
@@ -61,7 +62,7 @@ def test_help_lists_orders_that_exist():
             assert parse_orders([name], order)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("types", "text", "reason"),
     [
         (["spells"], "cr", "cr is an order of creatures, not of spells$"),

@@ -21,6 +21,7 @@ from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
@@ -124,7 +125,7 @@ def speeds(text: str) -> dict[str, object]:
     return {name: value for name, value in made.fields.items() if name.startswith("speed_")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "feet"),
     [
         ("30 фт.", 30),

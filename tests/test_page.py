@@ -30,6 +30,7 @@ from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library, sample_library
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -53,7 +54,7 @@ async def client(library) -> AsyncIterator[httpx.AsyncClient]:
         yield connected
 
 
-@pytest.mark.parametrize("path", [*WHOLE, "/nothing-here"])
+@each_row("path", [*WHOLE, "/nothing-here"])
 async def test_every_page_forbids_whatever_is_not_of_this_server(client, path):
     response = await client.get(path)
     assert response.headers["content-security-policy"] == POLICY
@@ -76,7 +77,7 @@ async def test_files_of_a_page_are_kept_for_good_and_change_their_address(client
         assert "immutable" in response.headers["cache-control"]
 
 
-@pytest.mark.parametrize("name", ["..%2fsite.py", "%2e%2e/site.py", "templates", "none.css", "page.css%00"])
+@each_row("name", ["..%2fsite.py", "%2e%2e/site.py", "templates", "none.css", "page.css%00"])
 async def test_no_other_file_is_served(client, name):
     assert (await client.get(f"/static/{name}")).status_code == 404
 
@@ -127,7 +128,7 @@ async def test_an_entry_is_open_beside_the_list(client):
     assert 'class="name"' in missing.text
 
 
-@pytest.mark.parametrize("query", [{"offset": "-1"}, {"offset": "x"}, {"offset": "9" * 40}, {"q": "x" * 3000}])
+@each_row("query", [{"offset": "-1"}, {"offset": "x"}, {"offset": "9" * 40}, {"q": "x" * 3000}])
 async def test_what_cannot_be_asked_is_refused_with_a_reason(client, query):
     response = await client.get("/", params=query)
     assert response.status_code == 400
@@ -154,7 +155,7 @@ async def test_the_shelf_has_every_book_with_cover_and_number(client, library):
     assert (await client.get("/books/none")).status_code == 404
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "lines"),
     [
         ("the-drowned-bells", ["the-drowned-", "bells"]),
@@ -313,7 +314,7 @@ async def test_players_and_other_sites_add_nothing(tmp_path):
         assert await library.cache.documents() == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scope", "may"),
     [
         ({"client": ("127.0.0.1", 1)}, True),

@@ -20,6 +20,7 @@ from tests.support.entities import make
 from tests.support.gateway import gateway
 from tests.support.libraries import sample_library
 from tests.support.samples import ATLAS
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -90,7 +91,7 @@ async def test_an_entry_has_its_page_its_source_and_its_twin(client):
     assert (twin["name"], twin["uri"]) == ("Brine Hound", "lore://creatures/tidewatch-atlas/brine-hound")
 
 
-@pytest.mark.parametrize("path", ["/entries/spells/none/none", "/entries/nothing/a/b", "/alike?uri=lore://spells/a/b"])
+@each_row("path", ["/entries/spells/none/none", "/entries/nothing/a/b", "/alike?uri=lore://spells/a/b"])
 async def test_what_there_is_not_says_so(client, path):
     response = await client.get(path)
     assert response.status_code == 404
@@ -122,7 +123,7 @@ async def test_two_versions_are_compared_with_their_differences_marked(client):
     assert 'href="/entries/spells/ember-almanac/soft-landing"' in page
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("other", "status"),
     [
         ("lore://creatures/tidewatch-atlas/brine-hound", 400),
@@ -200,7 +201,7 @@ async def test_a_sheet_of_a_search_has_what_it_finds(client):
     assert set(re.findall(r'<article class="entry (\w+)', only)) == {"spells"}
 
 
-@pytest.mark.parametrize(("query", "status"), [("", 400), ("q=%20", 400), ("uri=x", 404), ("uri=x&" * 30, 400)])
+@each_row(("query", "status"), [("", 400), ("q=%20", 400), ("uri=x", 404), ("uri=x&" * 30, 400)])
 async def test_a_sheet_of_nothing_or_too_much_is_refused(client, query, status):
     response = await client.get(f"/print?{query}")
     assert response.status_code == status

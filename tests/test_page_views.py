@@ -15,6 +15,7 @@ from lorekeeper.library import Library
 from lorekeeper.people.person import Person
 from tests.support.gateway import gateway
 from tests.support.pages import without_switch
+from tests.support.tables import each_row
 from tests.support.vaults import open_marked, vault_library, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -83,7 +84,7 @@ async def test_the_choice_is_kept_in_a_cookie_that_no_script_reads(master: httpx
     assert "lich" in (await master.get(PAGE)).text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "headers",
     [
         {"sec-fetch-site": "cross-site"},
@@ -99,13 +100,13 @@ async def test_other_sites_choose_nothing(master: httpx.AsyncClient, headers: Ma
     assert "set-cookie" not in response.headers
 
 
-@pytest.mark.parametrize("address", ["//evil.example", "https://evil.example", "/\\evil.example", "", "x", "/a b"])
+@each_row("address", ["//evil.example", "https://evil.example", "/\\evil.example", "", "x", "/a b"])
 async def test_the_choice_leads_to_pages_of_this_server_only(master: httpx.AsyncClient, address: str) -> None:
     chosen = await master.post("/view", data={"as": "", "next": address}, headers=OWN)
     assert chosen.headers["location"] == "/"
 
 
-@pytest.mark.parametrize("chosen", ["", "Ana", "Nobody", "dm", "%00", "x" * 5000])
+@each_row("chosen", ["", "Ana", "Nobody", "dm", "%00", "x" * 5000])
 async def test_the_choice_only_ever_narrows(master: httpx.AsyncClient, player: httpx.AsyncClient, chosen: str) -> None:
     before, cookie = (await player.get(PAGE)).text, {"cookie": f"{COOKIE}={chosen}"}
     assert (await player.get(PAGE, headers=cookie)).text == before

@@ -23,6 +23,7 @@ from tests.support import forking
 from tests.support.commands import run_lorekeeper, variables
 from tests.support.libraries import settings
 from tests.support.programs import add_people, forked
+from tests.support.tables import each_row
 
 DAY = 86_400
 TOKEN = re.compile(r"lk_[A-Za-z0-9_-]{43}")
@@ -178,7 +179,7 @@ def test_a_damaged_file_lets_nobody_in_and_is_not_written_over(people, content):
     assert people.file.read_text() == content
 
 
-@pytest.mark.parametrize(("text", "days"), [("90d", 90), ("2w", 14), (" 24H ", 1)])
+@each_row(("text", "days"), [("90d", 90), ("2w", 14), (" 24H ", 1)])
 def test_an_expiry_is_a_length_of_time(text, days):
     assert expiry(text) == pytest.approx(time.time() + days * DAY, abs=60)
 

@@ -22,6 +22,7 @@ from tests.support.gateway import gateway
 from tests.support.libraries import open_library
 from tests.support.pages import elements
 from tests.support.samples import write_lines
+from tests.support.tables import each_row
 
 MISHAPS = """What goes wrong in the marsh.
 
@@ -52,7 +53,7 @@ def marsh():
     return make("marsh", MISHAPS, type="rules", kind="rule", name="Marsh")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "dice"),
     [
         ("d20", Dice(1, 20)),
@@ -68,7 +69,7 @@ def test_dice_are_read_as_books_write_them(text, dice):
     assert dice_of(str(dice)) == dice
 
 
-@pytest.mark.parametrize("text", ["", "d", "0d6", "d0", "2d6 fire", "9999d6", "d9999999", "1d6+", "level 3"])
+@each_row("text", ["", "d", "0d6", "d0", "2d6 fire", "9999d6", "d9999999", "1d6+", "level 3"])
 def test_what_is_not_dice_is_refused_with_an_example(text):
     assert dice_of(text) is None
     with pytest.raises(FilterError, match="2d6"):
@@ -88,7 +89,7 @@ def test_a_roll_lies_between_the_least_and_the_most(count, sides, more, seed):
     assert dice.least <= dice.roll(Random(seed)) <= dice.most
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "written", "least", "most"),
     [
         ("d20 advantage", "2d20 keep highest 1", 1, 20),
@@ -111,7 +112,7 @@ def test_sums_of_dice_and_the_best_or_worst_of_some_are_thrown(text, written, le
     assert len(totals) > (most - least) / 2
 
 
-@pytest.mark.parametrize("text", ["advantage", "4d6 drop 4", "3d6 advantage", "2d6 + fire", "keep 3", "wand of wonder"])
+@each_row("text", ["advantage", "4d6 drop 4", "3d6 advantage", "2d6 + fire", "keep 3", "wand of wonder"])
 def test_what_is_no_sum_of_dice_is_none(text):
     assert formula_of(text) is None
 
@@ -152,7 +153,7 @@ def test_dice_within_a_text_are_found_and_nothing_else():
     assert [written for written, _ in dice_in("takes 2d6 fire, id3, d20s and 1d4+1 more, +3d6")] == ["2d6", "1d4+1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "dice", "rows"),
     [
         ("The GM rolls a d 100.\n\n**01-40** Owl **41-90** Hawk, red **91-00** Wren \nThe bird sings.", "1d100", 3),
@@ -190,14 +191,12 @@ def test_a_column_of_the_numbers_is_not_what_a_roll_says():
     assert tables_of(again) == [table]
 
 
-@pytest.mark.parametrize(
-    "told", [{}, {"rows": [["a"]]}, {"rows": [["a"]], "ranges": [[2, 1]]}, {"rows": 3, "ranges": "x"}]
-)
+@each_row("told", [{}, {"rows": [["a"]]}, {"rows": [["a"]], "ranges": [[2, 1]]}, {"rows": 3, "ranges": "x"}])
 def test_a_broken_table_is_none(told):
     assert tables_of(make("broken", type="rules", kind="table", data={"name": "Broken", "table": told})) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "ends"),
     [
         ("7", (7, 7)),
@@ -326,7 +325,7 @@ def test_a_row_that_holds_the_next_range_in_its_text_is_two_rows():
     assert table.gaps == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "cell",
     [
         "Lasts 6-10 hours.",

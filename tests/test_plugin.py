@@ -34,6 +34,7 @@ from lorekeeper import (
 )
 from lorekeeper.embedding.protocol import Vectors
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.tables import each_row
 
 SPELLS: list[dict[str, Any]] = [
     {
@@ -197,7 +198,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "arguments", "said"), WRONG)
+@each_row(("method", "arguments", "said"), WRONG)
 async def test_arguments_that_no_method_takes_are_refused_in_words(method: str, arguments: dict[str, Any], said: str):
     async with SqliteCache.temporary() as cache:
         with pytest.raises(FilterError, match=said):
@@ -240,7 +241,7 @@ async def test_entities_of_ours_are_accepted_too(cache: EntityCache):
     assert await cache.get_entities("spells", level=1) == [{"desc": "Bells ring."}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "said"),
     [
         ({"desc": "nameless"}, "needs a slug, a key or a name.*desc"),
@@ -350,21 +351,6 @@ def test_a_type_that_cannot_be_declared_is_refused(tmp_path: Path, collection: C
         SqliteCache(tmp_path / "cache.db", embedding=HashingProvider, collections=[collection])
 
 
-@pytest.mark.parametrize(
-    "name", ["matrices", "meta", "changes", "sqlite_sequence", "json_each", "spells_fts_data", "spells_rebuilt", "a__b"]
-)
-def test_the_name_of_a_table_that_is_not_for_a_type_is_refused(tmp_path: Path, name: str):
-    for cls in (MilvusCache, SqliteCache):
-        if (cls, name) == (MilvusCache, "spells_rebuilt"):
-            continue
-        with pytest.raises(ConfigError, match=f"{name} cannot be the name of a type|single _"):
-            cls(
-                tmp_path / "library",
-                embedding=HashingProvider,
-                collections=[*lorekeeper.COLLECTIONS.values(), Collection(name)],
-            )
-
-
 @pytest.mark.parametrize("backend", ["milvus", "sqlite"])
 async def test_maintenance_says_which_types_of_other_programs_it_leaves_alone(backend: str, tmp_path: Path):
     both = [*lorekeeper.COLLECTIONS.values(), SHIPS]
@@ -418,9 +404,7 @@ async def test_a_search_without_vectors_falls_back_to_names_words_and_filters(
         assert caplog.records[-1].levelno == logging.WARNING
 
 
-@pytest.mark.parametrize(
-    "error", [RuntimeError("no CUDA"), OSError("disk"), MemoryError(), ValueError("shape"), KeyError("x")]
-)
+@each_row("error", [RuntimeError("no CUDA"), OSError("disk"), MemoryError(), ValueError("shape"), KeyError("x")])
 async def test_whatever_a_provider_raises_is_an_embedding_error_with_its_cause(error: Exception):
     def load() -> HashingProvider:
         raise error
@@ -460,30 +444,6 @@ def test_all_services_of_a_model_share_it(monkeypatch: pytest.MonkeyPatch):
     assert len({id(model) for model in models}) == 2
     for service in services:
         service.close()
-
-
-async def test_who_waits_for_a_model_is_told_so_at_the_default_level(caplog: pytest.LogCaptureFixture):
-    noticed = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if "waits for it" in record.getMessage():
-                loop.call_soon_threadsafe(noticed.set)
-
-    def load() -> HashingProvider:
-        asyncio.run_coroutine_threadsafe(noticed.wait(), loop).result(30)  # the model is loaded once that was logged
-        return HashingProvider()
-
-    handler = Handler(logging.WARNING)
-    logging.getLogger("lorekeeper.embedding.service").addHandler(handler)
-    try:
-        service = EmbeddingService(load, notice_seconds=0)
-        await service.embed(["a text"])
-        service.close()
-    finally:
-        logging.getLogger("lorekeeper.embedding.service").removeHandler(handler)
-    assert noticed.is_set()
 
 
 # --- the environment -------------------------------------------------------------------------------------------------

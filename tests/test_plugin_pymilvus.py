@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from lorekeeper import Collection, EmbeddingService, Field, FieldType, HashingProvider, MilvusCache
-from lorekeeper.composition import open_cache
-from lorekeeper.settings import Settings
 from tests.support.commands import ROOT, environment, run_lorekeeper
 
 pytestmark = pytest.mark.slow
@@ -161,29 +159,3 @@ def test_a_milvus_database_of_another_program_is_refused_by_name_without_one(tmp
     assert (
         sorted((file, file.read_bytes()) for file in (tmp_path / "foreign.db").rglob("*") if file.is_file()) == before
     )
-
-
-def test_a_library_in_milvus_has_its_vectors_once_more_than_in_sqlite_and_no_oftener(tmp_path: Path):
-    import asyncio
-
-    sizes: dict[str, int] = {}
-    random = Random(7)
-    spells = entries("spells", 400, random)
-    creatures = [
-        {**entry, "desc": " ".join(random.choices(WORDS, k=400)) + "."} for entry in entries("creatures", 200, random)
-    ]
-
-    async def fill(settings: Settings, folder: Path) -> int:
-        from lorekeeper.plugin import EntityCache
-
-        service = EmbeddingService(lambda: HashingProvider(384))
-        async with EntityCache(open_cache(settings, service), service) as cache:
-            await cache.store_entities(spells, "spells")
-            await cache.store_entities(creatures, "creatures")
-        return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-    for name in ("milvus", "sqlite"):
-        folder = tmp_path / name
-        settings = Settings(cache_backend=name, milvus_db_path=folder / "milvus.db", sqlite_db_path=folder / "cache.db")
-        sizes[name] = asyncio.run(fill(settings, folder))
-    assert sizes["milvus"] <= 1.3 * sizes["sqlite"], sizes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from lorekeeper.filters import WHERE, named_field, parse_filters
 from lorekeeper.search.query import check, types_with
 from lorekeeper.search.query_syntax import MAX_TYPED, ParsedQuery, called, parse_query, with_test, without_test, written
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 TITLES = {"srd-2014": "5e 2014 Rules", "srd-2024": "5e 2024 Rules", "tob": "Tome of Beasts", "my-book": "my-book"}
 
@@ -89,7 +89,7 @@ READ: list[tuple[str, dict[str, object]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), READ, ids=[text for text, _ in READ])
+@each_row(("text", "expected"), READ)
 def test_words_phrases_and_tests_are_read_in_any_order(text, expected):
     found = read(text)
     assert {name: getattr(found, name) for name in expected} == expected
@@ -129,7 +129,7 @@ UNFINISHED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words", "noted"), UNFINISHED, ids=[text for text, *_ in UNFINISHED])
+@each_row(("text", "words", "noted"), UNFINISHED)
 def test_what_is_not_typed_to_its_end_is_no_error_and_what_cannot_be_met_is_noted(text, words, noted):
     found = read(text)
     assert found.words == words
@@ -177,7 +177,7 @@ CHANGED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "name", "value", "changed"), CHANGED)
+@each_row(("text", "name", "value", "changed"), CHANGED)
 def test_a_choice_is_written_into_the_text(text, name, value, changed):
     assert with_test(text, name, value, TITLES) == changed
     assert with_test(changed, name, value, TITLES) == changed
@@ -201,7 +201,7 @@ WITHOUT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "name", "value", "changed"), WITHOUT)
+@each_row(("text", "name", "value", "changed"), WITHOUT)
 def test_a_choice_is_taken_out_of_the_text(text, name, value, changed):
     assert without_test(text, name, value, TITLES) == changed
 

@@ -8,22 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache.sqlite.recent import Recent
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity, remembered
 from lorekeeper.text.passages import passages
 from tests.support.entities import make
-
-
-def test_what_was_not_asked_for_longest_gives_way() -> None:
-    recent = Recent[str, str](5, len)
-    for key in ("a", "b"):
-        recent.put(key, key * 2)
-    assert recent.get("a") == "aa"
-    recent.put("c", "cc")
-    assert [recent.get(key) for key in "abc"] == ["aa", None, "cc"]
-    recent.put("d", "d" * 6)
-    assert [recent.get(key) for key in "abcd"] == [None] * 4
 
 
 def test_something_is_read_once_of_each_object_of_an_entity() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from lorekeeper.audience import GAME_MASTER, GM_PART, Viewer
 from lorekeeper.entities import Entity
 from lorekeeper.normalize.notes import SOURCE
 from lorekeeper.views.redact import MARKS, is_visible, redact
+from tests.support.tables import each_row
 
 PLAYER = Viewer.player("Ana")
 
@@ -51,7 +50,7 @@ def note(**data: Any) -> Entity:
     return Entity("notes", "A.md", "A", "note", "saga", SOURCE, {"sections": sections} | shared | data, {})
 
 
-@pytest.mark.parametrize("entity", [wight(note_audience="players"), wight(), note()], ids=["shared", "opened", "note"])
+@each_row("entity", [wight(note_audience="players"), wight(), note()])
 def test_no_mark_of_secrecy_reaches_a_player(entity):
     assert is_visible(entity, PLAYER)
     seen = redact(entity, PLAYER, lambda _: None)

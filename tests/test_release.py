@@ -10,12 +10,11 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from lorekeeper.version import DISTRIBUTION, VERSION
 from scripts import build_bundle, release
 from scripts.build_bundle import ROOT
 from tests.support.commands import ROOT as CHECKOUT
+from tests.support.tables import each_row
 
 ADDRESS = "https://github.com/harbour-guild/lorekeeper"
 
@@ -73,7 +72,7 @@ def test_a_wheel_without_the_model_or_the_ready_library_is_refused(tmp_path):
     assert len(faults) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         (metadata(Version="9.9"), "Version is '9.9'"),

@@ -17,6 +17,7 @@ from lorekeeper.server.answers import page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
+from tests.support.tables import each_row
 
 BURNING = "The blade burns with a cold blue fire as long as its wielder sings to it."
 
@@ -69,7 +70,7 @@ async def test_pages_of_variants_neither_overlap_nor_miss_any(tmp_path, size):
     assert sorted(seen) == sorted(entry["name"] for entry in entries)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "names", "game", "name"),
     [
         ("three actions in Pathfinder", [], "Pathfinder", "pathfinder"),

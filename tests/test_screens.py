@@ -17,6 +17,7 @@ from lorekeeper.cli.terminal import shortened, wrapped
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.libraries import table_folder
+from tests.support.tables import each_row
 from tests.support.vaults import write
 
 COLUMNS, LINES = 80, 24
@@ -281,7 +282,7 @@ def test_lines_are_broken_between_words_and_hang_below_their_last_column():
     assert wrapped("as it is " * 50, None) == "as it is " * 50
 
 
-@pytest.mark.parametrize("width", range(1, 40))
+@each_row("width", range(1, 40))
 def test_a_shortened_text_has_whole_words_alone(width):
     text = "A bright streak flashes from you, to a point"
     short = shortened(text, width)

@@ -15,6 +15,7 @@ from lorekeeper.search.results import ResultPage
 from tests.support.entities import make
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, write_lines
+from tests.support.tables import each_row
 
 LORE = [name for name, collection in COLLECTIONS.items() if collection.tool]
 
@@ -48,7 +49,7 @@ async def test_structured_lookup_lists_by_name_and_ranks_nothing(library):
     assert {(r.score, r.match) for r in page.results} == {(None, None)}
 
 
-@pytest.mark.parametrize("mode", ["auto", "semantic", "keyword"])
+@each_row("mode", ["auto", "semantic", "keyword"])
 async def test_filters_and_documents_hold_in_every_mode(library, mode):
     query = Query(
         ["spells"], text="soft landing tide ash", filters={"level_min": 2}, documents=[ALMANAC], mode=mode, limit=50
@@ -142,7 +143,7 @@ async def test_without_embeddings_a_forced_semantic_search_is_an_error(without_m
         await without_model.searcher.search(Query(["spells"], text="feathers", mode="semantic"))
 
 
-@pytest.mark.parametrize("text", [None, "tide"])
+@each_row("text", [None, "tide"])
 async def test_an_unknown_document_is_refused_with_the_known_ones(library, text):
     with pytest.raises(FilterError) as caught:
         await library.searcher.search(Query(["spells"], text=text, documents=[ATLAS, "tidewach-atlas"]))
@@ -179,7 +180,7 @@ async def test_a_document_that_was_just_imported_is_known(tmp_path):
     assert names(page) == ["Fresh Ink"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+@each_row("text", ["", "   ", "\n\t"])
 async def test_an_empty_query_is_refused(library, text):
     with pytest.raises(FilterError, match="empty"):
         await library.searcher.search(Query(["spells"], text=text))
@@ -200,7 +201,7 @@ async def test_odd_characters_in_a_query_are_only_text(library, text, mode):
         assert page.mode == "hybrid", page.note
 
 
-@pytest.mark.parametrize("limit", [0, -1, 51])
+@each_row("limit", [0, -1, 51])
 async def test_a_limit_out_of_range_is_refused(library, limit):
     with pytest.raises(FilterError, match=f"1 to 50, not {limit}"):
         await library.searcher.search(Query(["spells"], limit=limit))

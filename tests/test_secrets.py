@@ -21,6 +21,7 @@ from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings
 from tests.support.pages import addresses
 from tests.support.serving import http_server
+from tests.support.tables import each_row
 from tests.support.wires import HttpWire, RestWire, StdioWire, Wire
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(900)]
@@ -207,7 +208,7 @@ def test_nothing_secret_is_in_any_byte_that_a_player_receives(
     assert [text for text in beginnings if text not in received] == [], "the public parts of notes with secret ones"
 
 
-@pytest.mark.parametrize("role", ["player", "dm"])
+@each_row("role", ["player", "dm"])
 def test_no_page_that_players_see_has_a_secret_in_it(table: Table, graded: Graded, role: str) -> None:
     """Also where the game master sees the pages as players do, without and with their JSON twins."""
     headers = {"Authorization": f"Bearer {table.tokens[role]}", "Cookie": "lorekeeper_as=player"}

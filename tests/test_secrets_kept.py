@@ -17,6 +17,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment, run_inside
 from tests.support.raw_client import RawServer
 from tests.support.samples import write_lines
+from tests.support.tables import each_row
 from tests.support.vaults import open_marked, vault_library, write
 
 TOOLS = {tool.name: tool for tool in all_tools()}
@@ -205,7 +206,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=[f"{tool} {n}" for n, (tool, _) in enumerate(CALLS)])
+@each_row(("tool", "arguments"), CALLS)
 def test_a_player_over_stdio_meets_no_secret(server: RawServer, tool: str, arguments: dict[str, Any]) -> None:
     answer = server.ask(tool, **arguments)
     told = f"{answer.text} {json.dumps(answer.structured)}"

@@ -21,6 +21,7 @@ from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
 from tests.support.serving import INITIALIZE, SECONDS, SERVE, http_server, raw_server
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -117,7 +118,7 @@ async def test_filters_hold_under_a_semantic_query(client):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "arguments", "advice"),
     [
         ("lookup_spell", {"levl": 3}, "did you mean 'level'"),

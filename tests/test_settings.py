@@ -22,6 +22,7 @@ from lorekeeper.settings import (
     shown_value,
     write_setting,
 )
+from tests.support.tables import each_row
 
 
 def load(file: Path | None = None, /, **environ: str) -> Settings:
@@ -164,14 +165,14 @@ def test_a_home_and_a_relative_path_become_absolute(monkeypatch, tmp_path):
     assert load(MILVUS_DB_PATH="a/../b/my.db").milvus_db_path == tmp_path / "b" / "my.db"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "value"), [("1", True), ("true", True), ("YES", True), ("0", False), ("false", False), ("no", False)]
 )
 def test_offline_is_said_in_the_usual_words(word, value):
     assert load(OFFLINE=word).offline is value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "allowed"),
     [
         ("CACHE_BACKEND", "mongodb", ["milvus"]),
@@ -187,7 +188,7 @@ def test_an_unknown_value_is_an_error_that_lists_the_allowed_ones(name, value, a
     assert all(word in message for word in allowed)
 
 
-@pytest.mark.parametrize("name", ["CACHE_BACKENDS", "MILVUS_PATH", "X"])
+@each_row("name", ["CACHE_BACKENDS", "MILVUS_PATH", "X"])
 def test_an_unknown_variable_is_an_error_that_lists_the_known_ones(name):
     message = refused(**{name: "1"})
     assert PREFIX + name in message
@@ -225,14 +226,12 @@ def test_a_settings_file_that_is_no_text_is_an_error_that_names_it(tmp_path, con
 # --- people over HTTP --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "address", ["https://login.example.com", "https://login.example.com/realms/x/", "http://127.0.0.1:8080"]
-)
+@each_row("address", ["https://login.example.com", "https://login.example.com/realms/x/", "http://127.0.0.1:8080"])
 def test_an_issuer_is_kept_as_its_tokens_name_it(address):
     assert load(OAUTH_ISSUER=address, OAUTH_AUDIENCE="lore").oauth_issuer == address
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "http://login.example.com",
@@ -254,8 +253,6 @@ def test_an_issuer_needs_an_audience(alone):
     assert "belong together" in refused(**alone)
 
 
-@pytest.mark.parametrize(
-    "networks", ["*", "proxy.example.com", "10.0.0.1/8", "0.0.0.0/0", "::/0", "127.0.0.1;10.0.0.1"]
-)
+@each_row("networks", ["*", "proxy.example.com", "10.0.0.1/8", "0.0.0.0/0", "::/0", "127.0.0.1;10.0.0.1"])
 def test_what_is_no_address_of_a_proxy_is_refused(networks):
     assert "LOREKEEPER_TRUSTED_PROXIES" in refused(TRUSTED_PROXIES=networks)

@@ -12,19 +12,18 @@ from pathlib import Path
 
 import httpx
 import pytest
-from starlette.datastructures import Headers
 
 from lorekeeper.composition import people_of
 from lorekeeper.people.registry import People
 from lorekeeper.people.sessions import Sessions
 from lorekeeper.server.browsers import MAX_NEXT
-from lorekeeper.server.callers import Callers, NoCredentialsError
 from tests.support.certificates import write_certificate
 from tests.support.commands import environment, run_inside
 from tests.support.libraries import settings
 from tests.support.samples import write_lines
 from tests.support.service import Serving, message, serving
 from tests.support.serving import INITIALIZE
+from tests.support.tables import each_row
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Site": "none"}
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -191,26 +190,6 @@ def test_a_session_holds_in_all_servers_until_one_ends_it(house, secure):
     assert house.browser().get("/", headers={"Cookie": f"lorekeeper={key}"}).status_code == 303
 
 
-async def test_a_proxy_says_before_a_session_who_somebody_is(house):
-    house.add("ivy@example.com")
-    chosen = settings(trusted_proxies="127.0.0.1", http_token="master")
-    callers = Callers(house.people, chosen, closed=True)
-    key = callers.sessions.sign_in(b"master").key
-    named = Headers({"X-Forwarded-Email": "ivy@example.com"})
-    seen = [
-        await callers.caller(headers, proxied=proxied, session=key)
-        for headers, proxied in ((named, True), (named, False), (Headers(), True))
-    ]
-    assert [(caller.viewer.role, caller.viewer.person) for caller in seen] == [
-        ("player", "ivy@example.com"),
-        ("dm", ""),
-        ("dm", ""),
-    ]
-    assert key not in seen[1].credential
-    with pytest.raises(NoCredentialsError):
-        await callers.caller(Headers(), proxied=True)
-
-
 # --- links -------------------------------------------------------------------------------------------------------------
 
 
@@ -288,7 +267,7 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("headers", FOREIGN)
+@each_row("headers", FOREIGN)
 def test_other_sites_change_nothing(house, headers):
     browser = house.signed_in()
     sent = {name: value.format(own=house.plain.url) for name, value in headers.items()}

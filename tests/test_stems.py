@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import SIMILAR, name_key, nearest, similar_names
 from lorekeeper.text.similar import SimilarTexts
+from tests.support.tables import each_row
 
 NAMES = NameList(
     ["grappling", "grappled", "goblin", "goblin boss", "dire wolf", "wolf", "elf drow", "adult red dragon", "harpy"]
@@ -31,7 +30,7 @@ def some_names(chance: random.Random) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=chance.randint(1, 4))) for _ in range(200)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each_row("seed", range(3))
 def test_names_are_looked_through_as_one_text_as_one_by_one(seed):
     print(f"seed {seed}")
     chance = random.Random(seed)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lorekeeper.folding import fold
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.thesaurus import LONGEST, THESAURUS, related_words
+from tests.support.tables import each_row
 
 LINES = [line.partition("\t") for line in THESAURUS.read_text("utf-8").splitlines()]
 
@@ -29,7 +28,7 @@ def test_no_phrase_is_there_twice_and_no_line_says_nothing():
     assert [everyday for everyday, _, books in LINES if books.split() == everyday.split("|")] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "words"),
     [
         ("I want a parachute", {"feather", "falling"}),

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcp import Client
 
 import lorekeeper
 from lorekeeper.cache import formats
@@ -36,7 +35,6 @@ from lorekeeper.library import Library
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.maintenance.doctor import examine
 from lorekeeper.normalize.derive_fields import derive_fields
-from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from lorekeeper.version import VERSION
 from tests.support.backends import BACKENDS, MARKS
@@ -263,17 +261,6 @@ async def test_a_question_is_answered_with_the_progress_while_the_library_is_upg
         assert found == [renewed(entity) for entity in found]
 
 
-async def test_a_tool_says_so_and_answers_when_it_is_asked_again(earlier: Settings, gate: _Gate) -> None:
-    async with Library.from_settings(earlier) as library, Client(build_server(library)) as client:
-        refused = await client.call_tool("lookup_spell", {"limit": 3})
-        assert refused.is_error
-        assert "Ask again in a moment" in refused.content[0].text
-        gate.open()
-        await library.cache.count_entities("spells")
-        answer = await client.call_tool("lookup_spell", {"limit": 3})
-        assert len(answer.structured_content["results"]) == 3
-
-
 # --- killed -------------------------------------------------------------------------------------------------------------------
 
 KILLER = """
@@ -489,17 +476,6 @@ async def test_a_field_that_is_added_takes_its_values_from_the_stored_data(
         assert {r.identity[1] for r in await cache.rank_semantic("spells", "spell", mood="grim")} == {"s1", "s3", "s5"}
         assert (await library.import_paths([tmp_path / "entries.json"])).unchanged == 6
         assert await cache.count_entities("spells", level_min=2) == 4
-
-
-async def test_a_field_that_is_revised_is_normalised_again(
-    any_backend: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mood = replace(MOOD, fold=lambda text: text.strip().lower()[:2])
-    monkeypatch.setitem(COLLECTIONS, "spells", with_fields("spells", mood))
-    await filled(any_backend, tmp_path)
-    monkeypatch.setitem(COLLECTIONS, "spells", with_fields("spells", replace(MOOD, revision=2), without="mood"))
-    async with hashing(any_backend) as cache:
-        assert await cache.count_entities("spells", mood="grim") == 3
 
 
 async def test_a_backup_with_other_fields_is_brought_to_those_of_today(

@@ -47,12 +47,3 @@ async def test_counts_are_taken_once_in_a_while_for_each_field(monkeypatch):
     await registry.known("spells", "school")
     assert cache.asked[-1] == ("spells", "school")
     assert len(cache.asked) == 3
-
-
-async def test_the_oldest_counts_are_dropped_where_scopes_of_documents_come_and_go(monkeypatch):
-    monkeypatch.setattr("lorekeeper.search.explain.MAX_KEPT", 3)
-    cache = Counting()
-    registry = ValueRegistry(cast("SearchCache", cache))
-    for key in ("a", "b", "c", "d", "c", "d", "b", "a"):
-        await registry.known("spells", "school", [key])
-    assert len(cache.asked) == 5, "four books, and the first one again"

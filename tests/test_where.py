@@ -15,6 +15,7 @@ from lorekeeper.filters import Condition, named_field, parse_filters, without_bo
 from lorekeeper.search.query import types_with
 from lorekeeper.where import MAX_LENGTH
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 Read = list[tuple[str, str, tuple[Any, ...], bool]]
 
@@ -63,7 +64,7 @@ READ: list[tuple[str, str, Read]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("entity_type", "text", "meaning"), READ, ids=[text for _, text, _ in READ])
+@each_row(("entity_type", "text", "meaning"), READ)
 def test_tests_are_read(entity_type, text, meaning):
     assert read(entity_type, text) == meaning
     assert read(entity_type, f"  {text}\n") == meaning
@@ -97,7 +98,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("entity_type", "text", "reason"), WRONG, ids=[repr(text)[:20] for _, text, _ in WRONG])
+@each_row(("entity_type", "text", "reason"), WRONG)
 def test_what_is_wrong_is_named_with_an_example(entity_type, text, reason):
     with pytest.raises(FilterError) as refused:
         parse_filters(entity_type, {"where": text})
@@ -134,7 +135,7 @@ def test_any_text_is_read_or_refused_as_a_filter_error(text):
     assert all(isinstance(condition, Condition) for condition in conditions)
 
 
-@pytest.mark.parametrize("part", ["a,", '"', "a ", " ", "-", "a:", ":", "level:1,", '""', "a:\t", "..", "é", "a:b,"])
+@each_row("part", ["a,", '"', "a ", " ", "-", "a:", ":", "level:1,", '""', "a:\t", "..", "é", "a:b,"])
 def test_the_longest_texts_take_no_time(part):
     began = time.thread_time()
     with pytest.raises(FilterError):
@@ -147,7 +148,7 @@ def test_the_longest_texts_take_no_time(part):
 SEVERAL = ["spells", "creatures", "equipment", "rules"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("filters", "types"),
     [
         ({}, SEVERAL),
@@ -164,7 +165,7 @@ def test_a_filter_restricts_a_search_to_the_types_that_have_it(filters, types):
     assert ("rules" in types_with(SEVERAL, filters)) == ("rules" in types)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("types", "where", "reason"),
     [
         (["creatures", "rules"], "school:evocation", r"school is a filter of spells: .*types=\['spells'\]"),
