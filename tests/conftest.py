@@ -61,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--processes", action="store_true", help="the tests that start processes too, as if files are named"
     )
+    group.addoption("--update-golden", action="store_true", help="write the expected files of tests/golden anew")
     group.addoption("--seed", type=int, default=SEED, help=f"seed of the random tests (default: {SEED})")
     group.addoption("--fuzz-calls", type=int, default=AMOUNTS["fuzz-calls"], help="tool calls for each backend")
     group.addoption("--hostile", type=int, default=AMOUNTS["hostile"], help="hostile inputs")

@@ -49,10 +49,6 @@ def made(name: str, description: str, collection: str = "rules", **values: Any) 
     return book_tables(entity)
 
 
-def names(*told: str) -> list[str]:
-    return [table.name for table in made(*told).entities]
-
-
 WEATHER = f"""The sea decides.
 
 ### Sky at Dawn
@@ -98,31 +94,6 @@ def test_a_table_that_became_an_entry_is_rolled_on_as_in_its_entry_and_says_whic
     page = markdown(book_tables(entity).entities[0])
     assert "- **From** Weather (lore://rules/tides/weather)" in page
     assert "| 2 | 2d4 gulls |" in page
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("Confusion", rolled("Behavior", "Runs", "Sits"), ["Confusion: Behavior"]),
-        ("Sky", rolled("Sky", "Rain", "Sun"), ["Sky: Table"]),
-        ("Sky", f"### Sky\n\n{rolled('Weather', 'Rain', 'Sun')}", ["Sky: Weather"]),
-        ("Artisan", f"### Artisan Mementos\n\n{rolled('Memento', 'A nail', 'A saw')}", ["Artisan Mementos"]),
-        (
-            "Sailor",
-            f"### Traits\n\n{rolled('Bond', 'A', 'B')}\n\nThen\n\n{rolled('Flaw', 'A', 'B')}",
-            ["Sailor: Bond", "Sailor: Flaw"],
-        ),
-        ("Bag", f"{rolled('Beast', 'A', 'B')}\n\nThen\n\n{rolled('Beast', 'C', 'D')}", ["Bag: Beast", "Bag: Beast (2)"]),
-        ("Horn", "| d4 | Metal | Spirits |\n|---|---|---|\n| 1-3 | Tin | 2d4 |\n| 4 | Gold | 5d4 |", ["Horn: Metal"]),
-        ("Html", "<table><tr><th>d4</th><th>Sky</th></tr><tr><td>1</td><td>Rain</td></tr>"
-         "<tr><td>2</td><td>Sun</td></tr></table>", ["Html: Sky"]),
-        ("Escaped", rolled("Sky", "Rain", "Sun").replace("\n", "\\n"), ["Escaped: Sky"]),
-        ("Single", rolled("Sky", "Rain"), []),
-        ("Plain", "Deal 2d6 damage.\n\n| Level | Dice |\n|---|---|\n| 1 | d6 |\n| 2 | d8 |", []),
-    ],
-)  # fmt: skip
-def test_a_table_is_called_by_caption_heading_or_column_and_never_as_its_entry(name, text, expected):
-    assert names(name, text) == expected
 
 
 def test_keys_depend_on_the_entry_and_the_table_only():

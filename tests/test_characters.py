@@ -22,10 +22,7 @@ from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.characters import completed, slots
 from lorekeeper.normalize.derive_fields import derive_fields
-from lorekeeper.normalize.foundry.documents import documents
-from lorekeeper.normalize.foundry.entries import Importer
 from lorekeeper.normalize.note_characters import characters_of
-from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import read_note
 from lorekeeper.party import PartyFile
 from lorekeeper.render import markdown
@@ -101,46 +98,6 @@ def rogue(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def of_actor(actor: dict[str, Any]) -> Entity:
-    found = list(documents(actor, "party.json"))
-    (made,) = [f.entity for f in Importer(found).entities(found) if f.entity and f.entity.type == "characters"]
-    return made
-
-
-def test_an_actor_of_a_player_is_a_character_with_what_foundry_works_out() -> None:
-    made = of_actor(rogue())
-    assert dict(made.fields) == clean_fields(
-        "characters",
-        {
-            "classes": ["wizard", "rogue"], "subclasses": ["Thief"], "level": 7, "race": "Half-Elf", "background": "Criminal",
-            "armor_class": 11 + 4 + 1, "hit_points": (8 + 5 + 6 + 5 + 1) + (4 + 4) + 7 * (2 + 2), "speed_walk": 30,
-            "darkvision": 60, "passive_perception": 10 + 1 + 3, "passive_insight": 11, "passive_investigation": 12,
-            "save_strength": -1, "save_dexterity": 7, "save_constitution": 2, "save_intelligence": 5, "save_wisdom": 1,
-            "save_charisma": 0, "skills": ["perception", "stealth"], "languages": ["common", "elvish", "thieves' cant"],
-            "resistant": ["fire"], "prepared": ["Shield", "Light"], "known": ["Shield", "Sleep", "Light"],
-            "spell_dc": 8 + 3 + 2, "features": ["Cunning Action"],
-            "items": ["Ring of Protection", "Leather Armor", "Torch"], "attuned": ["Ring of Protection"],
-            "conditions": ["poisoned"], "gold": 12.5, "audience": ["Brannoch"], "hit_points_lost": 41,
-        },
-    )  # fmt: skip
-    assert made.data["scales"] == {"Sneak Attack": "3d6"}
-    assert made.data["slots"] == {"1": 3}
-    assert "hit_points" in made.data["derived"]
-
-
-def test_what_an_actor_does_not_say_is_unknown() -> None:
-    made = of_actor({"type": "character", "name": "Nobody", "system": {"details": {"background": "Sage"}}, "items": []})
-    assert dict(made.fields) == clean_fields("characters", {"background": "Sage", "audience": ["Nobody"]})
-
-
-@pytest.mark.parametrize(
-    ("ownership", "audience"),
-    [({"default": 2}, None), ({"default": 0}, ("brannoch",)), ({"default": 1}, ("brannoch",))],
-)
-def test_an_actor_that_all_may_observe_is_shared(ownership: dict[str, int], audience: object) -> None:
-    assert of_actor(rogue(ownership=ownership)).fields.get("audience") == audience
-
-
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
@@ -167,67 +124,11 @@ def test_spell_slots_are_those_of_the_tables(
     assert slots(casters, rules) == expected
 
 
-TEN = (
-    # classes, rules, ability of the first one, proficiency bonus, slots, spell DC, what grows
-    ({"Bard": 1}, "2014", {"charisma": 16}, 2, {"1": 2}, 13, {"Bardic Inspiration": "d6"}),
-    ({"Barbarian": 9}, "2014", {"strength": 18}, 4, None, None, {"Rage Damage": "+3"}),
-    ({"Monk": 20}, "2024", {"dexterity": 20}, 6, None, None, {"Martial Arts": "1d12", "Unarmored Movement": "+30 ft."}),
-    ({"Monk": 4}, "", {"dexterity": 16}, 2, None, None, {"Unarmored Movement": "+10 ft."}),
-    ({"Paladin": 1}, "2024", {"charisma": 14}, 2, {"1": 2}, 12, {"Lay on Hands": "5 hit points"}),
-    ({"Paladin": 6, "Sorcerer": 4}, "2014", {"charisma": 18}, 4, {"1": 4, "2": 3, "3": 3, "4": 1}, None,
-     {"Lay on Hands": "30 hit points", "Sorcery Points": "4"}),
-    ({"Warlock": 11, "Rogue": 3}, "2014", {"charisma": 20}, 5, {"5": 3}, 18, {"Sneak Attack": "2d6"}),
-    ({"Wizard": 20}, "2024", {"intelligence": 20}, 6,
-     {"1": 4, "2": 3, "3": 3, "4": 3, "5": 3, "6": 2, "7": 2, "8": 1, "9": 1}, 19, None),
-    ({"Ranger": 5, "Fighter": 11}, "2014", {"wisdom": 14}, 5, {"1": 4, "2": 2}, 15, {"Attacks": "3"}),
-    ({"Bard": 15, "Sorcerer": 2}, "2014", {"charisma": 20}, 6,
-     {"1": 4, "2": 3, "3": 3, "4": 3, "5": 2, "6": 1, "7": 1, "8": 1, "9": 1}, None,
-     {"Bardic Inspiration": "d12", "Sorcery Points": "2"}),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("classes", "rules", "scores", "bonus", "has", "dc", "grows"), TEN)
-def test_ten_characters_of_all_levels_follow_the_tables_of_their_classes(
-    classes: dict[str, int],
-    rules: str,
-    scores: dict[str, int],
-    bonus: int,
-    has: dict[str, int] | None,
-    dc: int | None,
-    grows: dict[str, str] | None,
-) -> None:
-    levels = [{"name": name, "level": level} for name, level in classes.items()]
-    made = completed(
-        {"class_levels": levels, "rules": rules, "ability_scores": scores, "hit_points": 30, "hit_points_now": 12}
-    )
-    assert made["level"] == sum(classes.values())
-    assert made["proficiency_bonus"] == bonus
-    assert (made.get("slots"), made.get("spell_dc"), made.get("scales")) == (has, dc, grows)
-    assert made["hit_points_lost"] == 18
-    assert completed(made) == made
-
-
 def test_expertise_alone_tells_of_its_skills_only() -> None:
     made = completed({"class_levels": [{"name": "Rogue", "level": 7}], "ability_scores": {"dexterity": 18, "wisdom": 13},
                       "expertise": ["stealth"]})  # fmt: skip
     assert made["skill_bonuses"] == {"stealth": 10}
     assert "passive_perception" not in made
-
-
-def test_nothing_is_worked_out_from_what_is_not_there() -> None:
-    assert completed({"name": "A", "level": 3}).keys() == {"name", "level", "proficiency_bonus", "derived"}
-    assert "saving_throws" not in completed(
-        {"classes": ["Fighter", "Rogue"], "level": 4, "ability_scores": {"strength": 10}}
-    )
-    assert completed({"level": 1, "hit_points": 9, "passive_perception": 17})["passive_perception"] == 17
-
-
-def test_who_need_not_prepare_can_cast_all_that_is_known() -> None:
-    spells = [{"name": "Charm Person", "level": 1}, {"name": "Light", "level": 0}]
-    bard = completed({"class_levels": [{"name": "Bard", "level": 2}], "spells": spells})
-    cleric = completed({"class_levels": [{"name": "Cleric", "level": 2}], "spells": spells})
-    assert bard["prepared"] == ["Charm Person", "Light"]
-    assert "prepared" not in cleric
 
 
 # --- D&D Beyond -------------------------------------------------------------------------------------------------------
@@ -294,63 +195,6 @@ def cleric() -> dict[str, Any]:
     }
 
 
-def known(name: str, level: int, **more: Any) -> dict[str, Any]:
-    """A spell of D&D Beyond that is neither prepared nor always prepared."""
-    return {"definition": {"name": name, "level": level}, "prepared": False, "alwaysPrepared": False, **more}
-
-
-def caster(**spells: list[dict[str, Any]]) -> dict[str, Any]:
-    """What D&D Beyond has of a character with a level in each of these classes, and their spells; Fog Cloud of a subclass."""
-    return cleric() | {
-        "classes": [{"id": n, "level": 5, "definition": {"name": name}} for n, name in enumerate(spells, 1)],
-        "classSpells": [{"characterClassId": n, "spells": each} for n, each in enumerate(spells.values(), 1)],
-        "spells": {"class": [{"definition": {"name": "Fog Cloud", "level": 1}, "alwaysPrepared": True}]},
-    }
-
-
-@pytest.mark.parametrize(
-    ("sheet", "prepared", "said"),
-    [
-        # a class that knows its spells casts all of them, whatever a subclass grants
-        (caster(Sorcerer=[known("Light", 0), known("Shield", 1), known("Sleep", 1)]),
-         ["Light", "Shield", "Sleep", "Fog Cloud"], "1st level** (4 slots) Shield, Sleep, Fog Cloud\n"),
-        (caster(Warlock=[known("Hex", 1)]), ["Hex", "Fog Cloud"], "1st level** Hex, Fog Cloud\n"),
-        # a class that prepares some has not prepared the others
-        (caster(Cleric=[known("Bless", 1, prepared=True), known("Bane", 1)]),
-         ["Bless", "Fog Cloud"], "Bless, Fog Cloud; not prepared: Bane\n"),
-        # each spell by its class
-        (caster(Sorcerer=[known("Shield", 1)], Cleric=[known("Bless", 1, prepared=True), known("Bane", 1)]),
-         ["Shield", "Bless", "Fog Cloud"], "Shield, Bless, Fog Cloud; not prepared: Bane\n"),
-        # who marks none as prepared does not say which are
-        (caster(Wizard=[known("Sleep", 1)]), ["Fog Cloud"], "Fog Cloud; not stated whether prepared: Sleep\n"),
-        # a fighter or a rogue with spells knows them; of other classes their marks tell
-        (caster(Fighter=[known("Shield", 1)]), ["Shield", "Fog Cloud"], "Shield, Fog Cloud\n"),
-        (caster(Artificer=[known("Cure Wounds", 1, prepared=True), known("Grease", 1)]),
-         ["Cure Wounds", "Fog Cloud"], "Cure Wounds, Fog Cloud; not prepared: Grease\n"),
-    ],
-)  # fmt: skip
-def test_not_prepared_is_said_of_a_class_that_prepares_only(
-    sheet: dict[str, Any], prepared: list[str], said: str
-) -> None:
-    (made,) = normalize(sheet)
-    assert made.data["prepared"] == prepared
-    assert said in f"{markdown(made)}\n"
-    assert completed(made.data) == made.data
-
-
-def test_spells_of_an_actor_are_of_their_classes() -> None:
-    actor = rogue()
-    bard = item("class", "Bard", levels=2, identifier="bard", hd={"denomination": "d8"})
-    of_bard = {"level": 1, "method": "spell", "prepared": 0}
-    spells = [
-        item("spell", "Heroism", sourceItem="class:bard", **of_bard),
-        item("spell", "Bane", sourceClass="bard", **of_bard),
-    ]
-    made = of_actor(actor | {"items": [*actor["items"], bard, *spells]})
-    assert made.data["prepared"] == ["Shield", "Light", "Heroism", "Bane"]
-    assert [each["name"] for each in made.data["spells"] if each.get("prepared") is False] == []
-
-
 @pytest.mark.corpus
 @pytest.mark.parametrize(
     ("vault", "names"),
@@ -384,27 +228,6 @@ def test_a_sorcerer_of_the_corpus_casts_what_is_known(corpus: Path) -> None:
     assert "not prepared" not in markdown(made)
 
 
-def test_what_a_player_changes_by_hand_on_dnd_beyond_counts() -> None:
-    def own(kind: int, value: int, about: int | None = None) -> dict[str, Any]:
-        return {"typeId": kind, "value": value, "valueId": None if about is None else str(about)}
-
-    sheet = cleric() | {
-        "customItems": [{"name": "Grandmother's bell", "quantity": 2}],
-        "characterValues": [own(3, 1), own(25, 2, 14), own(26, 4, 5), own(40, 3, 1), own(41, 3, 2), own(8, 7, 1)],
-        "spells": {"class": [{"definition": {"name": "Guidance", "level": 0}}], "feat": None},
-    }
-    (made,) = normalize(sheet)
-    (plain,) = normalize(cleric())
-    assert (made.fields["armor_class"], plain.fields["armor_class"]) == (20, 19)
-    assert made.data["skill_bonuses"]["perception"] == plain.data["skill_bonuses"]["perception"] + 2
-    assert made.data["skill_bonuses"]["stealth"] == 0 + 2 * 2
-    assert (made.fields["save_strength"], made.fields["save_dexterity"]) == (2 + 3, 0 + 2)
-    assert "Grandmother's bell" in made.data["items"]
-    assert "Guidance" in made.data["prepared"]
-    (stated,) = normalize(sheet | {"characterValues": [own(1, 12)]})
-    assert stated.fields["armor_class"] == 12
-
-
 def test_what_a_player_writes_on_a_sheet_is_read_and_rules_on_it_are_left_to_the_books(tmp_path: Path) -> None:
     rule = {"description": "<p>You walk softly through reeds.</p>", "snippet": "Walk softly in reeds"}
     own = {
@@ -432,36 +255,6 @@ def test_what_a_player_writes_on_a_sheet_is_read_and_rules_on_it_are_left_to_the
     (made,) = normalize(cleric() | own)
     assert "Reed Magic" in made.data["features"]
     assert "**Enemies.** The keeper of tolls" in made.data["desc"]
-
-
-def test_spells_that_a_class_grants_are_known_and_ready() -> None:
-    granted = {"definition": {"name": "Counterspell", "level": 3}, "prepared": False, "alwaysPrepared": False}
-    (made,) = normalize(cleric() | {"spells": {"class": [granted], "race": None}})
-    assert "Counterspell" in made.data["known"]
-    assert "Counterspell" in made.data["prepared"]
-
-
-@pytest.mark.parametrize("cover", [lambda o: o, lambda o: {"success": True, "data": o}, lambda o: {"character": o}])
-def test_a_saved_character_of_dnd_beyond_is_read(cover: Any) -> None:
-    (made,) = normalize(cover(cleric()))
-    assert made.uri == "lore://characters/characters/mira"
-    assert dict(made.fields) == clean_fields(
-        "characters",
-        {
-            "classes": ["Cleric"], "subclasses": ["Life Domain"], "level": 4, "race": "Hill Dwarf", "background": "Acolyte",
-            "armor_class": 16 + 2 + 1, "hit_points": 23 + 4 * (2 + 1), "speed_walk": 25, "darkvision": 60,
-            "passive_perception": 13, "passive_insight": 15, "passive_investigation": 9,
-            "save_strength": 2, "save_dexterity": 0, "save_constitution": 2, "save_intelligence": -1, "save_wisdom": 5,
-            "save_charisma": 4, "skills": ["insight", "religion"], "languages": ["Common", "Dwarvish"],
-            "resistant": ["Poison"], "prepared": ["Bless", "Light"], "known": ["Bless", "Bane", "Light"], "spell_dc": 13,
-            "features": ["Channel Divinity"], "items": ["Chain Mail", "Shield, +1", "Cloak of Billowing"],
-            "conditions": ["poisoned"], "gold": 3.2, "audience": ["Mira"], "hit_points_lost": 5,
-        },
-    )  # fmt: skip
-    assert made.data["hit_points_now"] == 30
-    assert made.data["scales"] == {"Channel Divinity": "1"}
-    assert made.data["skill_bonuses"]["religion"] == -1 + 2 * 2
-    assert derive_fields(made) == made.fields
 
 
 # --- notes, stat blocks, homebrew ---------------------------------------------------------------------------------------
@@ -504,273 +297,7 @@ secret: is the duke's bastard
 """
 
 
-def sheets_of(text: str, path: str = "Party/Brannoch.md") -> list[Entity]:
-    found, problems = characters_of(read_note(path, text), "vale", "The Vale")
-    assert not problems
-    return found
-
-
-def test_the_note_of_a_players_character_gives_a_character_without_what_is_secret() -> None:
-    (made,) = sheets_of(SHEET)
-    assert dict(made.fields) == clean_fields(
-        "characters",
-        {
-            "player": "Ana", "classes": ["Rogue", "Wizard"], "level": 7, "race": "Half-Elf", "armor_class": 15,
-            "hit_points_lost": 3, "hit_points": 41, "darkvision": 60, "passive_perception": 14, "languages": ["Common", "Elvish"],
-            "prepared": ["Shield", "Magic Missile", "Light", "Mage Hand"],
-            "known": ["Shield", "Magic Missile", "Light", "Mage Hand", "Sleep"], "spell_dc": 13,
-            "items": ["Daggers", "Cloak of Elvenkind"], "attuned": ["Cloak of Elvenkind"], "audience": ["Ana", "Brannoch"],
-        },
-    )  # fmt: skip
-    assert "duke" not in json.dumps(made.data)
-    assert "Secrets" not in json.dumps(made.data)
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("Wizard 5", [{"name": "Wizard", "level": 5}]),
-        ("5th-level wizard", [{"name": "wizard", "level": 5}]),
-        (
-            "Fighter 3 / Rogue (Thief) 2",
-            [{"name": "Fighter", "level": 3}, {"name": "Rogue", "level": 2, "subclass": "Thief"}],
-        ),
-        ("Cleric (Life Domain)", [{"name": "Cleric", "subclass": "Life Domain"}]),
-    ],
-)
-def test_classes_are_read_as_people_write_them(written: str, expected: list[dict[str, Any]]) -> None:
-    (made,) = sheets_of(f"---\ntype: pc\nclass: {written}\n---\n")
-    assert made.data["class_levels"] == expected
-
-
-def test_other_notes_give_no_character() -> None:
-    assert not sheets_of("---\ntype: npc\nclass: Wizard\nlevel: 5\n---\n")
-    assert not sheets_of("---\ntype: character\n---\nA man of few words.\n")
-
-
-OF_OTHER_GAMES = {
-    "lists": """# Augusta - Character Sheet
-- **Class**: Ranger (Beastbound)
-- **Level**: 1
-## Attributes
-- **Agility**: -1 (Sprint, Leap)
-- **Strength**: +2
-- **Finesse**: +0
-- **Instinct**: +1
-- **Presence**: +1
-- **Knowledge**: -1
-## Health
-- **Hit Points**: 0/7 Marked
-- **Stress**: 0/6 Marked
-- **Evasion**: 7
-- **Features**: Protection
-""",
-    "front matter": "---\nclass: Guardian\nlevel: 2\nhp: 7\nagility: -1\nfinesse: 0\nevasion: 9\nhope: 2\nstress: 6\n---\n",
-    "percentiles": "- **STR**: 60\n- **CON**: 55\n- **SIZ**: 50\n- **DEX**: 70\n- **APP**: 45\n- **INT**: 80\n- **HP**: 12\n",
-    "all six": """- STR 18, DEX 12, CON 14, INT 10, WIS 12, CHA 8
-- **Class**: Fighter 3
-- **AC** 19; **Fort** +9, **Ref** +6, **Will** +7
-""",
-    "a template": "# [Character Name]\n**Class**: [To be filled]\n**Level**: 1\n**Hit Points**: [x]\n",
-    "a name to fill in": "# {{name}}\n**Class**: Wizard 5\n**HP**: 20\n**AC**: 12\n",
-    "progress": """# Hart - Level Progression
-## Level 1
-- **Class**: Guardian (Stalwart)
-- **Ancestry**: Elf
-### Goals
-- [ ] **Class Mastery**: become proficient
-""",
-}
-
-
-@pytest.mark.parametrize("case", OF_OTHER_GAMES)
-def test_sheets_of_other_games_templates_and_notes_of_progress_give_no_character(case: str) -> None:
-    text = OF_OTHER_GAMES[case]
-    front, body = ("", text) if not text.startswith("---") else (text.split("---\n")[1], "Words of a note.\n")
-    assert not sheets_of(f"---\ntype: pc\n{front}---\n{body}", "Party/Augusta.md")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- **Class**: Fighter 5\n- **Race**: Dwarf\n- **Age**: 52\n- **Sessions**: 12\n",
-        "- **Class**: Artificer\n- **Level**: 3\n- **AC**: 17\n",
-        "**HP**: 31 | **AC**: 14 | **XP**: 90\n",
-    ],
-)
-def test_a_short_sheet_of_this_game_is_one(text: str) -> None:
-    (made,) = sheets_of(f"---\ntype: pc\n---\n{text}", "Party/Ilya.md")
-    assert made.name == "Ilya"
-
-
-def test_the_bonus_under_expertise_counts() -> None:
-    (made,) = sheets_of(f"""---
-type: pc
-class: Rogue 1
----
-# Corvin
-{SCORES}
-## Skills
-**Proficient**:
-- Insight (WIS) +4
-- Deception +3
-**Expertise**:
-- Insight +6
-- Investigation +4
-""")  # fmt: skip
-    assert made.data["skill_bonuses"] == {"insight": 6, "deception": 3, "investigation": 4}
-    assert "Insight +6 (expertise), Deception +3, Investigation +4 (expertise)" in markdown(made)
-
-
 SCORES = "STR 7, DEX 14, CON 11, INT 10, WIS 14, CHA 13\n"
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("- Common\n- One additional (Dwarvish - picked up from colleagues)", ["Common", "Dwarvish"]),
-        ("Common, two others of your choice (Giant, Orc)", ["Common", "Giant", "Orc"]),
-        ("- Any one (Elvish)\n- Thieves' Cant (since childhood)", ["Elvish", "Thieves' Cant"]),
-    ],
-)
-def test_the_value_behind_words_that_say_how_many_is_that_in_brackets(written: str, expected: list[str]) -> None:
-    (made,) = sheets_of(f"---\ntype: pc\nclass: Rogue 1\n---\n# Corvin\n## Languages\n{written}\n")
-    assert made.data["languages"] == expected
-
-
-BOOKISH = """# Seren
-
-## Basic Information
-| | |
-|---|---|
-| **Class** | Cleric (Grave Domain) |
-| **Level** | 3 |
-| **Hit Points** | 20/24 |
-
-## Ability Scores
-| STR | DEX | CON | INT | WIS | CHA |
-|:---:|:---:|:---:|:---:|:---:|:---:|
-| 10 | 13 | 15 | 8 | 16 | 14 |
-| +0 | +1 | +2 | -1 | +3 | +2 |
-
-### Saving Throws
-- **Proficient**: Wisdom, Charisma
-
-## Skills
-**Proficient** (add the bonus):
-- Insight (WIS) +5
-- Perception +5
-
-## Features & Traits
-- **Darkvision**: 60 ft
-- **Bonus Feat**: None taken at level 1
-- **Extra Language**: none
-- **Eyes of the Grave**: As an action, you notice the undead, and more.
-- **Lone Heir**: None of the others returned.
-
-## Spellcasting
-### Cantrips
-- Guidance
-### Prepared Spells
-You can prepare some spells, and more later.
-
-**1st Level** (always prepared too: Bane):
-- Healing Word
-- [x] Bless
-"""
-
-
-def test_a_sheet_in_tables_and_lists_is_read_as_people_write_it() -> None:
-    (made,) = sheets_of(f"---\ntype: pc\n---\n{BOOKISH}")
-    assert {name: made.fields[name] for name in ("classes", "subclasses", "level", "hit_points", "darkvision")} == {
-        "classes": ("cleric",), "subclasses": ("grave domain",), "level": 3, "hit_points": 24, "darkvision": 60,
-    }  # fmt: skip
-    assert made.data["ability_scores"]["wisdom"] == 16
-    assert made.data["saving_throws"] == {
-        "strength": 0, "dexterity": 1, "constitution": 2, "intelligence": -1, "wisdom": 5, "charisma": 4,
-    }  # fmt: skip
-    assert made.data["skill_bonuses"] == {"insight": 5, "perception": 5}
-    assert made.data["features"] == ["Eyes of the Grave", "Lone Heir"]
-    assert made.data["spells"] == [
-        {"name": "Healing Word", "level": 1, "prepared": True},
-        {"name": "Bless", "level": 1, "prepared": True},
-        {"name": "Guidance", "level": 0, "prepared": True},
-    ]
-
-
-LABELLED = """# Orsik
-
-- AC: 18 | HP: 40/52
-- Speed: 25 ft.
-- STR 16, DEX 10, CON 16, INT 10, WIS 16, CHA 8
-- Passive Perception: 13
-- Class: Cleric 4 / Fighter 2
-- Gold: 12
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (LABELLED, {"armor_class": 18, "hit_points": 52, "hit_points_lost": 12, "speed_walk": 25.0, "level": 6, "gold": 12.0,
-                    "passive_perception": 13, "classes": ("cleric", "fighter")}),
-        ("## Stats\n**Character Name**: Fern\n**Class & Level**: Wizard lvl 1\n**Strength**: 12 (+1)\n**HP Maximum**: 6\n",
-         {"classes": ("wizard",), "level": 1, "hit_points": 6, "hit_points_lost": None}),
-    ],
-)  # fmt: skip
-def test_a_sheet_in_lines_with_labels_is_read(text: str, expected: dict[str, Any]) -> None:
-    (made,) = sheets_of(f"---\ntype: pc\n---\n{text}")
-    assert {name: made.fields.get(name) for name in expected} == expected
-    assert made.name in ("Orsik", "Fern")
-    assert made.data["ability_scores"]["strength"] in (16, 12)
-
-
-def test_hit_points_beside_their_maximum_are_those_that_are_left() -> None:
-    (made,) = sheets_of("---\ntype: pc\nowner: Mike\nclass: rogue\nhp: 31\nmax_hp: 45\nlevel: 70\n---\n")
-    assert (made.fields["hit_points"], made.fields["hit_points_lost"], made.fields["player"]) == (45, 14, "mike")
-    assert made.fields.get("level") is None
-
-
-BLOCK = """```statblock
-name: Tovin
-player: true
-ac: 17
-hp: 28
-stats: [16, 12, 14, 8, 10, 13]
-level: 3
-class: Paladin
-```
-"""
-
-
-def test_a_stat_block_of_a_player_is_a_character_and_no_creature() -> None:
-    note = read_note("Party.md", BLOCK)
-    (made,), _ = characters_of(note, "vale", "The Vale")
-    assert (made.name, made.fields["armor_class"], made.fields["level"], made.data["saving_throws"]["wisdom"]) == (
-        "Tovin",
-        17,
-        3,
-        2,
-    )
-    assert not creatures_of(note, "vale", "The Vale", lambda _: None).entities
-
-
-def test_homebrew_states_a_character_in_the_words_of_the_fields() -> None:
-    stated = {
-        "collection": "characters",
-        "kind": "companion",
-        "name": "Ash",
-        "player": "Bo",
-        "speed_fly": 60,
-        "level": 2,
-    }
-    (private,) = normalize(stated)
-    (shared,) = normalize({**stated, "audience": "players"})
-    assert private.fields == clean_fields(
-        "characters", {"player": "Bo", "level": 2, "speed_fly": 60, "audience": ["Ash", "Bo"]}
-    )
-    assert "audience" not in shared.fields
-    assert derive_fields(private) == private.fields
 
 
 # --- in a library -----------------------------------------------------------------------------------------------------
@@ -824,26 +351,6 @@ async def ask(library: Library, tool: str, viewer: Viewer | None = None, **argum
 
 
 pytestmark_module = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytestmark_module
-@pytest.mark.parametrize(
-    ("asked", "names"),
-    [
-        ({"where": "languages:elvish"}, {"Brannoch"}),
-        ({"where": "darkvision>=60"}, {"Brannoch", "Mira"}),
-        ({"where": "prepared:bless"}, {"Mira"}),
-        ({"where": "known:bane"}, {"Mira"}),
-        ({"class_key": "wizard"}, {"Brannoch"}),
-        ({"level_min": 5}, {"Brannoch"}),
-        ({"player": "ana"}, {"Brannoch"}),
-        ({"where": "save_wisdom>=5"}, {"Mira"}),
-        ({"where": "conditions:poisoned"}, {"Mira"}),
-    ],
-)
-async def test_questions_of_the_table_are_filters(library: Library, asked: dict[str, Any], names: set[str]) -> None:
-    answer = await ask(library, "lookup_character", **asked)
-    assert {result["name"] for result in answer.structured["results"]} == names
 
 
 @pytestmark_module
@@ -1208,12 +715,6 @@ def test_the_sheet_of_a_wizard_of_level_20_names_its_entries_in_short() -> None:
     assert "lore://spells/srd/SLUG, the name in lower case with hyphens: all spells but Spell P\n" in page
     assert "Not in the library: all features; Spell P, Sage" in page
     assert page.count("Spell B") == 1
-
-
-def test_the_sheet_of_a_character_repeats_nothing() -> None:
-    page = markdown(of_actor(rogue()))
-    assert "## Details" not in page
-    assert page.count("Cunning Action") == 1
 
 
 def test_an_item_is_found_whatever_else_its_name_says() -> None:

@@ -123,22 +123,6 @@ async def test_only_line_feeds_end_a_line(file, separator):
     assert found.entities[0].data["note"] == f"one{separator}two"
 
 
-async def test_an_api_page_of_foreign_objects_is_read_by_their_keys(file):
-    page = {
-        "results": [{"key": "ta_ebb", "name": "Ebb", "desc": "The sea goes.", "document": "tide", "ruleset": "ta_sea"}]
-    }
-    found = await read(file(json.dumps(page)))
-    assert [e.uri for e in found.entities] == ["lore://rules/tide/ebb"]
-
-
-async def test_objects_without_lore_are_counted_and_no_failure(file):
-    page = lines(
-        {"key": "tiny", "name": "Tiny", "space_diameter": 2}, {"key": "huge", "name": "Huge", "space_diameter": 15}
-    )
-    found = await read(file(page, "sizes.jsonl"))
-    assert (found.entities, found.failed, found.skipped) == ([], [], {"sizes.jsonl": 2})
-
-
 async def test_everything_is_filed_under_the_document_that_is_asked_for(file):
     found = await read(file(lines(spell("Ash Storm", document="other"), B)), document="my-shelf")
     assert {e.document for e in found.entities} == {"my-shelf"}
@@ -164,14 +148,6 @@ async def test_a_folder_is_read_with_its_subfolders_in_order(file, tmp_path):
     assert (found.names, found.failed) == (["Ash Storm", "Brine Lance", "Cinder Veil"], [])
 
 
-async def test_a_folder_keeps_its_hidden_underscored_and_foreign_files_to_itself(file, tmp_path):
-    for name in ("_stats.json", ".hidden.json", ".git/x.json", "_old/x.json", "readme.md", "map.png"):
-        file("not JSON", name)
-    file(lines(A, B), "spells.jsonl")
-    found = await read(tmp_path)
-    assert (found.names, found.failed) == (["Ash Storm", "Brine Lance"], [])
-
-
 async def test_a_hidden_file_that_is_named_is_read(file):
     assert (await read(file(json.dumps(A), "_one.json"))).names == ["Ash Storm"]
 
@@ -191,42 +167,11 @@ async def test_a_path_that_is_not_there_stops_the_import_before_anything_is_read
 # --- broken files --------------------------------------------------------------------------------------------------
 
 
-async def test_broken_lines_are_reported_by_file_and_line_and_the_rest_is_read(file):
-    path = file(
-        lines(A, '{"collection": "spells", "name": "half', B, "[1, 2]", '"text"', {"what": "ever"}, spell(""), C, "}"),
-        "lore.jsonl",
-    )
-    found = await read(path)
-    assert found.names == ["Ash Storm", "Brine Lance", "Cinder Veil"]
-    assert [f.where for f in found.failed] == [f"{path}:{n}" for n in (2, 4, 5, 6, 7, 9)]
-    reasons = [f.reason for f in found.failed]
-    assert reasons[0].startswith("invalid JSON")
-    assert reasons[1:5] == [
-        "it is a list, where an entry is an object: {...}",
-        "it is a text, where an entry is an object: {...}",
-        "its keys ('what') are those of no format that LoreKeeper knows; its own JSON has 'collection' and 'name', "
-        "and 'lorekeeper schema spells' prints the rest",
-        "it has no name: name must be a non-empty text, not ''",
-    ]
-
-
-async def test_a_broken_first_line_does_not_hide_that_a_file_is_lines(file):
-    found = await read(file(lines("{broken", A, B), "lore.jsonl"))
-    assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], ["lore.jsonl:1"])
-
-
 async def test_a_line_of_invalid_utf8_costs_only_itself(file):
     found = await read(
         file(lines(A).encode() + b'{"collection": "spells", "name": "\xff\xfe"}\n' + lines(B).encode(), "lore.jsonl")
     )
     assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], ["lore.jsonl:2"])
-
-
-async def test_wrong_entries_of_a_list_are_reported_by_their_place(file):
-    found = await read(file(json.dumps([A, 3, None, [], B, spell("x", level="three")])))
-    assert found.names == ["Ash Storm", "Brine Lance"]
-    assert found.where == ["lore.json[1]", "lore.json[2]", "lore.json[3]", "lore.json[5]"]
-    assert "level must be a number" in found.why
 
 
 BROKEN = {
@@ -419,12 +364,6 @@ async def test_b24_a_file_of_failures_only_is_given_up(file, monkeypatch):
     assert "the rest of the file was not read" in found.why
 
 
-async def test_what_comes_before_the_broken_end_of_a_list_is_read(file):
-    found = await read(file(json.dumps([A, B])[:-1] + ", {broken"))
-    assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], ["lore.json"])
-    assert "the 2 entries before it were read" in found.why
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
 @pytest.mark.parametrize(
     "content", [lines(A, B).encode(), json.dumps([A, B]).encode(), gzip.compress(lines(A, B).encode())]
@@ -508,20 +447,6 @@ async def test_d9_a_folder_without_a_file_that_is_read_says_what_it_has(file, tm
     assert "adds a folder of Markdown notes" in found.why
     (tmp_path / "empty").mkdir()
     assert "no files" in (await read(tmp_path / "empty")).why
-
-
-@pytest.mark.parametrize(
-    "content", ["# A note\n\nSome text.", "[link](x)", "---\ntags: [a]\n---\n", "1. First\n2. Then"]
-)
-@pytest.mark.parametrize("name", ["note.md", "note.txt"])
-async def test_d10_a_text_that_is_no_json_is_told_which_formats_are_read(file, content, name):
-    found = await read(file(content, name))
-    assert len(found.failed) == 1
-    if name == "note.md":
-        assert "adds a folder of Markdown notes" in found.why
-    if name == "note.md" or not content.startswith("["):
-        assert [known.name for known in formats.FORMATS if known.name not in found.why] == []
-        assert "Expecting value" not in found.why
 
 
 def test_d5_failures_are_listed_singly_until_they_are_many():

@@ -2,53 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from lorekeeper.normalize.fivetools.alignments import alignment
 from lorekeeper.normalize.fivetools.entries import MAX_LEVELS, Writer
 from lorekeeper.normalize.fivetools.tables import table_of
 from lorekeeper.normalize.fivetools.tags import MAX_OPEN, Reader
 
-Raw = dict[str, Any]
-
-
 # --- markup ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("no markup {at all}", "no markup {at all}"),
-        ("{@spell fog cloud} {@spell fog cloud|phb} {@spell fog cloud|phb|mist}", "*fog cloud* *fog cloud* *mist*"),
-        ("{@class fighter|phb|the fighters|Samurai|xge}", "the fighters"),
-        ("{@deity Marra|Tides|Harbour|the Lady}", "the Lady"),
-        ("{@subclassFeature Reef|Pilot|HB|Reef|HB|3}", "Reef"),
-        ("{@atk mw} {@hit 5} {@h}7 ({@damage 1d8 + 3})", "Melee Weapon Attack: +5 Hit: 7 (1d8 + 3)"),
-        ("{@atk ms,rs} {@hit -1}", "Melee or Ranged Spell Attack: -1"),
-        ("{@atkr m,r} {@m}{@hom}", "Melee or Ranged Attack Roll: Miss: Hit or Miss:"),
-        (
-            "{@actSave dex} {@dc 15} {@actSaveFail 1} {@actSaveSuccess}",
-            "Dexterity Saving Throw: DC 15 First Failure: Success:",
-        ),
-        ("{@recharge} {@recharge 5} {@dc 15|fifteen}", "(Recharge 6) (Recharge 5–6) DC fifteen"),
-        ("{@dice 1d6|a die} {@chance 35} {@coinflip} {@d20 4}", "a die 35 percent flip a coin +4"),
-        ("{@scaledamage 8d6|3-9|1d6} {@scaledice 2d6|1-9|1d6|psi|more}", "1d6 more"),
-        ("{@homebrew new|old}{@homebrew |gone} {@footnote shown|the note}", "new shown"),
-        ("{@filter all spells|spells|level=3} {@area the cellar|013}", "all spells the cellar"),
-        (
-            "{@link shown|https://example.invalid/} {@link shown|javascript:alert(1)}",
-            "shown (https://example.invalid/) shown",
-        ),
-        ("{@b bold} {@i italic} {@b {@spell fog cloud|phb|mist}}", "**bold** *italic* **mist**"),
-        ("{@noSuchTag one|two|three} {@} {@ }", "one"),
-        ("{@b never closed. And after.", "never closed. And after."),
-        ("closed twice}} \\{@b as it is\\} |bars|", "closed twice}} {@b as it is} |bars|"),
-    ],
-)
-def test_markup_becomes_text(text: str, shown: str) -> None:
-    assert Reader().prose(text) == shown
 
 
 def test_names_have_no_emphasis_and_variables_have_their_values() -> None:
@@ -139,23 +99,3 @@ def test_what_must_be_rolled_for_each_row_is_kept(
     assert (table.get("dice"), table.get("ranges")) == (dice, ranges)
     assert [row[1] for row in table["rows"]] == [f"**row** {number}" for number in range(len(rows))]
     assert all(len(row) == len(table["columns"]) for row in table["rows"])
-
-
-@pytest.mark.parametrize(
-    ("codes", "words"),
-    [
-        (["L", "G"], "lawful good"),
-        (["U"], "unaligned"),
-        (["A"], "any alignment"),
-        (["L", "NX", "C", "NY", "E"], "any non-good alignment"),
-        (["C", "G", "NY", "E"], "any chaotic alignment"),
-        (
-            [{"alignment": ["C", "E"], "chance": 75}, {"alignment": ["N"], "chance": 25}],
-            "chaotic evil (75%) or neutral (25%)",
-        ),
-        ([{"special": "as its maker"}], "as its maker"),
-        ("chaotic evil", "chaotic evil"),
-    ],
-)
-def test_alignments_in_words(codes: object, words: str) -> None:
-    assert alignment(codes) == words

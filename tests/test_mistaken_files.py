@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,83 +85,6 @@ def test_a_file_of_another_program_is_named_with_what_to_do(tmp_path: Path, name
     assert advice in reason
 
 
-OBJECTS: dict[str, tuple[Any, str, str]] = {
-    "D&D Beyond": ({"id": 0, "success": False, "message": "Unauthorized", "data": None}, "Beyond's refusal", "public"),
-    "a server": ({"error": {"code": 401, "message": "log in"}}, "a server's refusal", "log in first"),
-    "another server": ({"statusCode": 404, "error": "Not Found"}, "a server's refusal", "log in first"),
-    "a chat": ([{"uuid": "1", "name": "x", "chat_messages": []}], "an export of chats", "into notes"),
-    "another": ([{"title": "x", "mapping": {}, "current_node": "1"}], "an export of chats", "into notes"),
-    "Kanka": (
-        {"id": 1, "name": "Peat", "entry": "", "is_private": True, "entity_id": 7},
-        "an entity of Kanka",
-        "into notes",
-    ),
-    "Pathbuilder": (
-        {"success": True, "build": {"name": "x", "ancestry": "Elf", "abilities": {}}},
-        "Pathbuilder",
-        "fifth edition",
-    ),
-    "donjon": ({"cells": [], "rooms": [], "settings": {}}, "a dungeon of donjon", "into notes"),
-    "a program": ({"name": "x", "version": "1.0.0", "scripts": {}}, "a file of a program", "nothing of the game"),
-    "a world": ({"id": "peat", "title": "Peat", "system": "dnd5e", "compatibility": {}}, "Foundry VTT", "its packs"),
-    "unknown": ({"what": 1, "ever": 2}, "its keys ('what', 'ever') are those of no format", "'collection' and 'name'"),
-    "nothing": ({}, "an empty object", "{}"),
-    "null": (None, "the word null", "{...}"),
-    "a number": (42, "a number", "{...}"),
-}
-
-
-@pytest.mark.parametrize("name", OBJECTS)
-def test_json_of_another_program_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
-    value, what, advice = OBJECTS[name]
-    reason = why(tmp_path / "some.json", json.dumps(value))
-    assert what in reason
-    assert advice in reason
-
-
-def test_an_empty_list_is_told(tmp_path: Path) -> None:
-    (tmp_path / "empty.json").write_text("[]", "utf-8")
-    found, report = read(tmp_path / "empty.json")
-    assert (found, by_weight(report)) == ([], ["skipped 1 without lore: empty.json: list with no entry"])
-
-
-JSON = {
-    '[{"name": "x",},]': (1, 15, "a comma too many before the closing bracket }"),
-    '{"name": "x",\n "tags": [1, 2,]\n}': (2, 16, "a comma too many before the closing bracket ]"),
-    "{“name”: 1}": (1, 2, "the typographic quotation mark “"),
-    "{'name': 1}": (1, 2, "the quotation mark '"),
-    '{"name": True}': (1, 10, "True of Python"),
-    '{\n  name: "x"\n}': (2, 3, "the word name without quotation marks"),
-    '{"a": 1 "b": 2}': (1, 9, 'a comma is missing before "'),
-    '{"a": "he said "no""}': (
-        1,
-        17,
-        "a comma is missing before n, or a text before it has a quotation mark without a backslash",
-    ),
-    '{"a" 1}': (1, 6, "a colon is missing"),
-    '{"a": "one\ntwo"}': (1, 11, "a line break"),
-    '{"a": "C:\\maps"}': (1, 10, "a backslash"),
-    "// mine\n[]": (1, 1, "a comment"),
-    '{"a": [1, 2': (1, 12, "it ends in the middle"),
-}
-
-
-@pytest.mark.parametrize("text", JSON)
-def test_what_is_wrong_in_json_is_said_in_words_with_line_and_column(tmp_path: Path, text: str) -> None:
-    line, column, what = JSON[text]
-    reason = why(tmp_path / "mine.json", text)
-    assert reason.startswith(f"invalid JSON in line {line}, column {column}: ")
-    assert what in reason
-
-
-def test_the_column_of_an_error_counts_what_was_read_before_it(tmp_path: Path) -> None:
-    start = f'[{json.dumps(SPELL)}, {{"filler": "{"x" * 600_000}"}}, '
-    (tmp_path / "long.json").write_text(f"{start}{{'a': 1}}]", "utf-8")
-    found, report = read(tmp_path / "long.json")
-    assert [entry.name for entry in found] == ["Peat Fence"]
-    assert f"in line 1, column {len(start) + 2}: the quotation mark '" in report.failed[-1].reason
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -185,16 +107,6 @@ def test_what_a_chat_or_windows_puts_around_json_is_taken_off(tmp_path: Path, co
     assert [each.reason for each in report.warnings] == (
         ["the text around its code block was left out: 'Here it is: Have fun!'"] if around else []
     )
-
-
-def test_several_blocks_of_a_chat_are_read_on_their_lines(tmp_path: Path) -> None:
-    second = json.dumps(SPELL | {"name": "Bog Light"})
-    (tmp_path / "chat.json").write_text(
-        f"```json\n{TEXT}\n```\nand\n```json\n{second}\n```\n```json\n{{\"a\": 'x'}}\n```", "utf-8"
-    )
-    found, report = read(tmp_path / "chat.json")
-    assert [entry.name for entry in found] == ["Peat Fence", "Bog Light"]
-    assert "in line 15, column 7" in report.failed[0].reason
 
 
 def test_a_note_with_a_block_of_json_stays_a_note(tmp_path: Path) -> None:
@@ -237,23 +149,6 @@ def test_a_vault_passes_over_the_same_folders_and_names_the_same_files(tmp_path:
     done = run_lorekeeper(tmp_path, "vault", "add", str(folder))
     assert "2 notes" in done.stdout
     assert "skipped 1 times a spreadsheet, which is not read" in done.stderr
-
-
-def test_a_file_that_is_in_a_cloud_only_is_missing_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "Peat.md").write_text("# Peat\n\nIt is wet.\n", "utf-8")
-    (tmp_path / "spells.json").write_text(TEXT, "utf-8")
-    (tmp_path / ".Session 12.md.icloud").write_bytes(b"bplist00")
-    (failure,) = read(tmp_path)[1].failed
-    (problem,) = scan(tmp_path).problems
-    assert "Session 12.md" in failure.where
-    assert "Session 12.md" in problem.where
-    assert (
-        problem.reason
-        == failure.reason
-        == (
-            "this is a placeholder of iCloud instead of the file; choose 'Download Now' for its folder in Finder, and read it again"
-        )
-    )
 
 
 @pytest.mark.corpus

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport, by_weight
+from lorekeeper.intake.reports import ImportReport
 from tests.support.commands import run_lorekeeper
 from tests.support.gateway import gateway
-from tests.support.homebrew import read
 from tests.support.libraries import open_library
 
 BLURB = "The mud sings to you tonight, and tomorrow, too."
@@ -53,38 +51,6 @@ FORMATS = {
     "beasts.yaml": f"name: Toad\nstats: [6, 12, 10, 2, 10, 4]\nhp: 7\nlayers: {NESTED}\n",
 }
 """A file of each format with a text under a key that its reader does not know."""
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_text_that_no_reader_took_is_reported_once_for_its_key(tmp_path, name):
-    path = tmp_path / name
-    path.write_text(FORMATS[name], "utf-8")
-    entities, report = read(path)
-    assert [e.name for e in entities if e.type != "documents"]
-    (left,) = report.not_taken
-    assert (left.where, left.key, left.texts, left.example) == (str(path), "blurb", 1, BLURB)
-
-
-def test_texts_of_one_key_are_counted_and_those_that_are_shown_are_not(tmp_path):
-    feats: list[dict[str, Any]] = [
-        {
-            "collection": "character_options",
-            "kind": "feat",
-            "name": f"Song {n}",
-            "description": f"It is song number {n}.",
-            "ode": f"See ode {n} in the book of odes.",
-            "benefits": [
-                {"desc": "x", "blurb": f"{BLURB} Song {n}"},
-                {"desc": "y", "blurb": f"It is song number {n}."},
-            ],
-        }
-        for n in range(3)
-    ]
-    path = tmp_path / "songs.json"
-    path.write_text(json.dumps(feats), "utf-8")
-    _, report = read(path)
-    (line,) = by_weight(report)
-    assert line.endswith(f"songs.json: not taken over: 3 texts under 'blurb', for example '{BLURB} Song 0'")
 
 
 @pytest.mark.processes

@@ -18,7 +18,6 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
-from lorekeeper.render.pages import markdown
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.tool import ToolError
 from lorekeeper.server.tools import all_tools
@@ -77,16 +76,6 @@ def rolled(column: str, *cells: str, dice: str = "d4") -> str:
     return f"| {dice} | {column} |\n|---|---|\n{rows}"
 
 
-def test_tables_are_rules_of_their_vault_called_by_caption_heading_or_column():
-    entities = tables_in(FEN).entities
-    assert [entity.name for entity in entities] == ["Fen: Sky", "Rumours", "By night"]
-    assert {(each.type, each.kind, each.document, each.document_name) for each in entities} == {
-        ("rules", "table", "saga", "The Saga")
-    }
-    assert len({each.slug for each in entities}) == 3
-    assert names(f"# Sky\n\n{rolled('Sky', 'Rain')}") == ["Sky"]
-
-
 def test_a_table_that_became_an_entry_is_rolled_on_as_in_its_note():
     sky, rumours, night = (tables_of(entity)[0] for entity in tables_in(FEN).entities)
     assert str(sky.dice) == "1d4"
@@ -95,23 +84,6 @@ def test_a_table_that_became_an_entry_is_rolled_on_as_in_its_note():
     assert [(row.least, row.most) for row in rumours.rows] == [(1, 5), (6, 6)]
     assert "Told by: Mira" in {rumours.roll(Random(seed)).text.split("; ")[-1] for seed in range(30)}
     assert night.rows[1].cells == ("Nobody",)
-
-
-def test_its_page_has_its_numbers_and_says_where_it_is_from():
-    page = markdown(tables_in(FEN).entities[1])
-    assert "*Table*" in page
-    assert "- **From the note** Fen > Rumours (lore://notes/saga/Fen.md)" in page
-    assert "| 1d6 | Rumour | Told by |" in page
-    assert "| 1–5 | The bell rings; 2d4 hear it. | Mira |" in page
-    assert "**Table**" not in page
-
-
-def test_tables_in_callouts_and_around_secrets_are_whole():
-    quoted = "> [!note] Told\n> | d4 | Rumour |\n> |---|---|\n> | 1-4 | A lie |"
-    cut = "| d6 | Loot |\n|---|---|\n| 1 | Gem |\n%%\n| 2 | The crown |\n%%\n| 3 | Coin |"
-    told, loot = tables_in(f"# Fen\n\n{quoted}\n\n## Loot\n\n{cut}").entities
-    assert (told.name, loot.name) == ("Told", "Loot")
-    assert [row.cells for row in tables_of(loot)[0].rows] == [("Gem",), ("Coin",)]
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
-from lorekeeper.render import markdown
-from lorekeeper.text.sections import full_text
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
 
@@ -44,10 +41,6 @@ def values(text: str) -> list[Any]:
     reading = read(text)
     assert reading.problems == []
     return reading.values
-
-
-def reasons(found: Imported) -> str:
-    return " / ".join(f"{place} {reason}" for place, reason in found.failed)
 
 
 # --- EDN -------------------------------------------------------------------------------------------------------------
@@ -180,44 +173,6 @@ def test_d6_a_set_with_white_space_before_its_brace_is_a_set_and_told_once():
     assert len(found.warnings) == 1
 
 
-def test_d7_content_without_a_namespace_is_read():
-    for text in ("{:spells {:salt-spark %s}}", '{"Gull Pack" {:spells {:salt-spark %s}}}'):
-        found = packs(text % SPARK, "gulls")
-        assert (found.failed, [e.slug for e in found.entities]) == ([], ["salt-spark"])
-        assert "spells lacks the prefix orcpub.dnd.e5/" in found.warnings[0][1]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"Pack" {"homebrew" {"Salt Spark" %s}}}', "unknown content type homebrew"),
-        ('{"Pack" {:magic {:salt-spark %s}}}', "unknown content type magic"),
-        ('{"Pack" {"list" [%s]}}', "unknown content type list"),
-        ('{:orcpub.dnd.e5/spells nil "Pack" {:orcpub.dnd.e5/spells {:salt-spark %s}}}', "unknown content type Pack"),
-        ('{"Pack" {:name "Salt"}}', "the file has no entries"),
-        ("{}", "the file has no entries"),
-    ],
-)
-def test_d7_what_is_not_read_is_reported(text, reason):
-    found = packs(text.replace("%s", SPARK), "p")
-    assert found.entities == []
-    assert reason in reasons(found)
-
-
-def test_d7_a_file_of_which_nothing_is_read_fails(tmp_path):
-    file = tmp_path / "gulls.orcbrew"
-    file.write_text('{"Pack" {"homebrew" {"Salt Spark" ' + SPARK + "}}}", "utf-8")
-    done = run_lorekeeper(tmp_path, "import", str(file), "--dry-run")
-    assert done.returncode == 1
-    assert "unknown content type homebrew" in done.stderr
-
-
-def test_a_keyword_that_other_programs_refuse_is_told_once():
-    found = packs(pack(SPARK.replace(":salt-spark", ":9-lives"), ":9-lives"), "gulls")
-    assert len(found.entities) == 1
-    assert [reason for _, reason in found.warnings if "begins with a digit" in reason] == [found.warnings[0][1]]
-
-
 scalars = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=20)
 
 
@@ -244,156 +199,8 @@ def test_what_is_written_is_read(value):
 # --- entities --------------------------------------------------------------------------------------------------------
 
 
-def test_a_spell():
-    spell = one(pack())
-    assert (spell.type, spell.kind, spell.name, spell.document, spell.slug) == (
-        "spells", "spell", "Salt Spark", "gulls", "salt-spark",
-    )  # fmt: skip
-    assert spell.source_api == "orcbrew"
-    assert spell.fields == {
-        "level": 1,
-        "school": "evocation",
-        "classes": ("wizard", "druid"),
-        "ritual": False,
-        "concentration": True,
-        "casting_time": "action",
-        "range": 60.0,
-        "duration": 1.0,
-        "heals": False,
-        "summons": False,
-    }
-    assert spell.data["duration"] == "Concentration, up to 1 minute"
-
-
-def test_a_monster():
-    text = (
-        '{:key :mud-eel :name "Mud Eel" :size :large :type "beast" :alignment "unaligned" :armor-class 13 :challenge 1/4 '
-        ':hit-points {:die 10 :die-count 3 :modifier 2} :traits [nil {:name "Slick" :description "It cannot be held."}]}'
-    )
-    eel = one(pack(text, ":mud-eel", "monsters"))
-    assert (eel.type, eel.kind) == ("creatures", "creature")
-    assert eel.fields == {
-        "size": ("large",), "type": ("beast",), "alignment": ("unaligned",), "armor_class": 13, "challenge_rating": 0.25,
-        "hit_points": 18,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("content", "entry", "kind", "fields"),
-    [
-        ("classes", "{:hit-die 8}", "class", {"hit_die": "d8"}),
-        ("subclasses", "{:class :ranger}", "subclass", {"parent": "ranger"}),
-        ("races", '{:size nil :abilities {:str "lots"}}', "race", {}),
-        ("subraces", "{:race :half-elf}", "subrace", {"parent": "half elf"}),
-        ("feats", "{}", "feat", {}),
-        ("backgrounds", "{}", "background", {}),
-        ("languages", "{}", "language", {}),
-        ("invocations", "{}", "invocation", {}),
-        ("boons", "{}", "boon", {}),
-    ],
-)
-def test_every_type_that_is_lore(content, entry, kind, fields):
-    entity = one(pack('{:name "Odd One" ' + entry[1:], ":odd-one", content))
-    assert (entity.kind, dict(entity.fields)) == (kind, fields)
-
-
-def test_several_packs_are_documents_of_their_own():
-    found = packs('{"Gull Pack" ' + pack() + ' "Second: Pack" ' + pack() + ' "Empty" {} "Nil" nil}', "file")
-    assert [(e.document, e.document_name) for e in found.entities] == [
-        ("gull-pack", "Gull Pack"),
-        ("second-pack", "Second: Pack"),
-    ]
-    assert "'Nil'" in reasons(found)
-
-
 def test_a_document_of_the_users_choice():
     assert one(pack(), document="mine").identity == ("mine", "salt-spark")
-
-
-def test_one_key_of_two_kinds_in_one_pack_is_two_entries():
-    text = '{:orcpub.dnd.e5/classes {:gull {:name "Gull"}} :orcpub.dnd.e5/subclasses {:gull {:name "Gull" :class :x}}}'
-    assert [e.slug for e in packs(text, "p").entities] == ["gull", "gull-subclass"]
-
-
-def test_types_that_are_no_lore_are_counted_and_named():
-    found = packs(
-        '{:orcpub.dnd.e5/selections {:a {} :b {}} :orcpub.dnd.e5/encounters {:c {}} :other/spells {:d {:name "D"}}}',
-        "p",
-    )
-    assert found.skipped == {"selections": 2, "encounters": 1, "other/spells": 1}
-    assert found.entities == []
-    assert "unknown content type other/spells" in reasons(found)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (pack(SPARK.replace("{:key", "{nil nil :key")), "nil as a key"),
-        (pack(SPARK.replace(":level 1", ":level nil")), "it has no level"),
-        (pack(SPARK.replace(':name "Salt Spark",', "")), "it has no name; named 'Salt Spark'"),
-        (pack(SPARK.replace(":level 1", ':level "often"')), "level must be a number"),
-        (pack(SPARK.replace(":level 1", ":level ##Inf")), "##Inf is not a number"),
-        (pack(SPARK.replace("salt water", "salt\u00a0water")), "invisible characters"),
-        ('{"" ' + pack() + "}", "its pack has no name; assigned to 'Gull Pack'"),
-        ('{"Gull Pack" {:disabled? true ' + pack()[1:] + "}", "is disabled"),
-        (pack(key=":9-lives"), "begins with a digit"),
-    ],
-)
-def test_minor_problems_are_fixed_with_a_warning(text, told):
-    found = packs(text, "gulls")
-    assert found.failed == []
-    assert [e.name for e in found.entities] == ["Salt Spark"] or "9-lives" in text
-    assert told in " / ".join(reason for _, reason in found.warnings)
-
-
-@pytest.mark.parametrize(
-    ("broken", "place", "reason"),
-    [
-        (SPARK.replace(":level 1", ":level"), "2:", "a key without a value: level"),
-        (SPARK.replace('"Salt Spark"', "“Salt Spark”"), "2:27", "“Salt is not an EDN value"),
-        (SPARK.replace("salt water", '"salt" water'), "2:", "salt is not an EDN value"),
-        (SPARK.replace(":level 1", ":level " + "[" * 300 + "]" * 300), "2:", "more than 100 levels deep"),
-        ("nil", "1:", "not a map but nil"),
-        ('"text"', "1:", "not a map"),
-        (SPARK.replace("Salt Spark", "x" * 600), "2:2", "name must be"),
-    ],
-)
-def test_a_broken_entry_costs_no_other(broken, place, reason):
-    found = packs(f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :b\n {broken}\n :c {SPARK}}}}}", "p")
-    assert [e.slug for e in found.entities] == ["a", "c"]
-    (failure,) = found.failed
-    assert failure[0].startswith(place)
-    assert reason in failure[1]
-
-
-def test_a_file_that_is_cut_off_keeps_what_is_whole():
-    text = f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :b {SPARK}"
-    found = packs(text[:-40], "p")
-    assert [e.slug for e in found.entities] == ["a"]
-    assert "spells b" in reasons(found)
-    assert [e.slug for e in packs(text, "p").entities] == ["a", "b"]
-    assert "is it truncated" in reasons(packs(text, "p"))
-
-
-def test_a_duplicate_key_is_reported():
-    found = packs(f"{{:orcpub.dnd.e5/spells {{:a {SPARK} :a {SPARK.replace('level 1', 'level 4')}}}}}", "p")
-    assert [e.fields["level"] for e in found.entities] == [4]
-    assert "duplicate key a" in reasons(found)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "empty"),
-        ("; nothing\n", "only comments"),
-        ("[1 2]", "which is a map of content types"),
-        ('{"spells": [{"name": "A"}]}', "this is JSON"),
-    ],
-)
-def test_what_is_no_pack_is_refused(text, reason):
-    found = packs(text, "p")
-    assert found.entities == []
-    assert reason in reasons(found)
 
 
 @pytest.mark.parametrize("text", [pack(), '{"A" ' + pack() + "}", ";; c\n\ufeff {:a 1}", '{"" #:orcpub.dnd.e5{}}'])
@@ -488,54 +295,3 @@ async def test_the_generated_pack_is_imported_whole_and_found(corpus, tmp_path):
         counts = (await library.statistics()).counts
         assert (counts["spells"], counts["creatures"]) == (319, 325)
         assert {e.document_name for e in await library.cache.get_entities("spells", limit=5)} == {"SRD 5.1"}
-
-
-# --- options ---------------------------------------------------------------------------------------------------------
-
-REEDLING = (
-    '{:key :reedling, :name "Reedling", :speed 25, :size :small, :darkvision 60, :languages #{"Common"}, '
-    ":abilities {:orcpub.dnd.e5.character/con 2}, "
-    ':traits [{:name "Silt Skin", :summary "Mud does not slow you."} '
-    '{:name "Reed Song", :description "You sing.", :summary "All sleep who hear it."}]}'
-)
-FERRYMAN = (
-    '{:key :ferryman, :name "Ferryman", :profs {:skill {:survival true, :athletics true, :arcana false}, '
-    ":tool {:woodcarvers-tools true}, :language-options {:choose 1, :options {:any true}}, "
-    ":skill-options {:choose 1, :options {:history true, :nature true}}}, :equipment {:shovel 1, :torch 3}, :treasure {:gp 5}}"
-)
-
-
-def test_traits_of_a_race_may_have_summaries_and_its_values_are_told_in_words(tmp_path):
-    path = tmp_path / "reeds.orcbrew"
-    path.write_text(pack(REEDLING, ":reedling", "races"), "utf-8")
-    report = ImportReport()
-    ((race, _),) = Reader([path], None, report).read()
-    page = markdown(race)
-    told = (
-        "Mud does not slow you.",
-        "You sing.",
-        "All sleep who hear it.",
-        "25 feet",
-        "60 feet",
-        "Constitution +2",
-        "Small",
-    )
-    assert all(words in page for words in told)
-    assert "Mud does not slow you." in full_text(race)
-    assert report.not_taken == []
-
-
-def test_a_background_without_a_text_is_kept_for_what_it_grants(tmp_path):
-    path = tmp_path / "reeds.orcbrew"
-    bare = '{:key :idler, :name "Idler", :option-pack "Gulls"}'
-    path.write_text(f"{{:orcpub.dnd.e5/backgrounds {{:ferryman {FERRYMAN} :idler {bare}}}}}", "utf-8")
-    report = ImportReport()
-    ((background, _),) = Reader([path], None, report).read()
-    skills = background.fields["skills"]
-    assert isinstance(skills, tuple)
-    assert set(skills) == {"survival", "athletics", "history", "nature"}
-    assert background.fields["tools"] == ("woodcarvers tools",)
-    page = markdown(background)
-    assert "1 of your choice" in page
-    assert "shovel, 3 torch, and 5 gp" in page
-    assert report.skipped == {"reeds.orcbrew: background with nothing but a name": 1}

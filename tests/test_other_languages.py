@@ -11,17 +11,12 @@ from typing import Any
 import pytest
 
 from lorekeeper.audience import GAME_MASTER
-from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
-from lorekeeper.normalize.note_creatures import creatures_of
-from lorekeeper.notes import read_note
 from lorekeeper.search.facets import facets
 from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.server.tools import all_tools
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
-from tests.support.tables import each_row
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
@@ -115,42 +110,3 @@ async def test_choices_of_a_page_are_labelled_so_and_chosen_by_what_is_compared(
     labels = {value.label for facet in found for value in facet.values}
     assert {"большой великан", "humanoid"} <= labels
     assert "большои великан" not in labels
-
-
-def speeds(text: str) -> dict[str, object]:
-    note = read_note(
-        "Bog.md", f"```statblock\nname: Bog\nac: 12\nhp: 9\nspeed: {text}\nstats: [10, 10, 10, 10, 10, 10]\n```\n"
-    )
-    (made,) = creatures_of(note, "vale", "The Vale", lambda _: None).entities
-    return {name: value for name, value in made.fields.items() if name.startswith("speed_")}
-
-
-@each_row(
-    ("text", "feet"),
-    [
-        ("30 фт.", 30),
-        ("20 футов (4 клетки)", 20),
-        ("30 футів, політ 60 футів", 30),
-        ("9 m, Fliegen 18 m", 30),
-        ("7,5 mètres", 25),
-        ("30 Fuß", 30),
-        ("30フィート、飛行60フィート", 30),
-        ("30尺", 30),
-        ("6 squares", 30),
-        ("30 ft., fly 60 ft.", 30),
-    ],
-)
-def test_a_speed_is_read_in_the_units_of_translations(text: str, feet: int) -> None:
-    found = speeds(text)
-    assert found["speed_walk"] == feet
-    assert found.keys() == ({"speed_walk", "speed_fly"} if "fly" in text else {"speed_walk"})
-
-
-@pytest.mark.parametrize(("text", "feet"), [("120 футов", 120), ("18 m", 60), ("1 миля", 5280), ("1.5 km", 5000)])
-def test_the_range_of_a_spell_too(tmp_path: Path, text: str, feet: int) -> None:
-    spell = f"<name>Туман</name><level>1</level><school>EV</school><range>{text}</range><text>Туман.</text>"
-    (tmp_path / "own.xml").write_text(f"<compendium><spell>{spell}</spell></compendium>", "utf-8")
-    ((made, _),) = (
-        each for each in Reader([tmp_path / "own.xml"], None, ImportReport()).read() if each.entity.type == "spells"
-    )
-    assert made.fields["range"] == feet
