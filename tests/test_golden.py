@@ -13,7 +13,7 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.text.passages import passages
 from tests.support import golden
 
-UPGRADED_OTHERWISE = {"fight-club", "orcbrew", "plain", "printed"}
+UPGRADED_OTHERWISE = {"fantasy-statblocks", "fight-club", "improved-initiative", "orcbrew", "plain", "printed"}
 """Sources of which not every field follows from what is stored of an entry."""
 
 
