@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 
 from lorekeeper.entities import Entity
+from lorekeeper.intake.formats.fivebits import rows_of
+from lorekeeper.normalize import fivebits
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
     """The entries of both documents, as far as their packages are installed (see `missing`). Blocking, for seconds.
 
     Two sources may have the same thing: the first one is taken, by identity, and by kind and name.
+
+    Raises:
+        OSError: a file of a package cannot be read.
+        ValueError: it is damaged.
     """
     for document in documents:
         yield from _united(document)
@@ -84,16 +90,19 @@ def _united(document: str) -> Iterator[Entity]:
     before = [entity for entity in pages if entity.type in first]
     after = [entity for entity in pages if entity.type not in first]
     taken: set[tuple[str, ...]] = set()
-    for entity in (*before, *_objects(document), *after):
-        same = {(entity.type, entity.slug), (entity.type, entity.kind, entity.name.casefold())}
-        if taken.isdisjoint(same):
-            taken |= same
-            yield entity
+    for source in (before, _objects(document), after):
+        found = [(entity, _known_as(entity)) for entity in source]
+        yield from (entity for entity, names in found if taken.isdisjoint(names))
+        taken |= {name for _, names in found for name in names}
 
 
-def _objects(_document: str) -> Iterable[Entity]:
-    """The objects are read once their reader is there."""
-    return ()
+def _known_as(entity: Entity) -> set[tuple[str, ...]]:
+    return {(entity.type, entity.slug), (entity.type, entity.kind, entity.name.casefold())}
+
+
+def _objects(document: str) -> Iterable[Entity]:
+    path = OBJECTS.path(document)
+    return fivebits.read(rows_of(path.read_bytes())).entities if path else ()
 
 
 def _pages(_document: str) -> Iterable[Entity]:

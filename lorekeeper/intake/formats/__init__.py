@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.intake.formats import compendium, fivetools, foundry, json, markdown, orcbrew, statblocks
+from lorekeeper.intake.formats import compendium, fivebits, fivetools, foundry, json, markdown, orcbrew, statblocks
 from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
 from lorekeeper.normalize import unsupported_formats
 
@@ -34,6 +34,7 @@ class Format:
 FORMATS = (
     Format("OrcBrew packs", (".orcbrew",), orcbrew.recognises, orcbrew.read),
     Format("compendiums of Fight Club 5", (".xml",), compendium.recognises, compendium.read),
+    Format("data of 5e-bits", fivebits.SUFFIXES, fivebits.recognises, fivebits.read),
     Format("5etools homebrew", (".json",), fivetools.recognises, fivetools.read),
     Format(foundry.NAME, foundry.SUFFIXES, foundry.recognises, foundry.read),
     Format("bestiaries of Fantasy Statblocks", statblocks.SUFFIXES, statblocks.recognises, statblocks.read),
@@ -54,7 +55,7 @@ def format_of(path: Path, head: str) -> Format:
         UnknownFormatError: no format matches.
         ValueError: it is a file of another program; the message says which, and what to do.
     """
-    if reason := unsupported_formats.of_beginning(head):
+    if not head.startswith(fivebits.DATABASE) and (reason := unsupported_formats.of_beginning(head)):
         raise ValueError(f"this is {reason}")
     name = path.name.lower().removesuffix(".gz")
     for file_format in FORMATS:

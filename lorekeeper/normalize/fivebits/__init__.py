@@ -1,0 +1,200 @@
+"""The data of the 5e-bits project, which dnd5eapi.co serves: the system reference documents as lists of objects.
+
+A list is a table of an SQLite file, or a JSON file such as ``5e-SRD-Monsters.json``. Classes, species and items refer to objects
+of other lists, so that all lists are read together. The objects become those of Open5e, which has the same documents: entries have
+the same identities from both, and read alike.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import FilterError
+from lorekeeper.normalize import open5e
+from lorekeeper.normalize.build import Imported, own_error
+from lorekeeper.normalize.fivebits import classes, options, rules
+from lorekeeper.normalize.fivebits.classes import Tables
+from lorekeeper.normalize.fivebits.creatures import creature
+from lorekeeper.normalize.fivebits.items import item, magic_item, poison
+from lorekeeper.normalize.fivebits.spells import spell
+from lorekeeper.normalize.fivebits.texts import Object, Words, text_of
+from lorekeeper.normalize.taken import texts_of
+
+SOURCE = "5e-bits"
+"""`Entity.source_api` of these entries."""
+
+ADDRESS = "/api/"
+"""How the address of every object begins."""
+
+NAMES = Path(__file__).with_name("names.toml")
+
+PARTS = {
+    "features": ("classes", "subclasses"),
+    "levels": ("classes",),
+    "proficiencies": ("classes",),
+    "traits": ("races", "species", "subraces"),
+    "subspecies": ("species",),
+    "equipment_categories": ("equipment",),
+}
+"""Lists whose objects are parts of entries, with the lists of these."""
+
+EDITIONS = ("2014", "2024")
+
+
+@cache
+def _names() -> dict[str, Any]:
+    return tomllib.loads(NAMES.read_text("utf-8"))
+
+
+LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
+    "monsters": ("creatures", lambda o, _: creature(o)),
+    "spells": ("spells", lambda o, _: spell(o)),
+    "equipment": ("items", lambda o, tables: item(o, _properties(tables))),
+    "magic_items": ("magicitems", lambda o, _: magic_item(o)),
+    "poisons": ("items", lambda o, _: poison(o)),
+    "classes": ("classes", lambda o, tables: classes.character_class(o, tables, _names()["columns"])),
+    "subclasses": ("classes", classes.subclass),
+    "races": ("species", options.species),
+    "subraces": ("species", options.species),
+    "species": ("species", options.species),
+    "backgrounds": ("backgrounds", lambda o, _: options.background(o)),
+    "feats": ("feats", lambda o, _: options.feat(o)),
+    "conditions": ("conditions", lambda o, _: options.rule(o)),
+    "ability_scores": ("abilities", lambda o, _: options.rule(o)),
+    "skills": ("skills", lambda o, _: options.rule(o)),
+    "languages": ("languages", lambda o, _: options.rule(o)),
+    "alignments": ("alignments", lambda o, _: options.rule(o)),
+    "damage_types": ("damagetypes", lambda o, _: options.rule(o)),
+    "magic_schools": ("spellschools", lambda o, _: options.rule(o)),
+    "weapon_properties": ("weaponproperties", lambda o, _: options.rule(o)),
+    "weapon_mastery_properties": ("weaponproperties", lambda o, _: {**options.rule(o), "type": "Mastery"}),
+}
+"""The endpoint of Open5e that has what a list has, and how its objects are read."""
+
+
+def list_of(obj: object) -> tuple[str, str] | None:
+    """(edition, list) of an object, by its address: "/api/2014/monsters/owl". None if it is no object of 5e-bits."""
+    address = obj.get("url") if isinstance(obj, Mapping) else None
+    if (
+        not isinstance(address, str)
+        or not address.startswith(ADDRESS)
+        or not isinstance(obj, Mapping)
+        or "index" not in obj
+    ):
+        return None
+    parts = address.removeprefix(ADDRESS).split("/")
+    edition = parts.pop(0) if parts[0] in EDITIONS else "2014"
+    name = "levels" if "levels" in parts[1:] else parts[0].replace("-", "_")
+    return edition, name
+
+
+def read(found: Iterable[object], document: str | None = None, others: Sequence[object] = ()) -> Imported:
+    """The entries that objects give, of all editions among them.
+
+    Args:
+        found: objects, in any order.
+        document: key of the document to assign all entries to; by default that of their edition.
+        others: objects of other files, in which their parts are looked for.
+    """
+    result, found = Imported(), list(found)
+    together = _editions(_once([*others, *found]) if others else found)
+    for edition, tables in _editions(found).items():
+        raw = together[edition]
+        words = Words(raw.values())
+        parts = {name for name, owners in PARTS.items() if name in raw and any(owner in tables for owner in owners)}
+        own = {name: [words.mended(each) for each in rows] for name, rows in tables.items()}
+        whole = {
+            name: own[name] if name in own and name not in PARTS else [*map(words.mended, raw[name])] for name in raw
+        }
+        for name in tables.keys() & PARTS.keys():
+            if not any(owner in raw for owner in PARTS[name]):
+                result.skipped[f"{name} of entries in other files of 5e-bits; import these with it"] += len(
+                    tables[name]
+                )
+        for name in (*(name for name in own if name not in PARTS), *sorted(parts)):
+            result.texts += texts_of(whole[name], SOURCE, f".{name}")
+        for name, rows in own.items():
+            if name not in PARTS:
+                _read(edition, name, rows, whole, document, result)
+        if document is None and result.entities:
+            result.entities.append(document_of(edition))
+    return result
+
+
+def _editions(found: Iterable[object]) -> dict[str, dict[str, list[Object]]]:
+    """The objects by edition and list."""
+    editions: dict[str, dict[str, list[Object]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        if (known := list_of(each)) and isinstance(each, Mapping):
+            editions[known[0]][known[1]].append(each)
+    return editions
+
+
+def _once(found: Iterable[object]) -> list[object]:
+    """Objects, each once: a file is among all files of an import."""
+    return [*{each.get("url"): each for each in found if isinstance(each, Mapping)}.values()]
+
+
+def _read(edition: str, name: str, rows: list[Object], tables: Tables, document: str | None, result: Imported) -> None:
+    if name not in (*LISTS, *rules.LISTS):
+        result.failed.append((name, f"the list {name!r} is not known here; its {len(rows):,} objects were not read"))
+        return
+    bare = [each for each in rows if each.keys() <= _REFERENCE]
+    if bare:
+        number = f" ({len(bare):,} objects)" if len(bare) > 1 else ""
+        result.failed.append(
+            (name, f"this is 5e-database, but names and addresses only; import the whole lists{number}")
+        )
+    for place, each in enumerate(each for each in rows if each not in bare):
+        try:
+            with own_error():
+                result.entities += _entities(edition, name, each, tables, document)
+        except FilterError as error:
+            result.failed.append((name, f"{name}[{place}]: {error}"))
+
+
+_REFERENCE = frozenset({"index", "name", "url", "level", "school", "updated_at"})
+"""Keys of an object in a list of the API, which has the whole object at its address."""
+
+
+def _entities(edition: str, name: str, o: Object, tables: Tables, document: str | None) -> Iterator[Entity]:
+    if name in LISTS:
+        endpoint, read_one = LISTS[name]
+        yield _entity(edition, endpoint, document, _slug(edition, name, o), read_one(o, tables))
+    elif name in rules.LISTS:
+        for endpoint, slug, made in rules.LISTS[name](o, tables):
+            yield _entity(edition, endpoint, document, slug, made)
+
+
+def _entity(edition: str, endpoint: str, document: str | None, slug: str, made: Mapping[str, Any]) -> Entity:
+    key = f"srd-{edition}"
+    obj = {"key": f"{key}_{slug}", **made, "document": {"key": key, "display_name": _title(edition)}}
+    entity = open5e.entities(obj, open5e.ENDPOINTS[endpoint], document or key)[0]
+    return replace(entity, source_api=SOURCE)
+
+
+def document_of(edition: str) -> Entity:
+    """The document of an edition, with its licence, and the statement that the licence asks for."""
+    obj = {"key": f"srd-{edition}", **_names()["documents"][edition]}
+    return replace(open5e.entities(obj, open5e.ENDPOINTS["documents"])[0], source_api=SOURCE)
+
+
+def _title(edition: str) -> str:
+    return str(_names()["documents"][edition]["display_name"])
+
+
+def _slug(edition: str, name: str, o: Object) -> str:
+    """The key of an entry in its document: the index, or what Open5e has for it."""
+    return str(_names().get(f"srd-{edition}", {}).get(name, {}).get(o["index"], o["index"]))
+
+
+def _properties(tables: Tables) -> dict[str, str]:
+    rows = (*tables.get("weapon_properties", ()), *tables.get("weapon_mastery_properties", ()))
+    return {str(each.get("name")): text_of(each) for each in rows}

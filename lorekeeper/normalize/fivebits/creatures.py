@@ -1,0 +1,151 @@
+"""Creatures of 5e-bits in the shape of Open5e."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lorekeeper.normalize.fivebits.texts import Object, index_of, name_of, names, objects, prose, text_of
+from lorekeeper.terms import ABILITIES
+
+_KINDS = {
+    "actions": "ACTION",
+    "bonus_actions": "BONUS_ACTION",
+    "reactions": "REACTION",
+    "legendary_actions": "LEGENDARY_ACTION",
+    "lair_actions": "LAIR_ACTION",
+}
+
+_COSTS = re.compile(r" \(Costs (\d) Actions?\)$")
+_FEET = re.compile(r"(\d{1,4}) ?(?:ft\.?|feet)$")
+
+_DEFENCES = ("damage_vulnerabilities", "damage_resistances", "damage_immunities", "condition_immunities")
+
+_KEPT = ("name", "challenge_rating", "proficiency_bonus", "hit_points", "alignment", "subtype", "xp_in_lair")
+
+_ARMOR = {"natural": "natural armor", "dex": ""}
+
+
+def creature(o: Object) -> dict[str, Any]:
+    """A creature; what this does not know stays as it is."""
+    saves, skills = _bonuses(o)
+    return {
+        **{key: o[key] for key in _KEPT if key in o},
+        "desc": text_of(o),
+        "type": {"name": str(o.get("type", "")).capitalize(), "key": str(o.get("type", "")).lower()},
+        "size": {"name": o.get("size"), "key": str(o.get("size", "")).lower()},
+        "speed": _speed(o.get("speed")),
+        "languages": {"as_string": o.get("languages") or ""},
+        **_armor(o.get("armor_class")),
+        "hit_dice": o.get("hit_points_roll") or o.get("hit_dice"),
+        "experience_points": o.get("xp"),
+        "ability_scores": {ability: o.get(ability) for ability in ABILITIES},
+        "saving_throws": saves,
+        "skill_bonuses": skills,
+        **_senses(o.get("senses")),
+        "resistances_and_immunities": {f"{key}_display": _defence(o.get(key)) for key in _DEFENCES},
+        "actions": [
+            _action(each, kind, at) for key, kind in _KINDS.items() for at, each in enumerate(objects(o.get(key)))
+        ],
+        "traits": [_feature(each) for each in objects(o.get("special_abilities"))],
+        **({"forms": names(o["forms"])} if o.get("forms") else {}),
+    }
+
+
+def _bonuses(o: Object) -> tuple[dict[str, object], dict[str, object]]:
+    found: tuple[dict[str, object], dict[str, object]] = ({}, {})
+    for each in objects(o.get("proficiencies")):
+        kind, _, name = index_of(each.get("proficiency")).partition("-")
+        if kind == "saving":
+            short = name.removeprefix("throw-")
+            found[0][next((ability for ability in ABILITIES if ability.startswith(short)), short)] = each.get("value")
+        elif kind == "skill":
+            found[1][name.replace("-", "_")] = each.get("value")
+    return found
+
+
+def _speed(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    feet = {kind: _FEET.match(each) for kind, each in value.items() if isinstance(each, str)}
+    if not all(feet.values()):
+        return ", ".join(f"{kind} {each}" if isinstance(each, str) else kind for kind, each in value.items())
+    numbers = {kind: int(match[1]) for kind, match in feet.items() if match}
+    return {**numbers, "unit": "feet", **({"hover": True} if value.get("hover") else {})}
+
+
+def _senses(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        return {"senses": value}
+    found: dict[str, object] = {"passive_perception": value.get("passive_perception")}
+    others = {sense: told for sense, told in value.items() if sense != "passive_perception"}
+    for sense, told in others.items():
+        match = _FEET.match(str(told))
+        if match is None:  # "60 ft. (blind beyond this radius)": the whole line is printed
+            return {"senses": ", ".join(f"{each} {words}" for each, words in others.items()), **found}
+        found[f"{sense}_range"] = int(match[1])
+    return found
+
+
+def _armor(value: object) -> dict[str, object]:
+    """The armor class with all that is worn, and other ones with what they ask for."""
+    if not isinstance(value, list):
+        return {"armor_class": value}
+    always = [each for each in objects(value) if each.get("type") in ("dex", "natural", "armor")]
+    others = [f"{each.get('value')} {_condition(each)}" for each in objects(value) if each not in always]
+    numbers = [each["value"] for each in always or objects(value) if isinstance(each.get("value"), int)]
+    details = filter(None, (*map(_worn, always), *others))
+    return {"armor_class": max(numbers, default=None), "armor_detail": ", ".join(details)}
+
+
+def _worn(armor: Object) -> str:
+    worn = [name.lower() for name in names(armor.get("armor"))]
+    return str(armor.get("desc") or ", ".join(worn) or _ARMOR.get(str(armor.get("type")), str(armor.get("type"))))
+
+
+def _condition(armor: Object) -> str:
+    for key, word in (("spell", "with"), ("condition", "while")):
+        if name := name_of(armor.get(key)):
+            return f"{word} {name.lower()}"
+    return f"with {_worn(armor)}"
+
+
+def _defence(value: object) -> str:
+    """A line of a stat block: what has commas of its own stands behind a semicolon."""
+    if not isinstance(value, list):
+        return str(value or "")
+    parts = [(name_of(each) or str(each)).lower() for each in value]
+    plain, long = ([part for part in parts if (" " in part) is is_long] for is_long in (False, True))
+    return "; ".join(filter(None, (", ".join(plain), *long)))
+
+
+def _action(o: Object, kind: str, place: int) -> dict[str, Any]:
+    feature = _feature(o)
+    cost = _COSTS.search(feature["name"])
+    return {
+        **feature,
+        "name": _COSTS.sub("", feature["name"]),
+        "action_type": kind,
+        "order_in_statblock": place,
+        **({"legendary_action_cost": int(cost[1]) if cost else 1} if kind == "LEGENDARY_ACTION" else {}),
+    }
+
+
+def _feature(o: Object) -> dict[str, Any]:
+    limits = dict(_limits(o.get("usage")))
+    return {
+        "name": str(o.get("name") or ""),
+        "desc": prose(o.get("desc")),
+        **({"usage_limits": limits} if limits else {}),
+    }
+
+
+def _limits(usage: object) -> Iterator[tuple[str, object]]:
+    if isinstance(usage, dict):
+        kind, rests = str(usage.get("type")), usage.get("rest_types")
+        yield "type", kind.upper().replace(" ", "_")
+        if number := usage.get("min_value") or usage.get("times"):
+            yield "param", number
+        if rests:
+            yield "rests", rests

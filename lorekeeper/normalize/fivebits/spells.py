@@ -1,0 +1,37 @@
+"""Spells of 5e-bits in the shape of Open5e."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lorekeeper.normalize.fivebits.texts import Object, index_of, name_of, objects, prose, text_of
+from lorekeeper.terms import ABILITY_OF
+
+_LETTERS = {"V": "verbal", "S": "somatic", "M": "material"}
+
+
+def spell(o: Object) -> dict[str, Any]:
+    """A spell."""
+    components, area, damage, saved = o.get("components") or [], o.get("area_of_effect"), o.get("damage"), o.get("dc")
+    area = area if isinstance(area, dict) else {}
+    kinds = [index_of(damage.get("damage_type"))] if isinstance(damage, dict) else []
+    ability = index_of(saved.get("dc_type")) if isinstance(saved, dict) else ""
+    return {
+        "name": o.get("name"),
+        "desc": text_of(o),
+        "higher_level": prose(o.get("higher_level")),
+        "level": o.get("level"),
+        "school": {"name": name_of(o.get("school")), "key": index_of(o.get("school"))},
+        "classes": [{"name": name_of(each), "key": f"srd_{index_of(each)}"} for each in objects(o.get("classes"))],
+        "range_text": o.get("range"),
+        "ritual": o.get("ritual"),
+        "concentration": o.get("concentration"),
+        "casting_time": o.get("casting_time"),
+        "duration": o.get("duration"),
+        **{word: letter in components for letter, word in _LETTERS.items()},
+        "material_specified": o.get("material"),
+        "saving_throw_ability": ABILITY_OF.get(ability, ""),
+        "damage_types": [kind for kind in kinds if kind],
+        "shape_type": area.get("type"),
+        "shape_size": area.get("size"),
+    }
