@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 
@@ -126,6 +126,22 @@ def test_faults(tree: ast.AST) -> Iterator[Fault]:
                 yield node.lineno, f"{node.name} passes if there is no result"
 
 
+def face_faults(path: str, tree: ast.AST, rooms: Set[str], faces: Mapping[str, str]) -> Iterator[Fault]:
+    """Modules that a test imports although they are no face, unless its file is listed, and listed files that import none."""
+    allowed = (*faces["faces"].split(), *faces["arithmetic"].split())
+    inner = [
+        (line, name)
+        for line, name in imports(tree)
+        if name.startswith("lorekeeper.")
+        and name.split(".")[1] in rooms
+        and not any(f"{name}.".startswith(f"lorekeeper.{face}.") for face in allowed)
+    ]
+    if Path(path).stem not in faces["nailed"].split():
+        yield from ((line, f"a test imports {name}, which is no face of the package") for line, name in inner)
+    elif not inner:
+        yield 1, f"this test imports faces alone: take it from the list in {PLAN.name}"
+
+
 def clock_faults(function: Function) -> Iterator[Fault]:
     """Assertions on how long something took by the clock on the wall."""
     inner = list(ast.walk(function))
@@ -224,7 +240,7 @@ def is_filled(node: ast.AST, filled: set[str]) -> bool:
 def faults(root: Path, plan: str) -> Iterator[str]:
     """Each fault below a folder as ``file:line: what``."""
     rooms, doors = read_plan(plan)
-    allowed = tomllib.loads(plan).get("patterns", {})
+    allowed, faces = (tomllib.loads(plan).get(table, {}) for table in ("patterns", "faces"))
     package = root / "lorekeeper"
     modules = sorted(package.rglob("*.py"))
     found = {module.relative_to(package).parts[0].removesuffix(".py") for module in modules}
@@ -237,9 +253,13 @@ def faults(root: Path, plan: str) -> Iterator[str]:
             here = chain(package_faults(own, tree, rooms, doors), pattern_faults(own, tree, allowed))
         elif path.parts[0] == "tests":
             here = test_faults(tree)
+            if faces and path.stem.startswith("test_"):
+                here = chain(here, face_faults(path.name, tree, set(rooms), faces))
         else:
             here = ((line, "a benchmark imports a test") for line, name in imports(tree) if name.startswith("tests."))
         yield from (f"{path.as_posix()}:{line}: {what}" for line, what in here)
+    for name in sorted(set(faces.get("nailed", "").split()) - {path.stem for path in (root / "tests").rglob("*.py")}):
+        yield f"scripts/{PLAN.name}:1: there is no {name} any more: take it from the list"
 
 
 def main(arguments: Sequence[str]) -> int:

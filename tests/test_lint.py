@@ -102,6 +102,38 @@ def test_a_test_that_can_fail_is_not_reported(body, tmp_path):
     assert found(tmp_path, **{"tests/test_a.py": f"def test_a():\n {body}"}) == []
 
 
+OF_FACES = (
+    PLAN
+    + """
+[faces]
+faces = "editions search.query"
+arithmetic = ""
+nailed = "test_old"
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        (
+            "test_a",
+            "from lorekeeper.text.words import w",
+            ["1: a test imports lorekeeper.text.words.w, which is no face"],
+        ),
+        ("test_a", "from lorekeeper.search.queries import q", ["1: a test imports lorekeeper.search.queries.q"]),
+        ("test_a", "import lorekeeper\nfrom lorekeeper.search.query import Query\nfrom lorekeeper import Library", []),
+        ("test_old", "from lorekeeper.editions import x", ["1: this test imports faces alone"]),
+        ("test_it", "", ["there is no test_old any more"]),
+    ],
+)
+def test_a_test_imports_faces_alone_unless_it_is_listed(tmp_path, name, text, what):
+    listed = {"tests/test_old.py": "import lorekeeper.text"} if name != "test_it" else {}
+    said = found(tmp_path, OF_FACES, **{**listed, f"tests/{name}.py": text})
+    assert len(said) == len(what)
+    assert all(part in line for part, line in zip(what, said, strict=True))
+
+
 def test_a_plan_that_leads_upward_is_found(tmp_path):
     upward = PLAN.replace('text = "ground"', 'text = "ground search"')
     assert found(tmp_path, upward) == ["scripts/rooms.toml:1: text would import search, which is not above it"]
