@@ -6,13 +6,14 @@ Only files of theirs are read: nothing of a package is imported, so that one whi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
 from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.normalize import fivebits
+from lorekeeper.normalize.printed_srd import read_pages
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,11 @@ PACKAGES = (OBJECTS, PAGES)
 
 DOCUMENTS = ("srd-2014", "srd-2024")
 
-PAGES_FIRST = {"srd-2024": frozenset({"creatures", "spells", "rules"})}
-"""The types for which the pages come before the objects, by document. What one source lacks is taken from the other."""
+FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
+"""The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014."""
+
+OF_CLASSES = "class-feature"
+"""The kind of rules that are parts of classes, which the objects have whole."""
 
 
 def missing() -> list[str]:
@@ -86,18 +90,28 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
 
 
 def _united(document: str) -> Iterator[Entity]:
-    pages, first = _pages(document), PAGES_FIRST.get(document, frozenset())
-    before = [entity for entity in pages if entity.type in first]
-    after = [entity for entity in pages if entity.type not in first]
+    objects, pages = list(_objects(document)), _pages(document)
+    if objects:
+        wanted = FROM_PAGES[document]
+        pages = [entity for entity in pages if entity.type in wanted and entity.kind != OF_CLASSES]
     taken: set[tuple[str, ...]] = set()
-    for source in (before, _objects(document), after):
-        found = [(entity, _known_as(entity)) for entity in source]
-        yield from (entity for entity, names in found if taken.isdisjoint(names))
-        taken |= {name for _, names in found for name in names}
+    for source in (objects, pages) if document == "srd-2014" else (pages, objects):
+        known = set(taken)
+        for entity in source:
+            if not known.isdisjoint(_known_as(entity)):
+                continue
+            yield (placed := _with_free_slug(entity, taken))
+            taken |= _known_as(placed)
 
 
 def _known_as(entity: Entity) -> set[tuple[str, ...]]:
     return {(entity.type, entity.slug), (entity.type, entity.kind, entity.name.casefold())}
+
+
+def _with_free_slug(entity: Entity, taken: set[tuple[str, ...]]) -> Entity:
+    """An entry under the first of its slugs that no other one has: a book may have two parts of one name."""
+    slugs = (entity.slug, *(f"{entity.slug}-{number}" for number in range(2, len(taken) + 3)))
+    return replace(entity, slug=next(slug for slug in slugs if (entity.type, slug) not in taken))
 
 
 def _objects(document: str) -> Iterable[Entity]:
@@ -105,6 +119,6 @@ def _objects(document: str) -> Iterable[Entity]:
     return fivebits.read(rows_of(path.read_bytes())).entities if path else ()
 
 
-def _pages(_document: str) -> Iterable[Entity]:
-    """Printed pages are read once their reader is there."""
-    return ()
+def _pages(document: str) -> Iterable[Entity]:
+    path = PAGES.path(document)
+    return read_pages(path, document.removeprefix("srd-")).entities if path else ()
