@@ -157,6 +157,8 @@ def compare(title: str, mine: Book, other: Book) -> Comparison:
 def books(corpus: Path, database_path: Path | None) -> Mapping[str, Comparison]:
     """The comparisons for which there are sources."""
     found = {"srd-2024": compare("srd-2024", ours.book(corpus, "srd-2024"), markdown.book(corpus))}
+    if pages := ours.printed("srd-2024"):
+        found["srd-2024 pages"] = compare("srd-2024 pages", pages, ours.book(corpus, "srd-2024"))
     if database_path:
         found["srd-2014"] = compare("srd-2014", ours.book(corpus, "srd-2014"), database.book(database_path))
     return found

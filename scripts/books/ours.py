@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lorekeeper.entities import Entity
+from lorekeeper.intake.data_packages import PAGES
 from lorekeeper.normalize import open5e
+from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render.pages import markdown
 from lorekeeper.text.facts import facts as stated
 from scripts.books.facts import (
@@ -50,14 +52,26 @@ def _document(obj: Mapping[str, object]) -> object:
 
 def book(corpus: Path, document: str) -> Book:
     """The facts of all entries of a document."""
-    found: Book = {}
-    for entity in entries(corpus, document):
+    return facts_of(entries(corpus, document))
+
+
+def printed(document: str) -> Book:
+    """The facts of the creatures and spells of a document as its pages give them; {} if the package of the pages is missing."""
+    folder = PAGES.path(document)
+    found = read_pages(folder, document.removeprefix("srd-")).entities if folder else ()
+    return facts_of(entity for entity in found if entity.type in ("creatures", "spells"))
+
+
+def facts_of(found: Iterable[Entity]) -> Book:
+    """The facts of entries."""
+    book: Book = {}
+    for entity in found:
         kind, read = _READERS.get(entity.kind, ("", None))
         if read is not None:
             key = kind, key_of(kind, entity.name)
             facts = {fact: each for fact, each in read(entity).items() if each}
-            found[key] = max(found.get(key, {}), facts, key=len)
-    return found
+            book[key] = max(book.get(key, {}), facts, key=len)
+    return book
 
 
 def key_of(kind: str, title: str) -> str:

@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.normalize.book import FEAT, Book
 from lorekeeper.normalize.build import Imported, Origin, slugify
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.printed_srd.layout import Paragraph, paragraphs
 from lorekeeper.normalize.printed_srd.structure import Structure
-from lorekeeper.notes.printed import CREATURE, RUBRICS, kind_said, plain
+from lorekeeper.notes.printed import CREATURE, RUBRICS, has_value, kind_said, plain
 
 OUTLINE = "index.json"
 """File beside the folder of the pages that has the bookmarks of the PDF: a title, a depth and the number of a page each."""
+
+TITLES = Path(__file__).with_name("titles.tsv")
 
 _RUBRICS = frozenset(RUBRICS) - {"description", "features", "reaction", "action"}
 
@@ -29,16 +32,18 @@ class Document:
         key: of its entries.
         title: as it is printed.
         start: title of its first chapter; what stands before is its contents and its licence.
+        has_rules_alone: whether the listed rules are read alone, as all else has a better source.
     """
 
     key: str
     title: str
     start: str
+    has_rules_alone: bool = False
 
 
 DOCUMENTS: Mapping[str, Document] = {
     "2024": Document("srd-2024", "System Reference Document 5.2.1", "Playing the Game"),
-    "2014": Document("srd-2014", "System Reference Document 5.1", "Races"),
+    "2014": Document("srd-2014", "System Reference Document 5.1", "Races", has_rules_alone=True),
 }
 
 
@@ -56,21 +61,66 @@ def read_pages(folder: Path, edition: str) -> Imported:
         OSError: a page cannot be read.
     """
     document = DOCUMENTS[edition]
-    pages = [path.read_text("utf-8") for path in sorted(folder.glob("page-*.txt"))]
-    outline = _outline(folder.parent / OUTLINE)
-    structure = Structure(_from(document, paragraphs(pages, _is_box)), outline, _says_kind, _RUBRICS)
+    pages = [path.read_bytes().decode("utf-8") for path in sorted(folder.glob("page-*.txt"))]
+    titles = _titles(edition)
+    outline = [(each.title, each.level, each.page) for each in titles.values() if each.level]
+    marks = folder.parent / OUTLINE
+    rules = {place: title for place, title in titles.items() if title.is_rule}
+    found = _from(document, paragraphs(pages, _is_box))
+    structure = Structure(found, outline or _bookmarks(marks), _says_kind, _has_value, _RUBRICS, rules)
     lines, numbers = list[str](), list[int]()
     for block in structure.blocks():
         for line in (*block.markdown.split("\n"), ""):
             lines.append(line)
             numbers.append(block.page)
     book = Book(Origin(SOURCE, document.key, document.title), pages=numbers)
-    found = book.read("\n".join(lines))
-    found.warnings += [(name, f"its table on page {page} is not parted in columns") for name, page in structure.unread]
-    return replace(found, entities=list(map(_keyed, found.entities)))
+    read = book.read("\n".join(lines))
+    entities: dict[tuple[str, str], Entity] = {}
+    for entity in read.entities:
+        if not document.has_rules_alone or (entity.type == "rules" and _place(entity) in rules):
+            made = _keyed(entity, rules)
+            key = made.type, made.slug
+            entities[key] = _longer(entities[key], made) if key in entities else made
+    taken = {each.data["page"] for each in entities.values()}
+    read.warnings += [
+        (name, f"its table on page {page} is not parted in columns")
+        for name, page in structure.unread
+        if not document.has_rules_alone or page in taken
+    ]
+    return replace(read, entities=list(entities.values()))
 
 
-def _outline(path: Path) -> list[tuple[str, int, int]]:
+@dataclass(frozen=True)
+class _Title:
+    """A title of a document.
+
+    Attributes:
+        level: of it, 0 if the bookmarks say.
+        slug: of the rule that Open5e has of it, "" if it has none.
+        is_rule: whether what stands below is one.
+    """
+
+    page: int
+    level: int
+    slug: str
+    title: str
+    is_rule: bool = True
+
+
+def _titles(edition: str) -> dict[tuple[int, str], _Title]:
+    """The titles of an edition that are listed, by page and folded title."""
+    found: dict[tuple[int, str], _Title] = {}
+    for line in TITLES.read_text("utf-8").splitlines():
+        if line.startswith(f"{edition}\t"):
+            _, page, level, slug, title = line.split("\t")
+            is_rule = slug != "."
+            found[int(page), fold(title)] = _Title(
+                int(page), int(level.strip("-") or 0), slug.strip("-."), title, is_rule
+            )
+    return found
+
+
+def _bookmarks(path: Path) -> list[tuple[str, int, int]]:
     """The titles of the bookmarks with their levels and pages, which are counted from 0 there."""
     if not path.is_file():
         return []
@@ -91,6 +141,22 @@ def _says_kind(line: str) -> bool:
     return bool(kind_said(plain(line))) or FEAT.fullmatch(line) is not None
 
 
-def _keyed(entity: Entity) -> Entity:
-    """An entry under the key that Open5e has for it: a stroke in a name is left out."""
+def _has_value(line: str) -> bool:
+    return has_value(plain(line))
+
+
+def _longer(entity: Entity, more: Entity) -> Entity:
+    """An entry with the text of another one whose title is the same, on the same page."""
+    texts = (str(each.data.get("desc") or "") for each in (entity, more))
+    return replace(entity, data={**entity.data, "desc": "\n\n".join(filter(None, texts))})
+
+
+def _place(entity: Entity) -> tuple[int, str]:
+    return entity.data["page"], fold(entity.name)
+
+
+def _keyed(entity: Entity, titles: Mapping[tuple[int, str], _Title]) -> Entity:
+    """An entry under the key that Open5e has for it: of a rule as listed; of others, a stroke in the name is left out."""
+    if entity.type == "rules" and (title := titles.get(_place(entity))) and title.slug:
+        return replace(entity, slug=title.slug)
     return replace(entity, slug=slugify(entity.name.replace("/", ""))) if "/" in entity.name else entity

@@ -11,9 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.printed_srd.titles import SMALL_CAPITALS, is_title
+from lorekeeper.normalize.printed_srd.titles import SMALL, SMALL_CAPITALS, is_title
 
 _HEAD_LINES = 3
 """Most lines of a running head."""
@@ -31,11 +32,13 @@ _TABLE_NAMED = re.compile(
 
 _DIGITS = re.compile(r"\d+")
 _GAP = re.compile(r"\s+")
-_CELL_GAP = "\u2003"
+CELL_GAP = "\u2003"
 """Where a line had more than the gap between two words."""
 
+_DASH = re.compile(r"\w\u2014$")
+_FEWEST_ROWS = 3
 _HYPHENS = re.compile(r"[\u00ad\u2010\u2011]+|-[\u00ad\u2010\u2011]+")
-_OPEN = re.compile(rf"[ {_CELL_GAP}-]$|\w\u2014$")
+_OPEN = re.compile(rf"[ {CELL_GAP}-]$|\w\u2014$")
 """How a line ends that the paragraph goes on after."""
 
 _SPLIT = re.compile(r"(?P<space> ?)-$")
@@ -58,6 +61,7 @@ class Paragraph:
         is_title: whether it is set in another font than the text of the page, in pages that show it.
         is_open: whether its last line ended as one does that goes on.
         is_apart: whether it stands amid a paragraph that goes on behind it, as a box or a table does.
+        is_row: whether it is a row of a table, whose cells it keeps apart.
         lines: of the page that it takes.
     """
 
@@ -68,6 +72,7 @@ class Paragraph:
     is_title: bool = False
     is_open: bool = False
     is_apart: bool = False
+    is_row: bool = False
     lines: int = 1
 
     @property
@@ -89,7 +94,9 @@ def paragraphs(pages: Sequence[str], sign: Sign, first_page: int = 1) -> list[Pa
         first_page: number of the first.
     """
     heads = _running_heads(pages)
-    read = [list(_lines(_without_head(page, heads), number)) for number, page in enumerate(pages, first_page)]
+    read = [
+        _with_rows(list(_lines(_without_head(page, heads), number))) for number, page in enumerate(pages, first_page)
+    ]
     lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before, sign)]
     known = _words(lines)
     captions = table_names(each.text for each in _joined(lines, known, set()))
@@ -131,8 +138,10 @@ def _lines(page: Iterable[str], number: int) -> Iterator[Paragraph]:
     raw_lines = [line.replace("\r", "").replace("\u00a0", " ") for line in page]
     has_tabs = sum("\t" in line for line in raw_lines) * 2 > len(raw_lines)
     for raw in raw_lines:
-        line = _GAP.sub(_gap, _HYPHENS.sub("-", raw)) if "\t" in raw else raw
-        text = line.strip(f" {_CELL_GAP}")
+        line = (
+            raw if "\t" not in raw else _GAP.sub(_gap, _HYPHENS.sub("-", raw)) if has_tabs else raw.replace("\t", " ")
+        )
+        text = line.strip(f" {CELL_GAP}")
         if text:
             is_point = text.startswith(_BULLET)
             yield Paragraph(
@@ -140,16 +149,30 @@ def _lines(page: Iterable[str], number: int) -> Iterator[Paragraph]:
                 number,
                 is_indented=line.startswith(" "),
                 is_point=is_point,
-                is_title=has_tabs and "\t" not in raw,
+                is_title=has_tabs and "\t" not in raw and raw.endswith(" ") and text[0].isupper(),
                 is_open=_OPEN.search(line) is not None,
             )
+
+
+def _with_rows(lines: list[Paragraph]) -> list[Paragraph]:
+    """The lines of a page, of which several in turn that have as many cells are rows; else a gap is one between words."""
+    found: list[Paragraph] = []
+    for width, group in groupby(lines, lambda line: line.text.count(CELL_GAP)):
+        run = list(group)
+        is_table = width > 0 and len(run) >= _FEWEST_ROWS
+        if is_table and found and is_title(found[-1].text):
+            found[-1] = replace(found[-1], is_open=False)
+        for line in run:
+            text = line.text if is_table else line.text.replace(CELL_GAP, " ")
+            found.append(replace(line, text=text, is_row=is_table, is_open=line.is_open and not is_table))
+    return found
 
 
 def _gap(found: re.Match[str]) -> str:
     """What a gap is in a line with tabs: a space, if it has one; a wider one within the line may part two cells."""
     if "\t" not in found[0]:
         return ""
-    return _CELL_GAP if len(found[0].strip("\t")) > 2 and found.start() else " "
+    return CELL_GAP if len(found[0].strip("\t")) > 2 and found.start() else " "
 
 
 def _words(lines: Iterable[Paragraph]) -> Counter[str]:
@@ -211,14 +234,19 @@ def _longer(before: Paragraph, line: Paragraph, known: Counter[str]) -> Paragrap
 
 def _goes_on(before: Paragraph, last: str, line: Paragraph) -> bool:
     """Whether a line belongs to the paragraph before, whose last line had no room for more, or ends within a sentence."""
-    is_ended = _ENDS.search(last) and (len(last) < _NARROW or (is_title(line.text, _NARROW) and not line.is_open))
-    return before.is_open and not (is_ended or line.is_indented or line.is_point)
+    if line.is_indented or line.is_point or line.is_row or before.is_row:
+        return False
+    if line.is_title or before.is_title:
+        return line.is_title and before.is_title and last.rpartition(" ")[2] in SMALL
+    if not before.is_open:
+        return before.is_point and line.text[0].islower() and not _ENDS.search(last)
+    return not _ENDS.search(last) or not (len(last) < _NARROW or (is_title(line.text, _NARROW) and not line.is_open))
 
 
 def _mended(before: str, after: str, known: Counter[str]) -> str:
     """Two lines as one. A hyphen at the end of the first goes, if the word stands elsewhere without it, or its parts nowhere."""
     split = _SPLIT.search(before)
-    if before.endswith("\u2014"):
+    if _DASH.search(before):
         return before + after
     if split is None:
         return f"{before} {after}"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.printed_srd.layout import Paragraph, table_names
+from lorekeeper.normalize.printed_srd.layout import CELL_GAP, Paragraph, table_names
 from lorekeeper.normalize.printed_srd.tables import split
 from lorekeeper.normalize.printed_srd.titles import LONGEST_TITLE, is_title, is_value, titled
 
@@ -73,7 +73,9 @@ class Structure:
         found: the paragraphs.
         outline: the upper titles of the book in their order: (title, level, page).
         says_kind: whether a line says what the entry below whose name it stands is.
+        has_value: whether a line is one of the values that follow such a line.
         rubrics: titles within an entry, in lower case.
+        taking: titles, by their pages and folded, of which those below are part of the text that the outline lacks.
     """
 
     def __init__(
@@ -81,13 +83,18 @@ class Structure:
         found: Sequence[Paragraph],
         outline: Sequence[tuple[str, int, int]],
         says_kind: Callable[[str], bool],
+        has_value: Callable[[str], bool],
         rubrics: frozenset[str],
+        taking: Container[tuple[int, str]] = frozenset(),
     ) -> None:
-        self.paragraphs = found
+        self.shows_titles = any(each.is_title for each in found)
+        self.paragraphs = _whole_titles(found, {fold(title) for title, _, _ in outline})
         self.says_kind = says_kind
+        self.has_value = has_value
         self.rubrics = rubrics
+        self.taking = taking
         self.times = Counter(each.text for each in found)
-        self.levels = _outlined(found, outline)
+        self.levels = _outlined(self.paragraphs, outline)
         if any(each.is_apart for each in found):
             self.paragraphs = self._apart_behind()
             self.levels = _outlined(self.paragraphs, outline)
@@ -96,11 +103,13 @@ class Structure:
 
     def blocks(self) -> Iterator[Block]:
         """All blocks of the book."""
-        place, level = 0, 1
+        place, level, in_head, is_taking = 0, 1, False, False
         while place < len(self.paragraphs):
             each = self.paragraphs[place]
+            in_head = self.says_kind(each.text) or (in_head and self.has_value(each.text))
             if place in self.levels:
                 level = self.levels[place]
+                is_taking = (each.page, fold(each.text)) in self.taking
                 yield Block(titled(each.text), each.page, level)
             elif fold(each.text) in self.rubrics and not each.is_indented:
                 yield Block(each.text, each.page, level + 2)
@@ -108,8 +117,11 @@ class Structure:
                 yield self._table(place, end)
                 place = end
                 continue
-            elif self._is_title(place):
-                yield Block(titled(each.text), each.page, level + 1)
+            elif not in_head and self._is_title(place):
+                takes = (each.page, fold(each.text)) in self.taking
+                is_part, is_taking = is_taking and not takes, is_taking or takes
+                title = titled(each.text)
+                yield Block(f"**{title}**" if is_part else title, each.page, 0 if is_part else level + 1)
             else:
                 yield Block(each.text, each.page, is_point=each.is_point)
             place += 1
@@ -155,6 +167,8 @@ class Structure:
 
     def _is_title(self, place: int) -> bool:
         each = self.paragraphs[place]
+        if self.shows_titles:
+            return each.is_title
         if each.is_indented or each.is_point or each.lines > 2 or not is_title(each.text) or self.says_kind(each.text):
             return False
         if self._is_subtitle(place) and place and is_title(self._text(place - 1)):
@@ -167,7 +181,11 @@ class Structure:
     def _table_end(self, place: int) -> int:
         """The paragraph after the table that begins at one, the same one if none does."""
         each = self.paragraphs[place]
-        head = place + 1 if fold(each.text) in self.captions and is_title(each.text) else place
+        has_caption = is_title(each.text) and not each.is_title
+        if each.is_row or (has_caption and place + 1 < len(self.paragraphs) and self.paragraphs[place + 1].is_row):
+            rows = range(place if each.is_row else place + 1, len(self.paragraphs))
+            return next((row for row in rows if not self.paragraphs[row].is_row), len(self.paragraphs))
+        head = place + 1 if fold(each.text) in self.captions and has_caption else place
         if head == place and not _DIE.match(each.text):
             return place
         first = head + 1
@@ -189,6 +207,9 @@ class Structure:
 
     def _table(self, place: int, end: int) -> Block:
         each = self.paragraphs[place]
+        if self.paragraphs[place + 1].is_row:
+            rows = [found.text.split(CELL_GAP) for found in self.paragraphs[place:end] if found.is_row]
+            return Block("" if each.is_row else each.text, each.page, rows=rows)
         named = fold(each.text) in self.captions and is_title(each.text)
         head = place + 1 if named else place
         lines = [self._text(row) for row in range(head, end)]
@@ -196,6 +217,21 @@ class Structure:
         if len(rows[0]) == 1:
             self.unread.append((each.text if named else lines[0], each.page))
         return Block(each.text if named else "", each.page, rows=rows)
+
+
+def _whole_titles(found: Sequence[Paragraph], titles: set[str]) -> list[Paragraph]:
+    """Paragraphs, of which titles that were broken are one: those that are in an outline so."""
+    whole: list[Paragraph] = []
+
+    def begun(text: str) -> bool:
+        return any(f"{title} ".startswith(f"{fold(text)} ") for title in titles)
+
+    for each in found:
+        if each.is_title and whole and whole[-1].is_title and begun(f"{whole[-1].text} {each.text}"):
+            whole[-1] = replace(whole[-1], text=f"{whole[-1].text} {each.text}")
+        else:
+            whole.append(each)
+    return whole
 
 
 def _outlined(found: Sequence[Paragraph], outline: Sequence[tuple[str, int, int]]) -> Mapping[int, int]:
