@@ -138,9 +138,9 @@ def _lines(page: Iterable[str], number: int) -> Iterator[Paragraph]:
     raw_lines = [line.replace("\r", "").replace("\u00a0", " ") for line in page]
     has_tabs = sum("\t" in line for line in raw_lines) * 2 > len(raw_lines)
     for raw in raw_lines:
-        line = (
-            raw if "\t" not in raw else _GAP.sub(_gap, _HYPHENS.sub("-", raw)) if has_tabs else raw.replace("\t", " ")
-        )
+        line = raw.replace("\t", " ")
+        if has_tabs and "\t" in raw:
+            line = _GAP.sub(_gap, _HYPHENS.sub("-", raw))
         text = line.strip(f" {CELL_GAP}")
         if text:
             is_point = text.startswith(_BULLET)
