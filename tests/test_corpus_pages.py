@@ -211,6 +211,23 @@ def test_the_tables_with_gaps_are_those_whose_source_lacks_a_row(entries, pages)
     assert gaps == {("trinkets", "no row for 65, 81, 98")}
 
 
+OTHERWISE_NAMED = {"armor_donning-and-doffing": "Getting Into and Out of Armor"}
+"""Rules whose keys have no word of their names, which are those of the book."""
+
+
+def test_no_rule_has_the_name_of_another_one(entries):
+    """A key is made of the name: one that shares no word with it has been given another rule's name."""
+    rules = [entry for entry in entries if entry.type == "rules" and entry.kind == "rule" and "_" in entry.slug]
+    assert len(rules) > 250
+    other = {
+        rule.slug: rule.name
+        for rule in rules
+        if not {word[:4] for word in fold(rule.slug.rpartition("_")[2]).split() if word != "and"}
+        & {word[:4] for word in fold(rule.name).split()}
+    }
+    assert other == OTHERWISE_NAMED
+
+
 def test_the_book_of_2024_is_printed_as_another_source_has_it(corpus):
     mine, other = ours.book(corpus, "srd-2024"), book_of_2024.book(corpus)
     comparison = compare("srd-2024", mine, other)

@@ -214,6 +214,31 @@ def test_the_copy_of_an_object_has_the_repaired_values():
     assert (lean(lance)["shape_size"], lean(lance)["material_consumed"]) == (100, True)
 
 
+MISNAMED = {
+    "srd_environment_darkvision": ("Blindsight", "Darkvision"),
+    "srd_spellcasting_reactions": ("Bonus Action", "Reactions"),
+    "srd_monsters_reactions": ("Ammunition", "Reactions"),
+    "srd_magic-items_spells": ("Consumables", "Spells"),
+    "srd_coins_exchange-rates": ("Training", "Standard Exchange Rates"),
+    "srd_multiclassing_proficiency-bonus": ("Hit Points and Hit Dice", "Proficiency Bonus"),
+    "srd_actions-in-combat_use-an-object": ("Search", "Use an Object"),
+    "srd_attacking_ranged-attacks": ("Rnged Attacks", "Ranged Attacks"),
+}
+
+
+@pytest.mark.parametrize("key", MISNAMED)
+def test_a_name_of_the_table_is_the_name_of_the_entry_and_of_its_part(key):
+    wrong, right = MISNAMED[key]
+    chapter = key.rpartition("_")[0]
+    rule = {"key": key, "name": wrong, "desc": "It sees.", "document": "srd-2014"}
+    (made,) = normalize({**rule, "ruleset": chapter, "initialHeaderLevel": 3})
+    assert (made.name, made.slug) == (right, key.removeprefix("srd_"))
+    assert markdown(made).startswith(f"# {right}")
+    whole = {"key": chapter, "name": "Chapter", "desc": "On rules.", "document": "srd-2014", "rules": [rule]}
+    (page,) = (each for each in normalize(whole) if each.slug == chapter.removeprefix("srd_"))
+    assert right in markdown(page) and wrong not in markdown(page)
+
+
 def test_every_repair_of_the_table_has_a_reason_and_a_path():
     assert len(entry_repairs()) > 100
     for repairs in entry_repairs().values():
