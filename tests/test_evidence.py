@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.entities import Entity
+from lorekeeper.normalize import normalize
 from lorekeeper.text.evidence import evidence, field_line, lengths, overview, read
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
@@ -48,6 +49,7 @@ def test_a_snippet_is_not_cut_before_the_word_that_was_asked_for():
 
 CHOICE = """
 from lorekeeper.entities import Entity
+from lorekeeper.normalize import normalize
 from lorekeeper.text.evidence import evidence
 words = "amber brine cedar delta ember flint".split()
 prose = " ".join(f"{word} and then it goes on and on for a good while" for word in words)
@@ -191,3 +193,42 @@ def test_a_class_is_listed_with_what_it_gets_by_level():
     guard = make("guard", type="character_options", kind="class", data=data)
     assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath; 5: Second Breath."
     assert evidence(guard, "swear").text.startswith("Oath: You swear.")
+
+
+SCREENS = """Reeds and walls screen those behind them.
+
+| Screen | Benefit | Given by |
+|---|---|---|
+| Half | +2 bonus to rolls | Another sailor or a barrel that screens at least half of the target |
+| Most | +5 bonus to rolls | A wall with a gap that screens at least most parts of the target |
+| Whole | No aim | A thing that screens all of it |
+"""
+
+
+def test_rows_of_a_table_that_are_asked_for_are_shown_from_the_first_of_them_on():
+    screens = make("screens", SCREENS, type="rules", name="Screens", document="own")
+    shown = evidence(screens, "screen bonus of half and of a gap", limit=260).text
+    assert "Half | +2 bonus to rolls" in shown
+    assert "gap" in shown
+
+
+def test_a_table_of_prices_is_shown_before_a_sentence_that_only_mentions_them():
+    text = "The prices are per day; for 30 days of upkeep multiply a price."
+    rows = "| Upkeep | Price per day |\n|---|---|\n| Poor | 2 sp |\n| Fine | 4 gp |"
+    upkeep = make("upkeep", f"{text}\n\n{rows}", type="rules", name="Upkeep", document="own")
+    assert "Poor | 2 sp / Fine | 4 gp" in evidence(upkeep, "upkeep prices per day").text
+
+
+def test_a_snippet_has_the_text_as_it_is_repaired():
+    text = "As a Bonus Action, you drink it and are safe for 1 hour. abo"
+    source = {
+        "key": "srd-2024_antitoxin",
+        "name": "Antitoxin",
+        "document": "srd-2024",
+        "category": "gear",
+        "desc": text,
+    }
+    (made,) = normalize(source)
+    assert made.data["desc"] == text
+    for query in ("", "drink safe hour"):
+        assert evidence(made, query).text.endswith("for 1 hour.")

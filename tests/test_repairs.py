@@ -236,7 +236,8 @@ def test_a_name_of_the_table_is_the_name_of_the_entry_and_of_its_part(key):
     assert markdown(made).startswith(f"# {right}")
     whole = {"key": chapter, "name": "Chapter", "desc": "On rules.", "document": "srd-2014", "rules": [rule]}
     (page,) = (each for each in normalize(whole) if each.slug == chapter.removeprefix("srd_"))
-    assert right in markdown(page) and wrong not in markdown(page)
+    assert right in markdown(page)
+    assert wrong not in markdown(page)
 
 
 def test_every_repair_of_the_table_has_a_reason_and_a_path():

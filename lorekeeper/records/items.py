@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lorekeeper.records.parts import ArmorClass, Cost, Damage, Distance, Figure, Property, Weight
 from lorekeeper.records.values import (
@@ -112,7 +114,7 @@ def item(source: Source) -> Item:
         range=_range(parts),
         long_range=parts.number("long_range"),
         properties=tuple(_property(each) for each in parts.items("properties")),
-        armor_class=_armor_class(parts),
+        armor_class=_armor_class(parts, suit, line(source.peek("name"))),
         strength=parts.number("strength_score_required", "strength_requirement", "strength_required"),
         loud=parts.flag("grants_stealth_disadvantage", "stealth_disadvantage"),
         bonus=_figure(source.value("bonus")),
@@ -125,6 +127,7 @@ def item(source: Source) -> Item:
     )
 
 
+_NAMED_BONUS = re.compile(r"\+([1-9])\b")
 _TRAINING = {"True": "simple", "False": "martial"}
 
 
@@ -167,8 +170,11 @@ def _property(value: object) -> Property:
     return Property(name, line(nested.get("detail")), line(inner.get("type")).lower(), text_of(inner))
 
 
-def _armor_class(source: Source) -> ArmorClass:
+def _armor_class(source: Source, suit: Mapping[str, Any], name: str) -> ArmorClass:
+    """What a suit or shield gives; of a magic one that is described by its kind, with the bonus that its name has."""
     stated = source.line("ac_display", "ac_string", "armor_class", "ac_base", "base_ac")
+    bonus = _NAMED_BONUS.search(name) if suit and stated else None
+    stated = f"{stated} + {bonus[1]}" if bonus else stated
     base = first_number(source.value("ac_base", "base_ac", "armor_class"))
     return ArmorClass(stated, base, first_number(source.value("plus_flat_mod", "armor_class")))
 

@@ -21,11 +21,11 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import sessions
 from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.doubt import known_words
+from lorekeeper.search.doubt import is_closed, known_words
 from lorekeeper.search.fusion import NOTES
-from lorekeeper.search.grouping import kind_labels, name_label
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key
+from lorekeeper.search.versions import name_label, place_labels
 from lorekeeper.text.aliases import (
     MAX_SENTENCE_WORDS,
     SHOWING,
@@ -146,7 +146,7 @@ async def understand(cache: SearchCache, types: Sequence[str], filters: Filters,
     named = await asyncio.to_thread(_each, _named, wanted, names)
     is_part = any(True for known in names.values() for _ in known.places(wanted))
     approximate = not (named or is_part or len(plain) > len(types))
-    if approximate:
+    if approximate and not is_closed(wanted):
         named = await _similar(cache, wanted, names, filters, scopes)
     reasons = dict.fromkeys(group.reason for group in named if group.reason)
     subject = COLLECTIONS[types[0]].label if len(types) == 1 else "entry"
@@ -573,11 +573,11 @@ async def begun(cache: SearchCache, documents: DocumentRegistry, query: Query, f
     for entity_type in query.types:
         hits = await cache.rank_beginnings(entity_type, text, scopes[entity_type], **query.filters)
         found |= {(entity_type, hit.identity): hit for hit in hits}
-    kinds = await kind_labels(found, found, cache.load)
+    apart = await place_labels(cache, found, found, scopes)
     groups: dict[Hashable, list[tuple[float, int, str, Key]]] = {}
     for key, hit in found.items():
         entry = (-hit.score, places.get(hit.identity[0], len(places)), fold(hit.name), key)
-        groups.setdefault(kinds.get(key) or name_label(key, hit.name), []).append(entry)
+        groups.setdefault(apart.get(key) or name_label(key, hit.name), []).append(entry)
     ranked = sorted((sorted(group, key=lambda each: each[1:3]) for group in groups.values()), key=_first_place)
     stays = [
         group

@@ -227,10 +227,6 @@ def _without_starter(counts: dict[str, int]) -> list[str] | None:
     return [key for key in counts if key not in hidden] if hidden else None
 
 
-COMPLETE = 0.5
-"""Share of another edition's largest book from which on a book has as good a choice of a type. Books are compared one by
-one, so that an edition with many books of further creatures does not make a full set of another one look poor."""
-
 LEADING = 3
 """How many of the first results are looked at."""
 
@@ -291,25 +287,19 @@ def _of_editions(wanted: Sequence[str], results: Sequence[Result], total: int, *
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:
-    """What to say if one of the leading results is of another edition, and the wanted one's books have few of its type."""
+    """What to say if one of the leading results is of another edition, and the wanted one's books have none of its type."""
     other = next((result for result in leading if result.edition not in ("", wanted)), None)
-    if other is None:
-        return None
-    counts = await documents.editions([other.entity.type])
-    own, others = counts.get(wanted, Counter()), counts.get(other.edition, Counter())
-    if max(own.values(), default=0) >= COMPLETE * max(others.values(), default=0):
+    if other is None or (await documents.editions([other.entity.type])).get(wanted):
         return None
     what, which = f"{other.entity.collection.label}s", edition_label(other.edition)
-    return (
-        f"Your books have {own.total() or 'no'} {what} of the {edition_label(wanted)} edition and {others.total()} of "
-        f"{which}, which are shown {'too' if own.total() else 'instead'}."
-    )
+    return f"Your books have no {what} of the {edition_label(wanted)} edition; those of {which} are shown instead."
 
 
 # --- the edition that a question names: "how does surprise work in 2024" -----------------------------------------------
 
 STATED = "Your question set edition='{}'."
 STATED_IN_NAME = "The name set edition='{}'."
+READ_AS = "The name was read as '{}'."
 BOOK_IN_NAME = "The name set documents='{}'."
 
 _NAMED = r"(?:5e |5\.5e? |d&d |dnd )?(?P<edition>2014|2024|a5e)(?: (?P<rules>rules?|rulebook|edition|version|srd|phb|dmg|5e))*"

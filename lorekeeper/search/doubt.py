@@ -29,7 +29,8 @@ from lorekeeper.system import all_of
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
-from lorekeeper.text.names import similarity
+from lorekeeper.text.names import base_name, similarity
+from lorekeeper.text.stems import stems
 
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
@@ -72,8 +73,14 @@ def doubt_of(hit: Key, entity: Entity, found: Retrieved, wordings: Sequence[str]
     return min(doubts, key=lambda doubt: doubt.lacking, default=Doubt(near, 0.0, 1.0))
 
 
-def answers(entity: Entity, wordings: Sequence[str]) -> bool:
-    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several."""
+def answers(entity: Entity, wordings: Sequence[str], all_known: bool = False) -> bool:
+    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several.
+
+    Of longer wordings, whose words all occur in the library, it does if one has the name of the entry.
+    """
+    name = stems(base_name(entity.name)) if all_known else ()
+    if name and any(len(own := stems(fold(wording))) > KEYWORDS and own.issuperset(name) for wording in wordings):
+        return True
     asked = [stems for stems in map(word_stems, wordings) if len(stems) > 1]
     texts = [f"{entity.name} {section}" for section in read(entity)] if asked else []
     return any(len(occurring(stems, text)) == len(stems) for stems in asked for text in texts)

@@ -257,7 +257,7 @@ class Explainer:
         wanted = _wanted_name(part)
         if wanted is None or await self._cache.count_entities(entity_type, scope, name=wanted):
             return None
-        ranked = await self._cache.rank_names(entity_type, wanted, scope)
+        ranked = [] if is_closed(wanted) else await self._cache.rank_names(entity_type, wanted, scope)
         entities = await self._cache.load(entity_type, [near.identity for near in ranked[:CANDIDATES]])
         names = list(dict.fromkeys(one_line(entity.name) for entity in entities))[:MAX_NAMES]
         hint = f" Did you mean {' or '.join(names)}?" if names else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name
 from lorekeeper.search.documents import (
     BOOK_IN_NAME,
+    READ_AS,
     STATED_IN_NAME,
     DocumentRegistry,
     Scopes,
@@ -57,7 +58,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
-from lorekeeper.search.grouping import ALONE, GROUPED, WINDOW, family_labels, kind_labels, places, version_labels
+from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.pages import PageCache
@@ -77,10 +78,11 @@ from lorekeeper.search.results import (
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, order_hint, sorted_hits
+from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
-from lorekeeper.text.names import canonical_name
+from lorekeeper.text.names import base_name, canonical_name
 
 if TYPE_CHECKING:
     from lorekeeper.search.rerank import Reranker
@@ -295,6 +297,7 @@ class Searcher:
             if await by_name.is_known(self._cache, query.types, meant):
                 search.query = replace(query, filters={**query.filters, NAME.name: meant})
                 search.name = fold(meant)
+                search.read += [READ_AS.format(one_line(meant, MAX_SHOWN))] if edition is None else []
                 if edition is None or query.edition is not None:
                     return f"the name as '{meant}'"
                 search.query = replace(search.query, edition=edition)
@@ -547,20 +550,18 @@ class Searcher:
         if self._is_translated(search):
             search.found = search.found.without_words_of_books()
         found, preferred = search.found, await self._preferred(query)
-        kinds = await kind_labels(found.all_ranked, found.heads, self._cache.load)
+        apart = await place_labels(self._cache, found.all_ranked, found.heads, search.scopes)
         if query.mode == "semantic" and search.like is None:
-            search.hits = fused(found, preferred, kinds, tail=True)
+            search.hits = fused(found, preferred, apart, tail=True)
             return "by meaning alone"
         labels = await family_labels(found.heads, self._cache.load)
-        names = {key: found.all_ranked[key].name for key in found.heads}
-        apart = await version_labels(found.heads, names, self._cache.load)
         has_notes = NOTES in query.types and not search.like
         planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
         asked_for = await self._of_edition(query, query.types)
         ranking = fused(
             found,
             preferred,
-            kinds | labels | apart,
+            apart | labels,
             query.wordings,
             tail=self._few(search),
             planned=planned,
@@ -658,7 +659,7 @@ class Searcher:
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
-        if found_words := await self._answering(search):
+        if found_words := await self._answering(search, search.doubt):
             search.doubt, rest = None, [hit for hit in search.hits if hit not in found_words]
             search.hits = [hit._replace(sure=True) for hit in found_words] + [hit._replace(sure=False) for hit in rest]
             return f"{quantity(len(found_words), 'entry')} with all words first"
@@ -671,13 +672,14 @@ class Searcher:
         search.notes = [search.missing.note if search.missing else nowhere]
         return "nothing is close"
 
-    async def _answering(self, search: Search) -> list[FusedHit[Key]]:
-        """Those of the first hits that have all words of the query together: there is no doubt of what they say."""
+    async def _answering(self, search: Search, doubt: Doubt) -> list[FusedHit[Key]]:
+        """Those of the first hits that the query names, or that have all its words together: there is no doubt of what they say."""
         if self._is_translated(search):
             return []
+        known = doubt.occurring == 1
         head = search.hits[:ANSWERING]
         entities = await self._entities(head)
-        return [hit for hit in head if hit.key in entities and answers(entities[hit.key], search.wordings)]
+        return [hit for hit in head if hit.key in entities and answers(entities[hit.key], search.wordings, known)]
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
@@ -781,8 +783,9 @@ class Searcher:
         """The hits with their entities; those that no longer exist are left out."""
         others = [FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates]
         titles, entities = await self.documents.titles(), await self._entities([*hits, *others])
-        keys = {entity.document for entity in entities.values()}
-        editions = {key: await self.documents.edition_of(key) for key in keys}
+        duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
+        own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
+        found, editions = await self._elsewhere(search, own, duplicates)
         fields = {*(await self._fields(search.query)), *(search.party.fields if search.party else ())}
         asked = Asked([] if search.like else search.wordings, fields)
         return [
@@ -793,13 +796,33 @@ class Searcher:
                 search.found.all_ranked,
                 asked,
                 length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
-                [entities[key] for key in hit.duplicates if key in entities],
-                editions,
+                [each for each in duplicates[hit.key] if editions[each.document] == editions[hit.key[1][0]]],
+                found[hit.key].also,
+                found[hit.key].differing,
                 first=hit is hits[0],
             )
             for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
         ]
+
+    async def _elsewhere(
+        self, search: Search, entities: Mapping[Key, Entity], duplicates: Mapping[Key, Sequence[Entity]]
+    ) -> tuple[dict[Key, Elsewhere], dict[str, str]]:
+        """What other documents have of some entries, by key, and the editions of all of these documents.
+
+        Args:
+            search: the search that found them.
+            entities: the entries, by key.
+            duplicates: those that share their places; of notes and characters, these are all there is elsewhere.
+        """
+        names = {(type_, base_name(each.name)) for (type_, _), each in entities.items() if type_ not in CAMPAIGN}
+        known = await namesakes(self._cache, names, search.scopes)
+        others = {key: known.get(key, duplicates.get(key, ())) for key in entities}
+        documents = {each.document for group in (*others.values(), *duplicates.values()) for each in group}
+        documents |= {identity[0] for _, identity in entities}
+        editions = {key: await self.documents.edition_of(key) for key in documents}
+        order = await self.documents.order(search.query.edition)
+        return {key: elsewhere(entity, others[key], editions, order) for key, entity in entities.items()}, editions
 
     async def _entities(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
         """The entities of hits, as far as they still exist."""
@@ -822,8 +845,17 @@ class Searcher:
         titles = await self.documents.titles()
         asked = Asked(fields=await self._fields(query))
         match: Retriever | None = "name" if query.filters.get("name") else None
+        differing = await self._not_listed(search, rows) if match else {}
         results = [
-            unranked_result(place.entity, titles, match, asked, place.variants, length)
+            unranked_result(
+                place.entity,
+                titles,
+                match,
+                asked,
+                place.variants,
+                length,
+                differing.get((place.entity.type, place.entity.identity), {}),
+            )
             for place, length in zip(shown, lengths(len(shown)), strict=True)
         ]
         following = query.following(used, total)
@@ -832,6 +864,15 @@ class Searcher:
             results, total, "structured", following, approximate=named.approximate, read_as=named.name or search.name
         )
         return None
+
+    async def _not_listed(self, search: Search, rows: Sequence[Entity]) -> dict[Key, Mapping[str, str]]:
+        """What other editions have of entries that a name has found, where it has not found that too."""
+        listed = {(entity.type, entity.identity): entity for entity in rows}
+        uris = {entity.uri for entity in rows}
+        found, _ = await self._elsewhere(search, listed, {})
+        return {
+            key: {label: uri for label, uri in each.differing.items() if uri not in uris} for key, each in found.items()
+        }
 
     async def _rows(
         self, query: Query, lookups: Sequence[tuple[str, by_name.Filters]], scopes: Scopes

@@ -9,7 +9,6 @@ from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
-from lorekeeper.search.documents import parted_names, readings
 from lorekeeper.search.doubt import CLOSED, closed_name, instead_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
@@ -76,23 +75,22 @@ async def called(search: Search, name: str, types: Sequence[str], documents: Seq
         FilterError: a document is invalid.
     """
     page = await search(Query(types, filters={"name": name}, documents=documents, limit=CANDIDATES))
-    names = [name, *(text for text, _ in (*parted_names(name), *readings(name)))]
-    whole = _whole(page, names)
+    whole = _whole(page, name)
     if not whole and page.total > len(page.results):
         # the names that only have a part of it filled the page
         pages = [
             await search(Query([each], filters={"name": name}, documents=documents, limit=CANDIDATES)) for each in types
         ]
-        whole = [result for each in pages for result in _whole(each, names)]
+        whole = [result for each in pages for result in _whole(each, name)]
     if not whole and len({canonical_name(result.entity.name) for result in page.results}) != 1:
         entities = [result.entity for result in page.results]
         raise NotFoundError(await _no_entry(search, name, types, documents, entities))
     return replace(page, results=whole or page.results)
 
 
-def _whole(page: ResultPage, names: Sequence[str]) -> list[Result]:
-    """The results that have all of a name, the first of some that any has: those of another name with that alias come last."""
-    for wanted in map(canonical_name, names):
+def _whole(page: ResultPage, name: str) -> list[Result]:
+    """The results that have all of a name, or of what it was read as: those of another name with that alias come last."""
+    for wanted in map(canonical_name, filter(None, (name, page.read_as))):
         whole = [
             result
             for result in page.results

@@ -14,19 +14,18 @@ from types import MappingProxyType
 from typing import Literal
 
 from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.editions import COMPLETED_BY, edition_label
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.explanation import Explanation
-from lorekeeper.search.fusion import CAMPAIGN, FusedHit, Retriever
+from lorekeeper.search.fusion import FusedHit, Retriever
 from lorekeeper.search.query import MAX_WORDINGS
 from lorekeeper.terms import RARITIES
 from lorekeeper.text.evidence import evidence, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import FACTS, SEPARATOR, facts, indexed_facts, lead
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.names import canonical_name, name_key
+from lorekeeper.text.names import name_key
 from lorekeeper.text.notes import section_shown
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
@@ -250,8 +249,9 @@ def unranked_result(
     asked: Asked,
     variants: Sequence[Entity] = (),
     limit: int = SNIPPET_CHARS,
+    differing: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
-    """An entry of a structured lookup; ``titles`` has the title of each document by key."""
+    """An entry of a structured lookup; ``titles`` has the title of each document by key, ``differing`` is as of `ranked_result`."""
     shown = evidence(entity, "", "", asked.fields, limit)
     return Result(
         entity=entity,
@@ -264,7 +264,14 @@ def unranked_result(
         path=shown.section,
         variants=tuple(variant.name for variant in variants),
         others=other_facts(entity, variants),
+        differs=_differs(differing, sure=True),
     )
+
+
+def _differs(differing: Mapping[str, str], sure: bool) -> str:
+    """Where a name stands for another text, with the uri of each if the result is sure."""
+    named = ", ".join(f"{label}: {uri}" if sure else label for label, uri in differing.items())
+    return f"differs in {named}" if named else ""
 
 
 def ranked_result(
@@ -275,7 +282,8 @@ def ranked_result(
     asked: Asked,
     limit: int = SNIPPET_CHARS,
     duplicates: Sequence[Entity] = (),
-    editions: Mapping[str, str] = MappingProxyType({}),
+    also: Sequence[str] = (),
+    differing: Mapping[str, str] = MappingProxyType({}),
     *,
     first: bool = False,
 ) -> Result:
@@ -288,15 +296,13 @@ def ranked_result(
         ranked: the places of all entries in any ranking; those of the semantic one have the passage nearest to the query.
         asked: what the search asks for.
         limit: most characters of the snippet.
-        duplicates: the entities that the hit stands for.
-        editions: codes of the editions of documents, by key.
+        duplicates: the entities of its edition that the hit stands for.
+        also: keys of the other documents that have it.
+        differing: the uri of what has its name with another text, by edition.
         first: whether it is the first of its page: a short rule is then shown whole, since its sentences need each other.
     """
-    elsewhere, others = _elsewhere(entity, duplicates, editions)
-    also = [f"also in {', '.join(elsewhere)}"] if elsewhere else []
-    differs = ", ".join(f"{label}: {uri}" if hit.sure else label for label, uri in others.items())
-    edition = editions.get(entity.document, "")
-    variants = [variant for variant in duplicates if editions.get(variant.document, "") == edition]
+    others = _otherwise_named(entity, duplicates)
+    elsewhere = [f"also in {', '.join(also)}"] if also else []
     nearest = ranked.get(hit.key)
     prose = read(entity) if len(asked.wordings) > 1 else None
     wording = found_by(entity, prose, asked.wordings) if prose is not None else next(iter(asked.wordings), "")
@@ -311,74 +317,18 @@ def ranked_result(
         document_name=_title(entity, titles),
         score=round(hit.score, 4),
         match=hit.retriever,
-        facts=SEPARATOR.join([facts(entity), *also]),
+        facts=SEPARATOR.join([facts(entity), *elsewhere]),
         snippet=shown.text,
         section=section_shown(entity, shown.section),
         path=shown.section,
-        variants=_other_names(entity, [variant.name for variant in variants]),
-        others=other_facts(entity, _otherwise_named(entity, variants) if entity.type == EQUIPMENT else ()),
-        differs=f"differs in {differs}" if differs else "",
+        variants=tuple(variant.name for variant in others),
+        others=other_facts(entity, others if entity.type == EQUIPMENT else ()),
+        differs=_differs(differing, hit.sure),
         sure=hit.sure,
         wording=wording if prose is not None else "",
         wording_number=1 + list(asked.wordings).index(wording) if prose is not None else 0,
         hit=hit,
     )
-
-
-def _elsewhere(
-    entity: Entity, duplicates: Sequence[Entity], editions: Mapping[str, str]
-) -> tuple[list[str], dict[str, str]]:
-    """The other documents that have an entry, and by edition the first uri of what has its name with another text.
-
-    A document of no edition, and one of the entry's own edition, stands for itself. A glossary has the short form of a rule of the
-    book that it completes.
-    """
-    own = editions.get(entity.document, "")
-    same: dict[str, None] = {}
-    differing: dict[str, str] = {}
-    for other in duplicates:
-        edition = editions.get(other.document, "")
-        if entity.type in CAMPAIGN or _is_completed(entity, other) or _says_the_same(entity, other):
-            same[other.document] = None
-        elif _named(other, edition != own) == _named(entity, edition != own):
-            label = edition_label(edition) if edition != own else ""
-            differing.setdefault(label or other.document, other.uri)
-    return [document for document in same if document != entity.document], differing
-
-
-def _is_completed(entity: Entity, other: Entity) -> bool:
-    """Whether one of two entries of one name is the glossary's, and the other one that of the book that it completes."""
-    documents = {entity.document, other.document}
-    return entity.kind == other.kind and any({book, glossary} == documents for book, glossary in COMPLETED_BY.items())
-
-
-def _says_the_same(entity: Entity, other: Entity) -> bool:
-    """Whether two entries have the same words in their texts, and the same facts, which a rule has none of."""
-    return same_words(entity, other) and (entity.type == RULES or facts(entity) == facts(other))
-
-
-def _named(entity: Entity, canonically: bool) -> str:
-    """The name by which versions of an entry are known; what another edition adds in brackets is no other name."""
-    return name_key(fold(canonical_name(entity.name) if canonically else entity.name))
-
-
-def same_words(entity: Entity, other: Entity) -> bool:
-    """Whether two entries have the same words in their texts."""
-    return _words(entity) == _words(other)
-
-
-def _words(entity: Entity) -> str:
-    """All words of an entry's text."""
-    return fold(" ".join(map(str, read(entity))))
-
-
-def _other_names(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
-    """The names that have other words than an entry's own, each once."""
-    others = {name_key(fold(name)): name for name in names if name != entity.name}
-    if not others:
-        return ()
-    others.pop(name_key(fold(entity.name)), None)
-    return tuple(others.values())
 
 
 def _otherwise_named(entity: Entity, variants: Sequence[Entity]) -> list[Entity]:

@@ -26,10 +26,11 @@ from lorekeeper.search.fusion import (
     first,
     fuse,
 )
-from lorekeeper.search.grouping import asked_stems, asked_words, name_label
+from lorekeeper.search.grouping import asked_stems, asked_words
 from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
+from lorekeeper.search.versions import name_label
 from lorekeeper.system import all_of
 from lorekeeper.text.sections import sections
 

@@ -193,12 +193,12 @@ def _rows(page: str, wanted: str) -> tuple[str, str] | None:
 
 
 def _worded(page: str, wanted: str) -> tuple[str, str] | None:
-    """The paragraphs that have most of the words asked for, and at least half of them."""
+    """The paragraphs that have most of the words asked for, and more than half of them."""
     stems = word_stems(wanted)
     blocks = list(_paragraphs(page))
     held = [len(occurring(stems, block)) for _, block in blocks]
     most = max(held, default=0)
-    if not stems or most * 2 < len(stems) or not most:
+    if not most or most * 2 <= len(stems):
         return None
     found = [each for each, number in zip(blocks, held, strict=True) if number == most][:MOST_BLOCKS]
     texts = [
@@ -218,8 +218,9 @@ def _paragraphs(page: str) -> Iterator[tuple[str, str]]:
 
 
 def has_part(page: str, name: str) -> bool:
-    """Whether a section, feature or line of a page is called so, apart from the level before its name and brackets behind it."""
-    names = [*(each.path[-1] for each in _sections(page) if each.path), *(label for label, _ in _labels(page))]
+    """Whether a section, feature, line or row of a page is called so, but for the level before its name and brackets behind it."""
+    rows = (row[0] for each in page_tables(page) for row in each.rows if row)
+    names = [*(each.path[-1] for each in _sections(page) if each.path), *(label for label, _ in _labels(page)), *rows]
     plain_names = {_DETAIL.sub("", each.rpartition(": ")[2]) for each in names}
     return fold(name) in map(fold, {*names, *plain_names})
 

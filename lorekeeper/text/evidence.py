@@ -7,14 +7,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import Entity, Value, remembered
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import BETWEEN
-from lorekeeper.repairs import repaired, repaired_excerpt
+from lorekeeper.repairs import repaired, repaired_excerpt, with_values
 from lorekeeper.terms import ABILITIES, ENDLESS, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
@@ -107,12 +107,13 @@ FIRST = 4
 """Sections that an overview begins with, as far as there is room: the main text before those with a heading."""
 
 COUNTED = 0.5
-"""What it counts that a sentence has a figure where the query asks how much something is."""
+"""What each of two figures counts that a sentence has where the query asks how much something is: a table before its mention."""
 
 _COUNTING = re.compile(
-    r"\bhow (?:much|many|far|long|high|hard)\b|\b(?:dc|damage|dice|cost|price|number)\b", re.IGNORECASE
+    r"\bhow (?:much|many|far|long|high|hard)\b|\b(?:dc|damage|dice|costs?|prices?|expenses?|bonus|number)\b",
+    re.IGNORECASE,
 )
-_FIGURE = re.compile(r"\d|\b(?:half|twice|double)\b", re.IGNORECASE)
+_FIGURE = re.compile(r"\d+|\b(?:half|twice|double)\b", re.IGNORECASE)
 _LEVEL = re.compile(r"\blevel (\d{1,2})\b|\b(\d{1,2})(?:st|nd|rd|th)[- ]level\b", re.IGNORECASE)
 
 OF_CHARACTERS = {"conditions": "Conditions"}
@@ -202,7 +203,11 @@ def evidence(
         body = overview(entity, room, prose, _fields_of(query).union(asked))
     if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
         body = Evidence("", body.section)  # the fields have said it
-    told = with_rows(body.text, (section.text for section in written(entity))) if ";" in body.text else body.text
+    told = (
+        with_rows(body.text, (section.text for section in written(_repaired(entity))))
+        if ";" in body.text
+        else body.text
+    )
     shown = repaired_excerpt(entity, f"{lead} {told}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
 
@@ -304,8 +309,15 @@ def _fields_of(query: str) -> frozenset[str]:
 
 @remembered
 def read(entity: Entity) -> Sequence[Section]:
-    """The sections of an entry, as many of them as are read."""
-    return tuple(itertools.islice(sections(entity), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS))
+    """The sections of an entry with repaired values, as many of them as are read."""
+    return tuple(
+        itertools.islice(sections(_repaired(entity)), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS)
+    )
+
+
+def _repaired(entity: Entity) -> Entity:
+    data = with_values(entity)
+    return entity if data is entity.data else replace(entity, data=dict(data))
 
 
 def overview(entity: Entity, limit: int, prose: Sequence[Section], shown: Collection[str] = ()) -> Evidence:
@@ -420,7 +432,7 @@ def _sentence(
 
     def weight(sentence: _Sentence) -> float:
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in sentence.stems)
-        figures = COUNTED if counts and _FIGURE.search(sentence.text) else 0.0
+        figures = COUNTED * len(_FIGURE.findall(sentence.text)[:2]) if counts else 0.0
         return words + figures + (NEAREST if sentence.text in nearest else 0.0)
 
     best = max(found, key=weight)
@@ -461,13 +473,16 @@ def _labelled(text: str) -> Iterator[str]:
 
 
 def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
-    """The text from a sentence on, or if its rarest word comes late, from shortly before that; its heading comes first."""
+    """The text from a sentence on, or if its rarest word comes late, from shortly before that or from an earlier word of the query
+    with which there is room for it; its heading comes first."""
     start = found.section.text.find(found.text)
     text = found.section.text[max(start, 0) :]
     label = f"{found.section.heading}: " if found.section.heading else ""
-    late = found.text.lower().find(rarest)
-    if late + len(label) + BEFORE > limit:
-        text = _from_word(text, late - BEFORE)
+    lowered = found.text.lower()
+    late, room = lowered.find(rarest), limit - len(label) - BEFORE
+    if late > room:
+        earlier = [place for stem in found.stems if late - room <= (place := lowered.find(stem)) < late]
+        text = _from_word(text, min([late - BEFORE, *(place - 1 for place in earlier)]))
         start = 1
     return f"{label}{ELLIPSIS} {text}" if start > 0 else label + text
 

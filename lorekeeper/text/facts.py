@@ -199,9 +199,9 @@ def _bonus(entity: Entity) -> str:
 
 
 def _armor_class(entity: Entity) -> str:
-    """The armor class of an armour: "AC 14 + Dex (max 2)", "AC +2" for a shield; else what its name says of it."""
+    """The armor class of an armour: "AC 14 + Dex (max 2)", "AC +2" for a shield, each "+ 1" with a bonus; else by its name."""
     value = _item(entity).armor_class.text.replace(" modifier", "") or _text(entity.fields.get("armor_class"))
-    is_bonus = value.isdecimal() and int(value) <= LEAST_ARMOR
+    is_bonus = (amount := value.split(" + ")[0]).isdecimal() and int(amount) <= LEAST_ARMOR
     return f"AC {'+' * is_bonus}{value}" if value else ""
 
 

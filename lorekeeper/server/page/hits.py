@@ -12,9 +12,9 @@ from lorekeeper.editions import edition_label
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import BOOK, EDITION, TYPE, TYPED
-from lorekeeper.search.grouping import ALONE
 from lorekeeper.search.query_syntax import without_test
 from lorekeeper.search.results import RULES, Key, Result
+from lorekeeper.search.versions import ALONE
 from lorekeeper.server.page.site import address
 from lorekeeper.text.facts import SEPARATOR, facts, format_rating
 from lorekeeper.text.names import canonical_name
