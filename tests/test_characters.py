@@ -32,76 +32,33 @@ from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
 from lorekeeper.views.redact import is_visible, redact
+from tests.support import golden
 from tests.support.entities import make
 from tests.support.libraries import settings
+from tests.support.tables import each_row
 from tests.support.vaults import open_to
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
-# --- Foundry VTT -----------------------------------------------------------------------------------------------------
+
+def first_of(case: str) -> Any:
+    """What the first file of a golden file has."""
+    return next(iter(golden.imports_of(golden.FOLDER / case)[0].values()))
 
 
-def item(kind: str, name: str, **system: Any) -> dict[str, Any]:
-    return {"_id": f"{kind}{name}", "type": kind, "name": name, "system": system}
+ACTOR: dict[str, Any] = first_of("foundry/characters.yaml")
+"""A rogue of level 5 and wizard of level 2, Brannoch, as Foundry VTT exports one."""
 
+CLERIC: dict[str, Any] = next(each for each in first_of("json/characters.yaml") if "spells" not in each)
+"""What D&D Beyond has of a cleric of level 4, Mira."""
 
-def rogue(**changes: Any) -> dict[str, Any]:
-    """A rogue of level 5 and wizard of level 2 as Foundry VTT exports one; most of its numbers are worked out as it is played."""
-    scores = {"str": 8, "dex": 18, "con": 14, "int": 14, "wis": 12, "cha": 10}
-    trained = {"dex", "int"}
-    hit_dice = {"type": "HitPoints", "value": {"1": "max", "2": "avg", "3": 6, "4": "avg", "5": 1}}
-    sneak = {
-        "type": "ScaleValue",
-        "title": "Sneak Attack",
-        "configuration": {"scale": {str(n): {"number": (n + 1) // 2, "faces": 6} for n in range(1, 20, 2)}},
-    }
-    ring = item("equipment", "Ring of Protection", equipped=True, attuned=True, attunement="required", quantity=1)
-    ring["effects"] = [
-        {
-            "transfer": True,
-            "disabled": False,
-            "changes": [{"key": "system.attributes.ac.bonus", "mode": 2, "value": "1"}],
-        }
-    ]
-    armor = item("equipment", "Leather Armor", equipped=True, quantity=1, armor={"value": 11}, type={"value": "light"})
-    return {
-        "type": "character",
-        "name": "Brannoch",
-        "system": {
-            "abilities": {key: {"value": value, "proficient": int(key in trained)} for key, value in scores.items()},
-            "attributes": {
-                "hp": {"value": 20, "max": None, "bonuses": {"level": "@classes.wizard.levels", "overall": ""}},
-                "ac": {"calc": "default", "flat": None},
-                "movement": {"walk": None, "units": None},
-                "senses": {"darkvision": None},
-            },
-            "details": {"background": "Criminal"},
-            "skills": {"ste": {"value": 2, "ability": "dex"}, "prc": {"value": 1, "ability": "wis"}, "arc": {"value": 0}},
-            "traits": {"languages": {"value": ["common", "elvish", "cant"]}, "dr": {"value": ["fire"]}},
-            "currency": {"gp": 12, "sp": 5},
-        },
-        "items": [
-            item("class", "Wizard", levels=2, identifier="wizard", hd={"denomination": "d6"},
-                 advancement=[{"type": "HitPoints", "value": {"1": "avg", "2": "avg"}}]),
-            item("class", "Rogue", levels=5, identifier="rogue", hitDice="d8", source={"rules": "2014"},
-                 advancement=[hit_dice, sneak]),
-            item("subclass", "Thief", classIdentifier="rogue"),
-            item("race", "Half-Elf", movement={"walk": 30, "units": "ft"}, senses={"darkvision": 60, "units": "ft"}),
-            item("feat", "Cunning Action"),
-            item("spell", "Shield", level=1, preparation={"mode": "prepared", "prepared": True}),
-            item("spell", "Sleep", level=1, preparation={"mode": "prepared", "prepared": False}),
-            item("spell", "Light", level=0, preparation={"mode": "prepared", "prepared": False}),
-            ring, armor, item("loot", "Torch", quantity=5),
-        ],
-        "effects": [{"statuses": ["poisoned"], "disabled": False}],
-        **changes,
-    }  # fmt: skip
-
+SHEET: str = first_of("notes/characters.yaml")
+"""The note of Brannoch, who is Ana's."""
 
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("casters", "rules", "expected"),
     [
         ([("full", 1)], "", {"1": 2}),
@@ -129,70 +86,6 @@ def test_expertise_alone_tells_of_its_skills_only() -> None:
                       "expertise": ["stealth"]})  # fmt: skip
     assert made["skill_bonuses"] == {"stealth": 10}
     assert "passive_perception" not in made
-
-
-# --- D&D Beyond -------------------------------------------------------------------------------------------------------
-
-
-def cleric() -> dict[str, Any]:
-    """What D&D Beyond has of a cleric of level 4, in the few keys that are read."""
-    granted = [
-        ("proficiency", "wisdom-saving-throws"), ("proficiency", "charisma-saving-throws"), ("proficiency", "insight"),
-        ("expertise", "religion"), ("language", "common"), ("language", "dwarvish"), ("resistance", "poison"),
-    ]  # fmt: skip
-    race = [
-        {"type": "bonus", "subType": "constitution-score", "value": 2},
-        {"type": "set-base", "subType": "darkvision", "value": 60},
-        {"type": "bonus", "subType": "hit-points-per-level", "value": 1},
-    ]
-
-    def spell(name: str, level: int, **more: bool) -> dict[str, Any]:
-        return {"definition": {"name": name, "level": level}, "prepared": False, "alwaysPrepared": False, **more}
-
-    def thing(number: int, name: str, **more: Any) -> dict[str, Any]:
-        definition = {"id": number, "name": name, **more.pop("definition", {})}
-        return {"definition": definition, "quantity": 1, "equipped": True, **more}
-
-    return {
-        "name": "Mira",
-        "stats": [{"id": n, "value": v} for n, v in enumerate((14, 10, 13, 8, 16, 12), 1)],
-        "bonusStats": [],
-        "overrideStats": [{"id": 6, "value": 14}],
-        "baseHitPoints": 23,
-        "removedHitPoints": 5,
-        "race": {"fullName": "Hill Dwarf", "weightSpeeds": {"normal": {"walk": 25, "fly": 0}}},
-        "background": {"definition": {"name": "Acolyte"}},
-        "classes": [
-            {
-                "level": 4,
-                "definition": {"name": "Cleric"},
-                "subclassDefinition": {"name": "Life Domain"},
-                "classFeatures": [
-                    {"definition": {"name": "Channel Divinity", "requiredLevel": 2}, "levelScale": {"fixedValue": 1}},
-                    {"definition": {"name": "Destroy Undead", "requiredLevel": 5}},
-                    {"definition": {"name": "Hit Points", "requiredLevel": 1}},
-                ],
-            }
-        ],
-        "modifiers": {
-            "race": race,
-            "class": [
-                {"type": t, "subType": s, "friendlySubtypeName": s.replace("-", " ").title()} for t, s in granted
-            ],
-            "item": [
-                {"type": "bonus", "subType": "armor-class", "value": 1, "componentId": 2},
-                {"type": "bonus", "subType": "armor-class", "value": 2, "componentId": 3},
-            ],
-        },
-        "inventory": [
-            thing(1, "Chain Mail", definition={"armorTypeId": 3, "armorClass": 16}),
-            thing(2, "Shield, +1", definition={"armorTypeId": 4, "armorClass": 2}),
-            thing(3, "Cloak of Billowing", isAttuned=False, definition={"canAttune": True}),
-        ],
-        "classSpells": [{"spells": [spell("Bless", 1, alwaysPrepared=True), spell("Bane", 1), spell("Light", 0)]}],
-        "conditions": [{"id": 11}],
-        "currencies": {"gp": 3, "cp": 20},
-    }
 
 
 @pytest.mark.corpus
@@ -228,78 +121,6 @@ def test_a_sorcerer_of_the_corpus_casts_what_is_known(corpus: Path) -> None:
     assert "not prepared" not in markdown(made)
 
 
-def test_what_a_player_writes_on_a_sheet_is_read_and_rules_on_it_are_left_to_the_books(tmp_path: Path) -> None:
-    rule = {"description": "<p>You walk softly through reeds.</p>", "snippet": "Walk softly in reeds"}
-    own = {
-        "notes": {"backstory": "<p>Born on a raft.</p>", "enemies": "The keeper of tolls"},
-        "traits": {"flaws": "I pay no tolls", "bonds": None},
-        "faith": "Mother of Mists",
-        "options": {"class": [{"definition": {"name": "Reed Magic", **rule}}], "feat": None},
-        "feats": [{"definition": {"name": "Heron Stance", **rule}}],
-        "actions": {"class": [{"name": "Reed Strike", **rule}]},
-    }
-    odd = {"customItems": [{"name": "Bell", "description": "It rings if a witch lies"}]}
-    actor = rogue()
-    details = {"biography": {"value": "<p>Born on a raft.</p>"}, "flaw": "I pay no tolls", "faith": "Mother of Mists"}
-    feat = item("feat", "Heron Stance", description={"value": rule["description"]})
-    system = {**actor["system"], "details": {**actor["system"].get("details", {}), **details}}
-    for sheet in (cleric() | own | odd, actor | {"items": [*actor["items"], feat], "system": system}):
-        (file := tmp_path / "sheet.json").write_text(json.dumps(sheet), "utf-8")
-        ((made, _),) = Reader([file], None, report := ImportReport()).read()
-        assert {"Born on a raft.", "**Flaws.** I pay no tolls", "**Faith.** Mother of Mists"} <= set(
-            made.data["desc"].split("\n\n")
-        )
-        assert "Heron Stance" in made.data["features"]
-        lost = [each.example for each in report.not_taken if each.key not in ("_id", "name")]
-        assert lost == ([odd["customItems"][0]["description"]] if "customItems" in sheet else [])
-    (made,) = normalize(cleric() | own)
-    assert "Reed Magic" in made.data["features"]
-    assert "**Enemies.** The keeper of tolls" in made.data["desc"]
-
-
-# --- notes, stat blocks, homebrew ---------------------------------------------------------------------------------------
-
-SHEET = """---
-type: pc
-player: Ana
-class: Rogue 5 / Wizard 2
-race: Half-Elf
-ac: 15
-hp: 38/41
-STR: 8
-dex: 18
-con: 14
-int: 14
-wis: 12
-cha: 10
-languages: [Common, Elvish]
-secret: is the duke's bastard
----
-# Brannoch
-
-**Passive Perception**: 14
-**Senses**: Darkvision 60 ft.
-
-## Spells
-- Cantrips: Light, Mage Hand
-- 1st: [[Shield]], Magic Missile (ritual), Sleep
-
-### Prepared
-- Shield
-- Magic Missile
-
-## Inventory
-- 2 Daggers
-- Cloak of Elvenkind (attuned)
-
-## GM Notes
-- Bag of Secrets
-"""
-
-
-SCORES = "STR 7, DEX 14, CON 11, INT 10, WIS 14, CHA 13\n"
-
-
 # --- in a library -----------------------------------------------------------------------------------------------------
 
 
@@ -324,7 +145,7 @@ async def library(vale: Path) -> AsyncIterator[Library]:
     ) as opened:
         await opened.cache.store_entities(RULES, "spells")
         await opened.cache.store_entities([ROGUE], "character_options")
-        await opened.cache.store_entities(normalize(cleric()), "characters")
+        await opened.cache.store_entities(normalize(CLERIC), "characters")
         await opened.vaults.sync()
         yield opened
 
@@ -388,7 +209,9 @@ async def test_of_the_notes_of_one_person_the_sheet_counts(library: Library, val
         file.parent.mkdir()
         file.write_text(f"---\ntype: pc\nplayer: Ilya\nclass: Cleric {level}\n---\n# Ilya\nShe hopes for more.\n")
     assert await shown() == [("Ilya", 4)]
-    sheet.write_text(f"---\ntype: pc\nplayer: Ilya\nclass: Cleric 3\n---\n# Ilya (Dwarf Cleric)\n{SCORES}\n")
+    sheet.write_text(
+        "---\ntype: pc\nplayer: Ilya\nclass: Cleric 3\n---\n# Ilya (Dwarf Cleric)\nSTR 7, DEX 14, CON 11, INT 10, WIS 14, CHA 13\n"
+    )
     assert await shown() == [("Ilya (Dwarf Cleric)", 3)]
     sheet.unlink()
     assert await shown() == [("Ilya", 4)]
@@ -568,7 +391,7 @@ async def test_two_characters_are_compared(library: Library) -> None:
 async def test_an_import_renews_a_character_and_last_months_sheet_tells_what_it_gained(
     library: Library, tmp_path: Path
 ) -> None:
-    file, older = tmp_path / "quill.json", cleric() | {"name": "Quill"}
+    file, older = tmp_path / "quill.json", CLERIC | {"name": "Quill"}
     file.write_text(json.dumps(older))
     await library.import_paths([file])
     await library.import_paths([file], document="october")
@@ -633,12 +456,12 @@ async def heroes(library: Library) -> dict[str, tuple[object, object]]:
 async def test_sheets_in_the_folder_of_a_vault_are_kept_in_step(library: Library, vale: Path) -> None:
     note, foundry, beyond = vale / "Index.md", vale / "Party/fvtt-Actor-tess.json", vale / "Party/ddb.json"
     note.write_text("The sheets are [[ddb.json]] and [[fvtt-Actor-tess.json]].")
-    foundry.write_text(json.dumps(rogue(name="Tess")))
-    beyond.write_text(json.dumps([cleric() | {"name": "Uli"}, cleric() | {"name": "Vesna"}]))
+    foundry.write_text(json.dumps(ACTOR | {"name": "Tess"}))
+    beyond.write_text(json.dumps([CLERIC | {"name": "Uli"}, CLERIC | {"name": "Vesna"}]))
     (vale / "Party/cache.json").write_text('{"type": "npc", "pages": [1, 2]}')
     (vale / "Party/broken.json").write_bytes(b'{"type": "character", "name": "\xff')
     (vale / "Templates").mkdir()
-    (vale / "Templates/ddb.json").write_text(json.dumps(cleric() | {"name": "Pattern"}))
+    (vale / "Templates/ddb.json").write_text(json.dumps(CLERIC | {"name": "Pattern"}))
     report = await library.vaults.sync()
     assert not report.failed + report.warnings
     assert (report.notes, report.counts["characters"], report.passed[".json"], report.counts["links_dangling"]) == (
@@ -649,15 +472,15 @@ async def test_sheets_in_the_folder_of_a_vault_are_kept_in_step(library: Library
     }  # fmt: skip
     assert not (await library.vaults.sync()).stored
 
-    cut = json.dumps(rogue(name="Tess"))[:-200]
+    cut = json.dumps(ACTOR | {"name": "Tess"})[:-200]
     foundry.write_text(cut)
-    beyond.write_text(json.dumps({**cleric(), "name": "Uli", "classes": [{**cleric()["classes"][0], "level": 5}]}))
+    beyond.write_text(json.dumps({**CLERIC, "name": "Uli", "classes": [{**CLERIC["classes"][0], "level": 5}]}))
     (failure,) = (await library.vaults.sync()).failed
     assert "not complete JSON" in failure.reason
     assert await heroes(library) == {"Tess": ("Party/fvtt-Actor-tess.json", 7), "Uli": ("Party/ddb.json", 5)}
 
     foundry.rename(vale / "Party/Tess.json")
-    (vale / "Party/Tess.json").write_text(json.dumps(rogue(name="Tess")))
+    (vale / "Party/Tess.json").write_text(json.dumps(ACTOR | {"name": "Tess"}))
     beyond.write_text('{"nothing": "here"}')
     assert not (await library.vaults.sync()).failed
     assert await heroes(library) == {"Tess": ("Party/Tess.json", 7)}
@@ -738,7 +561,7 @@ def test_an_item_is_found_whatever_else_its_name_says() -> None:
     assert [slug for _, slug in potion.found] == ["bea"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "is_about"),
     [
         ("The barrel in the cellar is empty", False),

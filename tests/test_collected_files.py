@@ -14,96 +14,13 @@ from typing import Any
 import pytest
 
 from lorekeeper.cli.render import print_problems
-from lorekeeper.entities import AUDIENCE, Entity, Value
+from lorekeeper.entities import Entity, Value
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport, by_weight
-from lorekeeper.normalize.build import Origin
-from lorekeeper.normalize.lined import SOURCE, entity
-from lorekeeper.normalize.note_creatures import Creatures, creatures_of
-from lorekeeper.notes import Note, read_note
-from lorekeeper.notes.printed import printed
-from tests.support import forking
+from tests.support import forking, golden
 from tests.support.commands import environment
 from tests.support.libraries import open_library
-
-COLLECTED = Path(__file__).parent / "data" / "collected"
-EXPECTED: dict[str, dict[str, Any]] = json.loads((COLLECTED / "expect.json").read_text("utf-8"))
-
-FIELDS = {
-    "ac": "armor_class",
-    "hp": "hit_points",
-    "cr": "challenge_rating",
-    "fly": "speed_fly",
-    "burrow": "speed_burrow",
-    "attune": "requires_attunement",
-}
-"""Filter fields by their names in the expectations, where these differ."""
-
-
-def expected(case: str) -> list[dict[str, Any]]:
-    """The entries that a case must give."""
-    return [entry for key in ("creatures", "spells", "items") for entry in EXPECTED[case].get(key, ())]
-
-
-def words(found: Entity, name: str) -> set[str]:
-    """The values of a filter field that has many."""
-    value = found.fields[name]
-    assert isinstance(value, tuple)
-    return set(value)
-
-
-def check(found: Entity, wanted: dict[str, Any]) -> None:
-    """Hold an entry against what is expected of it."""
-    for key, value in wanted.items():
-        if key in ("actions", "traits"):
-            assert len(found.data[key]) == value, key
-        elif key == "legendary":
-            assert found.data["legendary_actions"]
-        elif key in ("str", "cha"):
-            assert found.data["ability_scores"][{"str": "strength", "cha": "charisma"}[key]] == value
-        elif key == "secret":
-            assert found.fields[AUDIENCE] == ("dm",)
-        elif key == "type":
-            assert value in words(found, "type")
-        elif key == "immunities":
-            assert set(value) <= words(found, "immune")
-        elif key == "classes":
-            assert words(found, "classes") == set(value)
-        elif key != "name":
-            assert found.fields[FIELDS.get(key, key)] == value, key
-
-
-def read_vault(texts: dict[str, str]) -> dict[str, tuple[Note, Creatures]]:
-    """The notes of a vault and what their stat blocks give, bases of other notes included."""
-    notes = {path: read_note(path, text) for path, text in texts.items()}
-    known: dict[str, Entity] = {}
-    for _ in range(3):
-        made = {path: creatures_of(note, "vault", "Vault", known.get) for path, note in notes.items()}
-        known = {each.name: each for creatures in made.values() for each in creatures.entities}
-    return {path: (notes[path], made[path]) for path in notes}
-
-
-@pytest.fixture(scope="module")
-def vault() -> dict[str, tuple[Note, Creatures]]:
-    cases = [case for case in EXPECTED if case.startswith(("printed", "front", "fenced"))]
-    by_file = {Path(case).name: (COLLECTED / case).read_text("utf-8") for case in cases}
-    return read_vault(by_file)
-
-
-def test_the_type_of_a_creature_in_front_matter_is_not_the_kind_of_the_note(vault):
-    note, _ = vault["10 kind.md"]
-    assert (note.kind, note.facts) == ("creature", {})
-
-
-@pytest.mark.parametrize("case", [case for case in EXPECTED if case.startswith("paste")])
-def test_text_that_was_copied_from_a_page(case):
-    found = printed((COLLECTED / case).read_text("utf-8").split("\n"))
-    made = [entity(each, Origin(SOURCE, "d", "D")) for each in found]
-    assert [problems for _, problems in made if problems] == []
-    assert [entry.name for entry, _ in made] == [entry["name"] for entry in expected(case)]
-    for (entry, _), wanted in zip(made, expected(case), strict=True):
-        check(entry, wanted)
 
 
 def read(*paths: Path) -> tuple[list[Entity], ImportReport]:
@@ -147,7 +64,7 @@ def test_a_copy_of_an_srd_spell_is_filled_from_the_library(tmp_path):
 
 
 def test_pasted_text_is_shown_and_what_is_not_understood_is_said(tmp_path):
-    text = "Page 12\n" + (COLLECTED / "paste" / "10 legendary.txt").read_text("utf-8")
+    text = "Page 12\n" + golden.imports_of(golden.FOLDER / "pasted" / "texts.yaml")[-1]["pasted.txt"]
     done = subprocess.run(
         forking.command("lorekeeper", "import", "-", "--dry-run"),
         input=text,
@@ -292,9 +209,9 @@ def test_the_vault_of_the_corpus(corpus):
     folder = corpus / "cases" / "vault-statblocks"
     if not folder.exists():
         pytest.skip(f"the corpus has no {folder}")
-    made = read_vault({file.name: file.read_text("utf-8") for file in folder.glob("*.md")})
-    assert [problem for _, creatures in made.values() for problem in creatures.problems] == []
-    found = [entry for _, creatures in made.values() for entry in creatures.entities]
+    made, report = golden.read_vault({file.name: file.read_text("utf-8") for file in folder.glob("*.md")})
+    assert report == []
+    found = [entry for entry in made if entry.type != "notes"]
     assert len(found) == 6
     for entry in found:
         assert {key: entry.fields.get(key) for key in VALUES.get(entry.name, ())} == VALUES.get(entry.name, {})

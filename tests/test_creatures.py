@@ -9,6 +9,7 @@ import pytest
 from lorekeeper.filters import clean_fields, matches, parse_filters
 from lorekeeper.normalize import normalize
 from tests.support.entities import make
+from tests.support.tables import each_row
 
 
 def fields(**values: Any) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def found(filters: dict[str, Any], **values: Any) -> bool:
 # --- alignment, size, type, environment ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("alignment", "finds", "misses"),
     [
         ("chaotic evil", ["Chaotic-Evil", "evil", "chaotic", "CE"], ["lawful evil", "good", "neutral"]),
@@ -56,7 +57,7 @@ def test_an_alignment_is_found_whole_and_by_its_parts(alignment, finds, misses):
     assert [f for f in misses if found({"alignment": f}, alignment=alignment)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "parts"),
     [
         ("swarm of Tiny beasts", {"beast", "swarm"}),
@@ -71,7 +72,7 @@ def test_a_type_line_is_found_by_its_type_and_tags(line, parts):
     assert set(values[1:]) == parts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "asked"),
     [
         ("Swamp or Marsh", "marsh"),
@@ -115,7 +116,7 @@ def test_hostile_texts_are_read_in_linear_time():
 # --- character options -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "kind"),
     [("species", "race"), ("Race", "race"), ("Subspecies", "subrace"), ("lineage", "race"), ("feats", "feat")],
 )

@@ -14,12 +14,13 @@ from lorekeeper import dates
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, matches, parse_filters
 from tests.support.entities import make
+from tests.support.tables import each_row
 
 DAY = timegm((2026, 11, 20, 0, 0, 0))
 HOUR = 3600
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "first", "last"),
     [
         ("2026-11-20", DAY, DAY + 86_399),
@@ -35,15 +36,13 @@ def test_a_date_is_the_stretch_that_it_names(text, first, last):
     assert dates.span(text) == (first, last)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "soon", "2026", "2026-13-01", "2026-02-30", "20-11-2026", "2026-11-20T25:00", "7d"]
-)
+@each_row("text", ["", "soon", "2026", "2026-13-01", "2026-02-30", "20-11-2026", "2026-11-20T25:00", "7d"])
 def test_what_is_no_date_is_refused(text):
     with pytest.raises(ValueError):
         dates.span(text)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("24h", 86_400), ("7d", 7 * 86_400), ("2 W", 14 * 86_400)])
+@each_row(("text", "seconds"), [("24h", 86_400), ("7d", 7 * 86_400), ("2 W", 14 * 86_400)])
 def test_a_time_ago_is_counted_from_now(text, seconds):
     assert dates.ago(text) == pytest.approx(time.time() - seconds, abs=60)
     assert dates.ago(f"in {text}") is None
@@ -67,7 +66,7 @@ def those(**filters: Any) -> list[str]:
     return [note.slug for note in NOTES if matches(note, parse_filters("notes", filters))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("filters", "expected"),
     [
         ({"modified": "2026-11-20"}, ["first", "last"]),
@@ -85,7 +84,6 @@ def those(**filters: Any) -> list[str]:
         ({"where": "-modified:2026-11-20"}, ["before", "after"]),
         ({"where": "modified:..2026-11-19"}, ["before"]),
     ],
-    ids=str,
 )
 def test_a_bound_of_a_day_includes_that_day(filters, expected):
     assert those(**filters) == expected
@@ -103,9 +101,7 @@ def test_a_time_ago_is_where_a_stretch_begins():
         assert matches(recent, parse_filters("notes", filters)) is met, filters
 
 
-@pytest.mark.parametrize(
-    "value", ["yesterday", "", True, [["a"]], {}, float("nan"), ["2026-11-20", "2026-11-21"], 2**70]
-)
+@each_row("value", ["yesterday", "", True, [["a"]], {}, float("nan"), ["2026-11-20", "2026-11-21"], 2**70])
 def test_what_is_no_date_is_an_error_that_shows_one(value):
     with pytest.raises(FilterError, match="modified"):
         parse_filters("notes", {"modified": value})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from lorekeeper.entities import Entity
 from lorekeeper.filters import matches, parse_filters
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.derive_fields import derive_fields
+from tests.support.tables import each_row
 
 BOOK = {"key": "tide-atlas", "name": "The Tide Atlas"}
 
@@ -31,7 +30,7 @@ def test_what_does_not_heal_is_found_by_that():
     assert not does(item("You regain 1d8 hit points."), "-heals")
 
 
-@pytest.mark.parametrize("source", ["orcbrew", "5etools", "foundry"])
+@each_row("source", ["orcbrew", "5etools", "foundry"])
 def test_stored_entries_of_any_source_gain_the_effects(source):
     data = {
         "name": "Tide Feat",

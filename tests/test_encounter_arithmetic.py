@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,7 +92,7 @@ def test_multipliers_follow_the_number_of_monsters_and_the_size_of_the_party():
     assert [multiplier(count, 6) for count in counts] == [0.5, 1, 1.5, 1.5, 2, 2, 2.5, 2.5, 3, 3]
 
 
-@pytest.mark.parametrize("rules", DIFFICULTIES)
+@each_row("rules", DIFFICULTIES)
 def test_windows_meet_and_do_not_overlap(rules):
     least, most = zip(*(window((3, 3, 5), rules, name) for name in DIFFICULTIES[rules]), strict=True)
     assert [end + 1 for end in most[:-1]] == list(least[1:])

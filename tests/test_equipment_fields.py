@@ -11,6 +11,7 @@ from lorekeeper.normalize import equipment, normalize
 from lorekeeper.render.pages import markdown
 from lorekeeper.text.facts import facts
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
 
@@ -35,7 +36,7 @@ def test_the_armor_class_of_magic_armor_has_its_bonus(name, stated, fact):
     assert f"**Armor Class** {fact.replace('AC ', '').replace('Dex', 'Dex modifier').lstrip('+')}\n" in markdown(made)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dice", "average"),
     [("2d6", 7), ("1d4", 2.5), ("1", 1), ("1d6 + 2", 5.5), ("0", None), ("", None), ("special", None)],
 )

@@ -14,6 +14,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 FEATURES = {
     "Expertise in Locks": "You open what others cannot, with a pick and patience. " * 8,
@@ -41,15 +42,13 @@ def found(*near: Sequence[str]) -> Retrieved:
     )
 
 
-@pytest.mark.parametrize(
-    "wording", ["low blow", "Low Blows", "what is the low blow?", "explain low blow", "low blow at level 9"]
-)
+@each_row("wording", ["low blow", "Low Blows", "what is the low blow?", "explain low blow", "low blow at level 9"])
 def test_the_name_of_a_feature_names_who_has_it(wording):
     named = with_features(found(["Low Blow", "Twist Away"], ["Twist Away"]), [wording]).names
     assert {key[1][1]: hit.score for key, hit in named.items()} == {"a": FEATURE_SIMILARITY}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wording", "share"),
     [
         ("how does low blow work", 2 / 3),
@@ -65,7 +64,7 @@ def test_a_part_of_a_short_query_raises_who_has_it(wording, share):
     assert scores == {"a": pytest.approx(2.0 + 2.0 * share), "b": 2.0}
 
 
-@pytest.mark.parametrize(("place", "number"), [(FUSED_BY_SCORE - 1, 1), (FUSED_BY_SCORE, 0)])
+@each_row(("place", "number"), [(FUSED_BY_SCORE - 1, 1), (FUSED_BY_SCORE, 0)])
 def test_what_lies_beyond_the_head_names_nobody(place, number):
     hits = [Ranked(("own", f"{n:03}"), f"Option {n}", 1.0 - n / 100) for n in range(FUSED_BY_SCORE + 5)]
     hits[place] = hits[place]._replace(section="Low Blow")

@@ -11,6 +11,7 @@ from lorekeeper.entities import COLLECTIONS, Entity, FieldType
 from tests.support import labels
 from tests.support.label_draw import QUOTAS
 from tests.support.labels import Label, Score
+from tests.support.tables import each_row
 
 COLLECTION_FIELDS = [(c, name) for c in QUOTAS for name in labels.fields_of(c)]
 LONGEST_VALUE = 40
@@ -60,7 +61,7 @@ def test_the_labels_are_of_the_entries_drawn(corpus, collection):
     assert [(x.document, x.slug) for x in labels.labels(collection)] == labels.drawn(corpus, collection)
 
 
-@pytest.mark.parametrize("collection", QUOTAS)
+@each_row("collection", QUOTAS)
 def test_labels_hold_values_and_no_texts(collection):
     entry_labels = labels.labels(collection)
     assert len(entry_labels) >= FEWEST_LABELS
@@ -71,7 +72,7 @@ def test_labels_hold_values_and_no_texts(collection):
             assert all(len(str(v)) <= LONGEST_VALUE for v in values), f"{entry_label.slug}, {name}: {values}"
 
 
-@pytest.mark.parametrize("collection", QUOTAS)
+@each_row("collection", QUOTAS)
 def test_labels_are_of_the_declared_types(collection):
     declared = COLLECTIONS[collection].filters
     numbers = (FieldType.INTEGER, FieldType.DECIMAL)
@@ -85,7 +86,7 @@ def test_labels_are_of_the_declared_types(collection):
                 assert is_number == (declared[name].type in numbers), name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("true", "found", "name", "counts"),
     [
         (label(saves=["wisdom"]), entry(saves=("wisdom", "charisma")), "saves", (1, 1, 0)),

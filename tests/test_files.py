@@ -28,6 +28,7 @@ from lorekeeper.text.phrases import STARTER
 from lorekeeper.text.sections import full_text
 from tests.support.examples import examples
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 from tests.support.waiting import eventually
 
 
@@ -91,30 +92,17 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("name", ["lore.json", "lore.jsonl", "lore.txt", "lore"])
-@pytest.mark.parametrize("shape", FORMATS)
-async def test_the_format_is_seen_from_the_content_whatever_the_file_is_called(file, shape, name):
+@each_row("shape", FORMATS)
+async def test_the_format_is_seen_from_the_content_packed_or_not_whatever_the_file_is_called(file, shape):
     content, names = FORMATS[shape]
-    found = await read(file(content, name))
-    assert (found.names, found.failed) == (names, [])
+    packed = gzip.compress(content.encode())
+    written = [(content, name) for name in ("lore.json", "lore.jsonl", "lore.txt", "lore")]
+    for each, name in (*written, (packed, "lore.jsonl.gz"), (packed, "lore.jsonl"), ("\ufeff" + content, "lore.json")):
+        found = await read(file(each, name))
+        assert (found.names, found.failed) == (names, []), name
 
 
-@pytest.mark.parametrize("shape", FORMATS)
-@pytest.mark.parametrize("name", ["lore.jsonl.gz", "lore.jsonl"])
-async def test_gzip_is_seen_from_the_content(file, shape, name):
-    content, names = FORMATS[shape]
-    found = await read(file(gzip.compress(content.encode()), name))
-    assert (found.names, found.failed) == (names, [])
-
-
-@pytest.mark.parametrize("shape", FORMATS)
-async def test_a_byte_order_mark_is_no_part_of_the_content(file, shape):
-    content, names = FORMATS[shape]
-    found = await read(file("\ufeff" + content))
-    assert (found.names, found.failed) == (names, [])
-
-
-@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+@each_row("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
 async def test_only_line_feeds_end_a_line(file, separator):
     odd = spell("Ash Storm", note=f"one{separator}two")
     content = lines(odd, B) if separator not in "\x0b\x0c\x1c" else "\n".join(map(json.dumps, (odd, B)))
@@ -157,7 +145,7 @@ async def test_a_folder_may_lie_below_a_hidden_one(file, tmp_path):
     assert (await read(tmp_path / ".shelf" / "lore")).names == ["Ash Storm"]
 
 
-@pytest.mark.parametrize("missing", ["nowhere.json", "no/where", "a\nb.json", "x" * 300])
+@each_row("missing", ["nowhere.json", "no/where", "a\nb.json", "x" * 300])
 async def test_a_path_that_is_not_there_stops_the_import_before_anything_is_read(file, tmp_path, missing):
     with pytest.raises(ImportFileError) as refused:
         await read(file(lines(A, B)), tmp_path / missing)
@@ -202,7 +190,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("fault", BROKEN)
+@each_row("fault", BROKEN)
 async def test_a_broken_file_is_one_failure_with_its_reason_and_the_others_are_read(file, tmp_path, fault):
     content, reason = BROKEN[fault]
     file(json.dumps(A), "a.json")
@@ -215,15 +203,13 @@ async def test_a_broken_file_is_one_failure_with_its_reason_and_the_others_are_r
     assert "\n" not in found.why
 
 
-@pytest.mark.parametrize(
-    "line", ['{"level": NaN}', "[" * 5000, '{"a":' * 5000, "9" * 5000, '{"odd": 1e999, "collection": "spells"}']
-)
+@each_row("line", ['{"level": NaN}', "[" * 5000, '{"a":' * 5000, "9" * 5000, '{"odd": 1e999, "collection": "spells"}'])
 async def test_a_dangerous_line_costs_only_itself(file, line):
     found = await read(file(lines(A, line, B), "lore.jsonl"))
     assert (found.names, found.where) == (["Ash Storm", "Brine Lance"], ["lore.jsonl:2"])
 
 
-@pytest.mark.parametrize("depth", [20, 200, 500, 800, 950])
+@each_row("depth", [20, 200, 500, 800, 950])
 async def test_what_is_nested_deeply_is_either_refused_or_can_be_used(file, depth):
     found = await read(
         file(lines({**A, "description": "@"}, B).replace('"@"', "[" * depth + '"It burns."' + "]" * depth))

@@ -22,6 +22,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.settings import load_settings
 from tests.support.commands import variables
 from tests.support.homebrew import FOLDER, brew, mutated, one, problems, read
+from tests.support.tables import each_row
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[
 # --- files ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "is_brew"),
     [
         ('{"_meta": {"sources": []}, "spell": []}', True),

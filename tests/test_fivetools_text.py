@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lorekeeper.normalize.fivetools.entries import MAX_LEVELS, Writer
 from lorekeeper.normalize.fivetools.tables import table_of
 from lorekeeper.normalize.fivetools.tags import MAX_OPEN, Reader
+from tests.support.tables import each_row
 
 # --- markup ------------------------------------------------------------------------------------------------------------
 
@@ -72,7 +71,7 @@ def test_entries_are_read_as_deep_as_is_safe_and_what_is_deeper_is_said_to_be_le
     ) == ("- ", True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("label", "first_cells", "dice", "ranges"),
     [
         ("d6", ["1-2", "3–5", "6"], "1d6", [[1, 2], [3, 5], [6, 6]]),

@@ -34,11 +34,12 @@ from tests.support.foundry import (
     write,
 )
 from tests.support.libraries import settings
+from tests.support.tables import each_row
 
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("html", "expected"),
     [
         ("<p>One.</p><p>Two<br>lines</p>", "One.\n\nTwo\nlines"),
@@ -65,7 +66,7 @@ def test_html_becomes_markdown(html, expected):
     assert text_of(html).open == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("html", "shown", "secret"),
     [
         ('Seen<section class="secret" id="x"><p>Hidden</p></section>too', "Seentoo", "Hidden"),
@@ -127,7 +128,7 @@ def test_an_export_is_known_by_the_id_in_its_name_also_gzipped(tmp_path):
     assert named(entities, "Lamp").data["desc"] == "Wick Spark"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("a: yes\nb: 12:30\nc: 010\nd: 2024-01-01", {"a": "yes", "b": "12:30", "c": 10, "d": "2024-01-01"}),
@@ -139,7 +140,7 @@ def test_yaml_is_read_as_the_tools_write_it(text, value):
     assert parse(text) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reason"),
     [
         ("a: &x [1]\nb: *x", "alias in line 2"),

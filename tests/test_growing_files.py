@@ -17,6 +17,7 @@ from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.fivetools.mods import MAX_TEXT, modified
+from tests.support.tables import each_row
 
 Raw = dict[str, Any]
 
@@ -45,7 +46,7 @@ def little_memory(most: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "operation"),
     [
         ("x" * 300, {"mode": "replaceTxt", "replace": "x", "with": "a" * MEGABYTE}),
@@ -117,7 +118,7 @@ def test_a_value_that_texts_repeat_by_its_key_is_short(tmp_path):
     assert all(len(text) < 10_000 for text in texts.values())
 
 
-@pytest.mark.parametrize("mode", ["appendIfNotExistsArr", "removeArr"])
+@each_row("mode", ["appendIfNotExistsArr", "removeArr"])
 def test_lists_of_thousands_are_not_compared_item_by_item(mode):
     told: list[str] = []
     traits = [{"name": f"T{number}"} for number in range(5_000)]

@@ -27,6 +27,7 @@ from lorekeeper.server.page.site import entry_address
 from lorekeeper.vaults.links import Links
 from lorekeeper.views.redact import redact
 from tests.support.pages import elements
+from tests.support.tables import each_row
 from tests.support.vaults import PUBLIC
 
 KEEP = "/entries/notes/saga/World%2FKeep.md"
@@ -50,7 +51,7 @@ def html(text: str, **notes: str) -> str:
     return note_body(found["Skara.md"], entry_address, found).html.replace("\n", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "shown"),
     [
         ("See [[Keep]].", f'See <a href="{KEEP}">Keep</a>.'),
@@ -248,7 +249,7 @@ def check(page: str) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", page)
 
 
-@pytest.mark.parametrize("written", HOSTILE)
+@each_row("written", HOSTILE)
 def test_a_hostile_note_is_text(written: str) -> None:
     for around in ("{}", "> {}", "- {}", "> [!note] x\n> {}", "Text {} text", "## {}\ntext {}"):
         check(html(f"Words.\n\n{around.replace('{}', written)}\n\nMore words."))
@@ -323,7 +324,7 @@ def labels(svg: str) -> list[tuple[float, float, str, str]]:
     return [(float(x), float(y), anchor, text) for x, y, anchor, text in found]
 
 
-@pytest.mark.parametrize("number", [2, 3, 9, 40, 90])
+@each_row("number", [2, 3, 9, 40, 90])
 def test_a_picture_has_links_to_its_notes_and_labels_that_do_not_overlap(number: int) -> None:
     edges = [(0, n) for n in range(1, min(number, 25))] + [(n % 12, n) for n in range(1, number)]
     svg = graph_svg(nodes(number), edges)

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -18,11 +17,11 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
-from lorekeeper.rolling.tables import tables_of
 from lorekeeper.server.tool import ToolError
 from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.state import FORMAT
 from lorekeeper.views.view import View
+from tests.support.tables import each_row
 from tests.support.vaults import PUBLIC, notes_of, open_marked, vault_library, write
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("Ana")
@@ -76,17 +75,7 @@ def rolled(column: str, *cells: str, dice: str = "d4") -> str:
     return f"| {dice} | {column} |\n|---|---|\n{rows}"
 
 
-def test_a_table_that_became_an_entry_is_rolled_on_as_in_its_note():
-    sky, rumours, night = (tables_of(entity)[0] for entity in tables_in(FEN).entities)
-    assert str(sky.dice) == "1d4"
-    assert sky.columns == ("Sky",)
-    assert {sky.roll(Random(seed)).text for seed in range(30)} == {"Rain over the moor", "Stars"}
-    assert [(row.least, row.most) for row in rumours.rows] == [(1, 5), (6, 6)]
-    assert "Told by: Mira" in {rumours.roll(Random(seed)).text.split("; ")[-1] for seed in range(30)}
-    assert night.rows[1].cells == ("Nobody",)
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("note", "audience"),
     [
         (rolled("Plot", "A lich"), ("dm",)),
@@ -123,7 +112,7 @@ def test_too_many_tables_of_a_note_are_a_problem_and_secret_ones_count_by_themse
     assert [problem.split(";")[0] for problem in found.problems] == [f"it has {MOST + 1} tables to roll on"]
 
 
-@pytest.mark.parametrize("name", ["", "x" * 9000, "\u200b"])
+@each_row("name", ["", "x" * 9000, "\u200b"])
 def test_a_name_that_no_entry_can_have_is_reported_or_made_up_for(name):
     found = tables_in(f"# Fen\n\n## {name}\n\n{rolled('Sky', 'Rain')}")
     assert len(found.entities) + len(found.problems) == 1

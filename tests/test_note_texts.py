@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from lorekeeper.cache.sqlite.keywords import words_of
 from lorekeeper.entities import Entity
 from lorekeeper.render import lean, markdown
@@ -16,6 +14,7 @@ from lorekeeper.text.passages import PASSAGE_TOKENS, estimate_tokens, passages
 from lorekeeper.text.sections import sections
 from tests.support.campaign import campaign
 from tests.support.entities import make
+from tests.support.tables import each_row
 
 ODA, BRIDGE, *_ = campaign()
 
@@ -72,7 +71,7 @@ def test_a_path_keeps_its_innermost_headings():
     assert capped_path("x" * 50, 10) == "x" * 10
 
 
-@pytest.mark.parametrize("broken", [None, 3, "text", [3], [{"name": 3, "desc": 4}], [{"desc": None}], {"a": 1}])
+@each_row("broken", [None, 3, "text", [3], [{"name": 3, "desc": 4}], [{"desc": None}], {"a": 1}])
 def test_objects_of_any_shape_are_read(broken):
     for key in ("sections", "aliases", "facts", "links"):
         entity = make("x.md", type="notes", name="X", data={key: broken})
@@ -147,7 +146,7 @@ def secret_note(mark: str | None) -> Entity:
     return make("Miller.md", type="notes", name="Old Tam", kind="note", data={"sections": texts})
 
 
-@pytest.mark.parametrize(("mark", "section"), [("GM only", "Truth"), (None, "Rumours")])
+@each_row(("mark", "section"), [("GM only", "Truth"), (None, "Rumours")])
 def test_of_sections_that_answer_alike_the_secret_one_is_shown(mark: str | None, section: str):
     assert evidence(secret_note(mark), "who met the miller at night?").section == section
 
@@ -181,7 +180,7 @@ def test_a_section_of_markup_alone_is_not_shown_however_it_is_headed():
     assert (shown.section, shown.text) == ("Camp", "Camp: We saw the fire from afar.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "kept"),
     [
         ("> Appearance: describe the character here\n**Motivation:** TBD\n**Secret:** (fill in)\n**Voice:** ???", ""),

@@ -18,6 +18,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.views.redact import redact
+from tests.support.tables import each_row
 from tests.support.vaults import PUBLIC
 
 PATHS = {"Oda": "People/Oda.md", "Tallow Bridge": "World/Tallow Bridge.md"}
@@ -76,7 +77,7 @@ def test_a_note_keeps_all_that_was_read():
     assert checked("notes", entity.as_record()) == entity
 
 
-@pytest.mark.parametrize(("size", "kept"), [(1, True), (300_000, False)])
+@each_row(("size", "kept"), [(1, True), (300_000, False)])
 def test_what_is_written_is_kept_beside_what_is_searched_where_there_is_room(size, kept):
     text = "She keeps promises. " * (size // 20 + 1)
     section = Section("", text, written=f"{text}[[Tallow Bridge]]")
@@ -92,7 +93,7 @@ def test_a_note_keeps_what_makes_it_secret():
     assert not {"audience", "mark"} & entity_of(Note("a.md", "A", sections=[Section("", "x")])).data.keys()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("filters", "expected"),
     [
         ({"folder": "World"}, True),
@@ -134,7 +135,7 @@ def test_what_no_filter_can_hold_costs_no_note():
     assert not found(entity, links=f"Note {most + 9}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("note", "reason"),
     [
         (Note("a.md", "A", sections=[Section("", "x" * (1 << 20))]), "more than the"),
@@ -151,7 +152,7 @@ def test_a_note_that_cannot_be_stored_is_refused_with_the_reason(note, reason):
         entity_of(note)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "where"),
     [
         ("---\nstatus: Ready\n---\n", "status:ready"),
@@ -172,7 +173,7 @@ def test_a_note_is_found_by_any_key_by_what_is_open_and_by_the_date_in_its_world
     assert found(entity_of(read_note("a.md", f"{text}\nShe rows the ferry.\n")), where=where)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "front", "state"),
     [
         ("Quests/Completed/a.md", "", "done"),
@@ -192,7 +193,7 @@ def test_nothing_is_open_or_dated_that_does_not_say_so():
     assert not {"state", "world_date"} & entity.fields.keys()
 
 
-@pytest.mark.parametrize("front", ["visibility: players", "title: Mira"])
+@each_row("front", ["visibility: players", "title: Mira"])
 def test_what_a_player_filters_by_has_no_trace_of_what_is_secret(front):
     text = (
         f"---\n{front}\n---\n# Mira\n\nShe rows.\n\n## Public Knowledge\n\n- [x] pay her\n\n"

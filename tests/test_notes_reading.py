@@ -11,9 +11,10 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from lorekeeper.audience import DM
-from lorekeeper.notes import Link, Note, passed_over, read_note
+from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import LOOKED_AT, OwnMarks
 from lorekeeper.shares import Opened, Share, Shares, digest_of
+from tests.support.tables import each_row
 from tests.support.vaults import PUBLIC
 
 
@@ -44,7 +45,7 @@ def test_a_generic_heading_is_no_alias_and_still_says_who_may_see_the_note():
 # --- front matter --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("yaml", ["a: [b", "title: {{title}}", "a: b: c", "x: [[A]], [[B]]", 'a: "b'])
+@each_row("yaml", ["a: [b", "title: {{title}}", "a: b: c", "x: [[A]], [[B]]", 'a: "b'])
 def test_yaml_that_does_not_parse_is_a_problem_and_its_marks_and_the_body_are_read(yaml):
     note = read(f"---\n{yaml}\nvisibility: dm\n---\nThe body.\n")
     assert shown(note) == [("", "The body.")]
@@ -53,27 +54,7 @@ def test_yaml_that_does_not_parse_is_a_problem_and_its_marks_and_the_body_are_re
     assert note.problems[0].startswith("front matter: ")
 
 
-@pytest.mark.parametrize(
-    ("yaml", "facts"),
-    [
-        ("race: tiefling\naffiliation: [[A]], [[B]]", {"race": "tiefling", "affiliation": "A, B"}),
-        ("motto: A: B", {"motto": "A: B"}),
-        (
-            'motto: "To the end" and back\nfriends:\n  - Bo\n  - Cy',
-            {"motto": '"To the end" and back', "friends": "Bo, Cy"},
-        ),
-        ("home: [the keep", {"home": "[the keep"}),
-        ("handle: @otto", {"handle": "@otto"}),
-    ],
-)
-def test_front_matter_that_can_be_read_key_by_key_closes_no_note(yaml, facts):
-    note = read(f"---\n{yaml}\n---\nThe body.\n")
-    assert (note.facts, note.audience, shown(note)) == (facts, None, [("", "The body.")])
-    assert [problem.startswith("front matter: ") for problem in note.problems] == [True]
-    assert "players" not in note.problems[0]
-
-
-@pytest.mark.parametrize(
+@each_row(
     "yaml",
     [
         *(
@@ -113,68 +94,6 @@ def test_windows_line_ends_a_byte_order_mark_and_decomposed_letters_are_taken():
     assert shown(note) == [("Très", "Un\nDeux")]
 
 
-# --- links ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("written", "link"),
-    [
-        ("[[a]]", Link("a", shown="a")),
-        ("[[a|shown]]", Link("a", shown="shown")),
-        ("[[path/A B]]", Link("path/A B", shown="A B")),
-        ("[[a#Some heading]]", Link("a", "Some heading", "a > Some heading")),
-        ("[[a#^block]]", Link("a", shown="a")),
-        ("[[ A ]]", Link("A", shown="A")),
-        ("[[a.md|b]]", Link("a.md", shown="b")),
-        ("[[Dr. Who]]", Link("Dr. Who", shown="Dr. Who")),
-        ("![[a]]", Link("a", shown="a", embedded=True)),
-        ("![[a#h|b]]", Link("a", "h", "b", embedded=True)),
-        ("[b](../x/a%20c.md)", Link("../x/a c.md", shown="b")),
-        ("[b](x\\a.md#h%20i)", Link("x/a.md", "h i", "b")),
-        ("[b](<x/a c.md>)", Link("x/a c.md", shown="b")),
-        ('[b](a.md "title")', Link("a.md", shown="b")),
-        ("[`b`](a.md)", Link("a.md", shown="`b`")),
-        ("[b](a_(c).md)", Link("a_(c).md", shown="b")),
-    ],
-)
-def test_links_in_every_form(written, link):
-    note = read(f"He met {written}.")
-    found = [
-        Link(
-            n.target, n.heading, read(n.shown).sections[0].text if "`" in link.shown else n.shown, n.section, n.embedded
-        )
-        for n in note.links
-    ]
-    assert [(n.target, n.heading, n.embedded) for n in found] == [(link.target, link.heading, link.embedded)]
-    assert shown(note) == [("", f"He met {link.shown}.")]
-
-
-def test_links_know_their_section_and_who_may_see_it():
-    note = read("# Ash\n[[a]]\n## Ties to [[b]]\n[[c]]\n## GM Notes\n[[d]]")
-    assert [(n.target, n.section, n.audience) for n in note.links] == [
-        ("a", "", None),
-        ("b", "Ties to b", None),
-        ("c", "Ties to b", None),
-        ("d", "GM Notes", "dm"),
-    ]
-
-
-# --- facts ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_fact_whose_key_keeps_it_secret_is_a_secret_stretch():
-    note = read("---\nsecret: he is a lich\ngm: Ann\n---\n# Ash\n**Secret**: he is a lich\n**Role**: king\n")
-    assert note.facts == {"gm": "Ann", "Role": "king"}
-    assert [(mark, who) for _, mark, who in secrets(note)] == [("secret:", "dm"), ("Secret", "dm")]
-
-
-def test_facts_in_a_secret_are_left_there():
-    note = read("# Ash\n## GM Notes\n| | |\n|---|---|\n| Weak | sun |\n\n> [!infobox]\n> **True name**: Bo\n")
-    assert note.facts == {}
-    assert "sun" in note.sections[0].text
-    assert "Bo" in note.sections[0].text
-
-
 # --- callouts and stat blocks --------------------------------------------------------------------------------------
 
 
@@ -209,7 +128,7 @@ def test_links_embedded_notes_and_callouts_are_kept_as_written_beside_what_is_se
 # --- secrets -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "heading",
     [
         *(
@@ -234,7 +153,7 @@ def test_headings_that_keep_secrets(heading):
     assert secrets(note) == [("One.", heading, "dm"), ("Two.", heading, "dm")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "heading",
     [
         *(
@@ -258,7 +177,7 @@ def test_headings_that_only_sound_like_it(heading):
     assert secrets(read(f"# Ash\n## {heading}\nOne.")) == []
 
 
-@pytest.mark.parametrize("heading", ["The Secret Door", "Hidden Valley", "Private Rooms", "GM Style Analysis"])
+@each_row("heading", ["The Secret Door", "Hidden Valley", "Private Rooms", "GM Style Analysis"])
 def test_a_heading_with_a_stem_waits_and_is_listed_with_it_and_opens_by_its_text(heading):
     (held,) = read(f"# Ash\n## {heading}\nOne.").held
     assert (held.place, held.text) == ("heading", heading)
@@ -268,7 +187,7 @@ def test_a_heading_with_a_stem_waits_and_is_listed_with_it_and_opens_by_its_text
     assert (secrets(note), note.held) == ([], [])
 
 
-@pytest.mark.parametrize("heading", ["Public Knowledge", "What the party knows", "Player Handout", "For the players"])
+@each_row("heading", ["Public Knowledge", "What the party knows", "Player Handout", "For the players"])
 def test_a_heading_that_says_it_is_for_players_opens_nothing_before_it_was_looked_at(heading):
     note = read(f"# Ash\n## GM Notes\nOne.\n### {heading}\nTwo.\n## {heading}\nThree.")
     assert ([who for *_, who in secrets(note)], note.said) == (["dm", "dm"], [heading])
@@ -292,7 +211,7 @@ def test_the_title_marks_the_whole_note():
     assert [who for *_, who in secrets(note)] == ["dm", "dm"]
 
 
-@pytest.mark.parametrize("head", ["[!dm]", "[!GM]+ Title", "[!secret]- DM Only", "[!dm-only]", "[!note|gm]"])
+@each_row("head", ["[!dm]", "[!GM]+ Title", "[!secret]- DM Only", "[!dm-only]", "[!note|gm]"])
 def test_secret_callouts_are_stretches_of_their_own(head):
     note = read(f"# Ash\n## Part\nBefore.\n\n> {head}\n> Behind [[x]].\nlazy line\n\nAfter.")
     assert [(path, who) for path, who in ((s.path, s.audience) for s in note.sections)] == [
@@ -321,7 +240,7 @@ def test_a_secret_callout_within_another_is_cut_out():
     assert "hidden" not in "".join(text for _, text in shown(note) if text != "hidden")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "mark"),
     [
         ("<!-- dm:start -->\nHidden.\n<!-- dm:end -->", "<!-- dm:start -->"),
@@ -357,7 +276,7 @@ def test_headings_within_a_secret_do_not_last_beyond_it():
     ]
 
 
-@pytest.mark.parametrize("opening", ["<!-- dm:start -->", "%%", '<section class="secret">'])
+@each_row("opening", ["<!-- dm:start -->", "%%", '<section class="secret">'])
 def test_a_secret_without_an_end_lasts_to_the_end(opening):
     note = read(f"Open.\n\n{opening}\nHidden.\n\n## More\nHidden too.")
     assert [s.audience for s in note.sections] == [None, "dm", "dm"]
@@ -370,7 +289,7 @@ def test_marks_within_code_are_none():
     assert "100 %% sure" in note.sections[0].text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("yaml", "audience"),
     [
         ("visibility: players", "players"),
@@ -394,7 +313,7 @@ def test_front_matter_says_who_may_see_a_note(yaml, audience):
     assert bool(note.mark) == (audience not in (None, "players"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "audience"),
     [
         ("party-knowledge.md", None),
@@ -417,7 +336,7 @@ def test_file_names_say_who_may_see_a_note(path, audience):
 # --- what is no note -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "text", "why"),
     [
         ("Templates/npc.md", "one two three four", "a template"),
@@ -600,7 +519,7 @@ def test_any_text_is_read(examples, seed):
     holds()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "secret",
     ["%%{}%%", "<!-- dm:start -->{}<!-- dm:end -->", "\n\n> [!dm]\n> {}\n\n", '<section class="secret">{}</section>'],
 )

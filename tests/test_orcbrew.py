@@ -18,6 +18,7 @@ from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 SPARK = (
     '{:key :salt-spark, :name "Salt Spark", :option-pack "Gull Pack", :level 1, :school "evocation", '
@@ -46,7 +47,7 @@ def values(text: str) -> list[Any]:
 # --- EDN -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("nil", None),
@@ -72,7 +73,7 @@ def test_edn_becomes_plain_values(text, value):
     assert values(text) == [value]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place", "reason", "harm"),
     [
         ("{:a 1\n :b}", "2:2", "without a value: b", "map"),
@@ -101,7 +102,7 @@ def test_reading_goes_on_behind_what_is_wrong():
     assert read("{:a [1 {:b 2], :c 3} ] [4").values == [{"a": [1, {"b": 2}], "c": 3}, [4]]
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, "{:a " * 200_000 + "}" * 200_000, "[" * 200_000 + "]" * 200_000])
+@each_row("text", ["[" * 200_000, "{:a " * 200_000 + "}" * 200_000, "[" * 200_000 + "]" * 200_000])
 def test_no_depth_of_nesting_ends_the_process(text):
     reading = read(text)
     assert f"more than {MAX_DEPTH} levels deep" in reading.problems[0].reason
@@ -203,12 +204,12 @@ def test_a_document_of_the_users_choice():
     assert one(pack(), document="mine").identity == ("mine", "salt-spark")
 
 
-@pytest.mark.parametrize("text", [pack(), '{"A" ' + pack() + "}", ";; c\n\ufeff {:a 1}", '{"" #:orcpub.dnd.e5{}}'])
+@each_row("text", [pack(), '{"A" ' + pack() + "}", ";; c\n\ufeff {:a 1}", '{"" #:orcpub.dnd.e5{}}'])
 def test_packs_are_known_by_their_content(text):
     assert looks_like_orcbrew(text)
 
 
-@pytest.mark.parametrize("text", ['{"a": {}}', '{"a" : 1}', "[{}]", "", '{\n "a": 1}', '{"a":\n{"b": 2}}'])
+@each_row("text", ['{"a": {}}', '{"a" : 1}', "[{}]", "", '{\n "a": 1}', '{"a":\n{"b": 2}}'])
 def test_json_is_not_taken_for_a_pack(text):
     assert not looks_like_orcbrew(text)
 

@@ -22,6 +22,7 @@ from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings, load_settings
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import starter_folder
+from tests.support.tables import each_row
 
 PACKAGE = Path(lorekeeper.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -85,7 +86,7 @@ def test_the_package_exports_these_names():
     assert dir(lorekeeper) == PUBLIC
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_row("name", PUBLIC)
 def test_every_public_name_resolves_and_what_is_callable_is_documented(name):
     value = getattr(lorekeeper, name)
     if callable(value):
@@ -214,7 +215,7 @@ def test_the_page_of_commands_lists_every_command():
     )
 
 
-@pytest.mark.parametrize("command", parsers())
+@each_row("command", parsers())
 def test_the_page_of_commands_lists_every_option_of_a_command(command):
     rows = [code(row[0])[0] for row in table("command", PAGES["docs/commands.md"])]
     documented = next(row for row in rows if row.split()[1] == command)
@@ -275,7 +276,7 @@ def test_the_map_of_the_house_has_every_room():
     assert sorted(documented) == sorted(f"{name}/" if (PACKAGE / name).is_dir() else name for name in names)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_commands_in_examples_parse(page):
     for line in (line for block in blocks(PAGES[page], "sh") for line in block.replace("\\\n", " ").splitlines()):
         words = shlex.split(re.sub(r"<\(.*?\)", "PIPE", line), comments=True)
@@ -283,7 +284,7 @@ def test_commands_in_examples_parse(page):
             PARSER.parse_args(words[words.index("lorekeeper") + 1 :])
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_variables_that_a_page_names_exist(page):
     variables = {name.lower() for name in re.findall(rf"\b{PREFIX}([A-Z0-9_]+)", PAGES[page])}
     assert variables <= {*Settings.model_fields, *OTHERS}
@@ -297,7 +298,7 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_files_and_headings_that_a_page_links_or_names_exist(page):
     text = PAGES[page]
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
@@ -324,7 +325,7 @@ def test_readme_is_short():
     assert len(README.splitlines()) <= MOST_LINES
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+@each_row("page", [page for page in PAGES if page != "CHANGELOG.md"])
 def test_a_page_installs_nothing_from_an_index_that_does_not_have_it(page):
     commands = [line for block in blocks(PAGES[page], "sh") for line in block.splitlines()]
     assert [line for line in commands if re.search(r"(pip|pipx|uv|uvx).* lorekeeper(-rpg)?\b(?!_)", line)] == []

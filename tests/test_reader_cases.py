@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -81,19 +80,6 @@ async def test_rubrics_of_ones_own_in_a_vault(corpus: Path, tmp_path):
         assert page.results[0].entity.name == "Peat Paladin"
 
 
-def test_spells_of_improved_initiative_in_a_list(tmp_path):
-    path = tmp_path / "spells.json"
-    spell = {"Name": "Reed Veil", "Level": 2, "School": "Illusion", "CastingTime": "1 action", "Classes": ["Druid"]}
-    path.write_text(
-        json.dumps(
-            [{**spell, "Description": "Reeds hide all."}, {**spell, "Name": "Mire", "Description": "Mud rises."}]
-        )
-    )
-    entities, report = read(path)
-    assert [(e.name, e.fields["classes"]) for e in entities] == [("Reed Veil", ("druid",)), ("Mire", ("druid",))]
-    assert (report.failed, report.not_taken) == ([], [])
-
-
 @pytest.mark.corpus
 def test_tables_races_and_feats_of_a_book(corpus: Path):
     entities, report = read(corpus / "cases" / "new" / "book-tables")
@@ -104,13 +90,3 @@ def test_tables_races_and_feats_of_a_book(corpus: Path):
     assert found["Bogwise"].fields["prerequisite"] == ("wisdom", "wisdom 13")
     assert "base walking speed is 25 feet" in markdown(found["Mudkin"])
     assert (report.failed, report.not_taken) == ([], [])
-
-
-def test_tables_beside_each_other_are_read_one_by_one_and_a_number_names_nothing(tmp_path):
-    spell = "#### Mire Clasp\n\n*1st-level conjuration*\n\n**Casting Time:** 1 action\n\n**Range:** 30 feet\n\nMud holds it.\n"
-    gear = "| Item | Cost | Item | Cost |\n|---|---|---|---|\n| Reed | 1 gp | Punt | 5 gp |\n"
-    scores = "| Score | Cost | Score | Cost |\n|---|---|---|---|\n| 8 | 0 | 12 | 4 |\n"
-    path = tmp_path / "book.md"
-    path.write_text(f"# Gear\n\n{gear}\n# Scores\n\n{scores}\n# Spells\n\n{spell}", "utf-8")
-    entities, _ = read(path)
-    assert {e.name: e.fields["cost"] for e in entities if e.type == "equipment"} == {"Reed": 1, "Punt": 5}

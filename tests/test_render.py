@@ -21,6 +21,7 @@ from lorekeeper.render.prose import inline, prose
 from lorekeeper.repairs import repaired
 from tests.support import golden
 from tests.support.corpus import corpus_entries
+from tests.support.tables import each_row
 
 
 def entry(entity_type: str, kind: str, data: Mapping[str, Any], name: str = "Gloom Heron") -> Entity:
@@ -47,7 +48,7 @@ SKILLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("document", "told", "names"),
     [
         ("own", ["**Wading.** Our wading."], ["Wading"]),
@@ -84,9 +85,7 @@ def test_a_class_names_its_subclasses():
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "piece", ["|", "<", "[", "](", "( a", "#", "*", "&", "\\n", "- ", "srd:a-", "<td ", "| a |\n|-|\n", " "]
-)
+@each_row("piece", ["|", "<", "[", "](", "( a", "#", "*", "&", "\\n", "- ", "srd:a-", "<td ", "| a |\n|-|\n", " "])
 def test_long_runs_take_linear_time(piece):
     """Where the time is not linear it is minutes, and the test's own limit ends it."""
     assert isinstance(prose(piece * (300_000 // len(piece))), str)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lorekeeper.entities import COLLECTIONS, MAX_MANY, FieldType
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.own import NUMBERS_IN_WORDS, schema
+from tests.support.tables import each_row
 
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema(c)) for name, c in COLLECTIONS.items()}
 
@@ -52,7 +53,7 @@ def valid(obj: dict[str, Any]) -> bool:
     return bool(VALIDATORS[obj["collection"]].is_valid(obj))
 
 
-@pytest.mark.parametrize("name", list(COLLECTIONS))
+@each_row("name", list(COLLECTIONS))
 def test_every_schema_is_one_and_names_every_field(name):
     written = schema(COLLECTIONS[name])
     jsonschema.Draft202012Validator.check_schema(written)
@@ -61,7 +62,7 @@ def test_every_schema_is_one_and_names_every_field(name):
     assert all(p.get("description") for n, p in written["properties"].items() if n not in ("collection", "name"))
 
 
-@pytest.mark.parametrize("name", list(COLLECTIONS))
+@each_row("name", list(COLLECTIONS))
 def test_schema_and_importer_agree_on_every_field(name):
     assert COLLECTIONS[name].fields
     for declared in COLLECTIONS[name].fields:
@@ -76,18 +77,17 @@ def test_schema_and_importer_agree_on_every_field(name):
             assert (valid(obj), importable(obj)) == (allowed, allowed), (declared.name, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "values",
     [{"name": ""}, {"name": " "}, {"name": 3}, {"name": None}, {"name": "x" * 501}, {"slug": ""}, {"slug": 3},
      {"slug": "a\nb"}, {"document": "x" * 201}, {"document": ["a"]}, {"document_name": 3}, {"kind": "curse"}, {"kind": 3}],
-    ids=str,
 )  # fmt: skip
 def test_schema_and_importer_refuse_the_same_base_values(values):
     obj = entry("spells", **values)
     assert (valid(obj), importable(obj)) == (False, False)
 
 
-@pytest.mark.parametrize("key", ["name", "kind", "slug", "document", "document_name"])
+@each_row("key", ["name", "kind", "slug", "document", "document_name"])
 def test_b11_schema_and_importer_refuse_control_characters_in_names_and_keys(key):
     for place in ("{}Wish", "Wi{}sh", "Wish{}"):
         for control in ("\0", "\t", "\n", "\x1b", "\x7f", "\x9b", "\u2028", "\u2029", "\u202e", "\u2066"):
@@ -110,7 +110,7 @@ def test_the_example_of_the_page_of_formats_is_valid():
         VALIDATORS[obj["collection"]].validate(obj)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("obj", "said"),
     [
         (entry("spells", level="many"), ["level must be a number, not 'many'"]),
@@ -129,7 +129,6 @@ def test_the_example_of_the_page_of_formats_is_valid():
         (entry("creatures", hit_points=2**70), ["hit_points is out of range", "1180591620717411303424"]),
         (entry("spells", classes=[{"a": 1}]), ["classes must be a non-empty text", "{'a': 1}"]),
     ],
-    ids=str,
 )
 def test_a_message_names_the_field_the_value_and_what_is_allowed(obj, said):
     with pytest.raises(UnknownShapeError) as raised:

@@ -15,6 +15,7 @@ from lorekeeper.intake.shipped_notes import KEY, NOTES, shipped_notes
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.notes import Note, read_note
 from tests.support.libraries import settings
+from tests.support.tables import each_row
 
 FILES = sorted(NOTES.rglob("*.md"))
 
@@ -82,7 +83,7 @@ def test_their_monster_is_found_by_its_stat_block(entities):
     assert (glowmaw.document, glowmaw.document_name) == (KEY, "The Drowned Bells")
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@each_row("file", FILES)
 def test_a_note_is_neither_a_scrap_nor_a_chapter(file: Path):
     words = len(re.sub(r"```.*?```", "", file.read_text("utf-8"), flags=re.DOTALL).split())
     assert (300 if file.parent.name == "Sessions" else 60) <= words <= (500 if file.parent.name == "Sessions" else 250)

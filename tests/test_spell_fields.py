@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from lorekeeper.normalize import spells
 from lorekeeper.records import Distance, Duration, Material, Spell
 from lorekeeper.records.grammar import prices
 from lorekeeper.search.query import Query
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
+from tests.support.tables import each_row
 
 
 async def test_what_does_not_end_lasts_longer_than_any_number(tmp_path):
@@ -26,7 +25,7 @@ async def test_what_does_not_end_lasts_longer_than_any_number(tmp_path):
         assert [result.entity.name for result in below.results] == ["Reed"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "is or " * 20_000,

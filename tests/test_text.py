@@ -26,6 +26,7 @@ from lorekeeper.text.sections import full_text, sections
 from tests.support.corpus import imported_entries
 from tests.support.entities import make
 from tests.support.examples import examples
+from tests.support.tables import each_row
 
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=300)
 WORDS = "The drake breathes fire for 2d6 damage. Then it sleeps! A (very) long word: half-elf 50 feet дракон 火球 * |"
@@ -54,7 +55,7 @@ def over(budget: int, found: list[Passage]) -> list[int]:
 # --- clean ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "text"),
     [
         ("**_Ability Score Increase._** Your Strength", "Ability Score Increase. Your Strength"),
@@ -80,7 +81,7 @@ def test_a_table_becomes_lines_without_rules():
     assert clean("| d6 | Weather |\n|----|:-------:|\n| 1 | Ash rain |") == "d6; Weather\n1; Ash rain"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "If it has HP < 10 and an AC > 15, it flees.",
@@ -129,9 +130,7 @@ def test_all_prose_of_an_entry_is_found_under_its_own_headings():
     ]
 
 
-@pytest.mark.parametrize(
-    "odd", [3, True, None, [], {}, [None, 3], {"desc": 5}, [["deep"]], {"name": ["x"], "desc": "y"}]
-)
+@each_row("odd", [3, True, None, [], {}, [None, 3], {"desc": 5}, [["deep"]], {"name": ["x"], "desc": "y"}])
 def test_prose_of_an_unexpected_shape_is_no_error(odd):
     assert passages(entity({"desc": odd, "traits": odd, "actions": [odd]}))
 
@@ -187,7 +186,7 @@ def test_no_passage_is_over_its_budget(parts, budget):
     assert over(budget, passages(told, budget)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         {"desc": "火" * 1000},
@@ -199,7 +198,6 @@ def test_no_passage_is_over_its_budget(parts, budget):
             "actions": [{"name": "Bite and claw " * 200, "desc": "It bites hard."}],
         },
     ],
-    ids=["no spaces", "one word", "two words", "no sentence end", "long heading"],
 )
 def test_odd_text_is_cut_to_what_the_model_reads_with_nothing_lost(data):
     told = entity(data)
@@ -208,7 +206,7 @@ def test_odd_text_is_cut_to_what_the_model_reads_with_nothing_lost(data):
     assert letters(clean(data["desc"])) in letters("".join(p.text for p in found))
 
 
-@pytest.mark.parametrize("name", ["Ash " * (MAX_TEXT_LENGTH // 4), "火" * MAX_TEXT_LENGTH], ids=["words", "characters"])
+@each_row("name", ["Ash " * (MAX_TEXT_LENGTH // 4), "火" * MAX_TEXT_LENGTH])
 def test_the_longest_name_leaves_room_for_the_text(name):
     assert (
         over(DEFAULT_USAGE.max_tokens, passages(entity({"desc": "Burning ash fills the air. " * 30}, name=name))) == []
@@ -233,7 +231,7 @@ def test_keyword_search_sees_all_prose_with_its_headings():
 # --- facts and snippets --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entity_type", "kind", "fields", "line"),
     [
         (
@@ -273,7 +271,7 @@ def test_the_facts_line_says_what_is_known(entity_type, kind, fields, line):
     assert facts(entity({}, entity_type, kind=kind, **fields)) == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entity_type", "kind", "data", "fields", "line"),
     [
         ("spells", "spell", {"duration": "Up to 1 hour"}, {"level": 2, "concentration": True}, "level 2 · concentration, 1 hour"),
@@ -316,14 +314,14 @@ def test_the_facts_that_are_embedded_stay_as_they_are():
         assert indexed_facts(entity(told, entity_type)) == indexed_facts(entity({}, entity_type))
 
 
-@pytest.mark.parametrize("entity_type", COLLECTIONS)
+@each_row("entity_type", COLLECTIONS)
 def test_facts_of_an_entry_of_which_nothing_is_known_name_no_number(entity_type):
     line = facts(entity({}, entity_type, kind=COLLECTIONS[entity_type].kinds[0]))
     assert "cantrip" not in line
     assert not re.search(r"\d|None|False", line)
 
 
-@pytest.mark.parametrize(("rating", "printed"), [(0.125, "1/8"), (0.25, "1/4"), (0.5, "1/2"), (0.0, "0"), (30.0, "30")])
+@each_row(("rating", "printed"), [(0.125, "1/8"), (0.25, "1/4"), (0.5, "1/2"), (0.0, "0"), (30.0, "30")])
 def test_challenge_ratings_are_printed_as_in_books(rating, printed):
     assert format_rating(rating) == printed
 
@@ -375,7 +373,7 @@ def word_pieces(found: list[Passage]) -> Iterator[int]:
         yield from (len(encoding.ids) for encoding in tokenizer().encode_batch_fast(texts))
 
 
-@pytest.mark.parametrize("name", ["spells", "creatures", "equipment", "character_options", "rules", "documents"])
+@each_row("name", ["spells", "creatures", "equipment", "character_options", "rules", "documents"])
 async def test_every_passage_of_the_starter_is_read_whole_by_the_model(name):
     report = ImportReport()
     starter = Path(__file__).parent.parent / "lorekeeper" / "data" / "starter" / f"{name}.jsonl"

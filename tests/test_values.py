@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-import pytest
-
 from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.search.explain import ValueRegistry, nearest
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "known", "meant"),
     [
         ("swmp", ["forest", "swamp", "urban"], "swamp"),

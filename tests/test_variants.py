@@ -14,6 +14,7 @@ from lorekeeper.search.results import label_of, other_facts
 from lorekeeper.server.answers import page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -75,7 +76,7 @@ async def test_facts_of_any_kind_that_differ_are_told_apart() -> None:
     assert other_facts(blade, others) == "Long: heavy, reach; Odd: fire, not light"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "variant", "label"),
     [
         ("Casting (Level 4-5)", "Casting (Level 1)", "Level 1"),

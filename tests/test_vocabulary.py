@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lorekeeper.folding import fold
 from lorekeeper.text.vocabulary import ABBREVIATIONS, SPELLINGS
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize("table", [ABBREVIATIONS, SPELLINGS])
+@each_row("table", [ABBREVIATIONS, SPELLINGS])
 def test_every_entry_is_folded_and_says_something_new(table):
     assert all(fold(word) == word and fold(full) == full != word for word, full in table.items())

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -21,10 +22,13 @@ import yaml
 
 from lorekeeper.audience import Viewer
 from lorekeeper.entities import VAULT, Entity
+from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport, by_weight
 from lorekeeper.normalize import normalize
+from lorekeeper.normalize.build import checked
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
@@ -33,6 +37,7 @@ from lorekeeper.notes import passed_over, read_note
 from lorekeeper.notes.marks import LOOKED_AT
 from lorekeeper.render import markdown
 from lorekeeper.text.facts import facts
+from lorekeeper.text.passages import passages
 from lorekeeper.views.redact import is_visible, redact
 
 FOLDER = Path(__file__).parent.parent / "golden"
@@ -40,7 +45,13 @@ NOTES, CORPUS = "notes", "corpus"
 LINES = (".jsonl", ".db")
 """Suffixes of files with an object in each line."""
 
+_FORMATS = re.compile(r"LoreKeeper reads JSON, .*? OrcBrew packs\b")
+"""The list of all formats, which grows with each."""
+
 CASES = sorted(FOLDER.rglob("*.yaml"))
+
+UPGRADED_OTHERWISE = {"fantasy-statblocks", "fight-club", "improved-initiative", "orcbrew", "plain", "printed"}
+"""Sources of which not every field follows from what is stored of an entry."""
 
 PLAYER = Viewer.player("ana")
 
@@ -61,7 +72,10 @@ def imported(files: Mapping[str, Any], folder: Path) -> Made:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(_written(name, content), "utf-8")
     entries, report = _read([folder / name for name in files] if len(files) == 1 else [folder])
-    return entries, [line.replace(f"{folder}/", "").replace(str(folder), "the folder") for line in by_weight(report)]
+    return entries, [
+        _FORMATS.sub("LoreKeeper reads ...", line.replace(f"{folder}/", "").replace(str(folder), "the folder"))
+        for line in by_weight(report)
+    ]
 
 
 def _read(paths: Sequence[Path]) -> tuple[list[Entity], ImportReport]:
@@ -94,14 +108,16 @@ def _written(name: str, content: Any) -> str:
 def read_vault(files: Mapping[str, Any]) -> Made:
     """The entries of the notes of a vault: the notes, and the creatures, tables and characters in them.
 
-    JSON files are of the library, for stat blocks that change a creature of it.
+    JSON files are of the library, for stat blocks that change a creature of it; others change one of another note.
     """
     library = [normalize(content)[0] for path, content in files.items() if path.endswith(".json")]
-    known = {entity.name: entity for entity in library}
     files = {path: text for path, text in files.items() if not path.endswith(".json")}
     reasons = {path: passed_over(path, text) for path, text in files.items()}
     notes = {path: read_note(path, text, LOOKED_AT) for path, text in files.items() if not reasons[path]}
     by_name = {fold(note.name): path for path, note in notes.items()}
+    known = {entity.name: entity for entity in library}
+    for note in notes.values():
+        known |= {entity.name: entity for entity in creatures_of(note, "vale", "The Vale", known.get).entities}
     entries: list[Entity] = []
     report = [f"{path} is passed over: {reason}" for path, reason in reasons.items() if reason]
     for path, note in notes.items():
@@ -112,6 +128,14 @@ def read_vault(files: Mapping[str, Any]) -> Made:
         entries += [*creatures.entities, *tables.entities, *characters]
         report += [f"{path}: {each}" for each in (*note.problems, *creatures.problems, *tables.problems, *problems)]
     return entries, report
+
+
+def keep_laws(entity: Entity) -> None:
+    """What holds for each entry: its fields follow from what is stored, a record of it is taken back, it has text to find it by."""
+    if entity.source_api not in UPGRADED_OTHERWISE:
+        assert clean_fields(entity.type, derive_fields(entity)) == entity.fields, f"stored again: {entity.uri}"
+    assert checked(entity.type, entity.as_record()) == entity
+    assert passages(entity)
 
 
 def described(entity: Entity) -> list[str]:
