@@ -16,9 +16,6 @@ ROOMS = ("notes", "normalize", "intake")
 METHODS = frozenset({"search", "sub", "subn", "finditer", "findall", "split"})
 """What tries a pattern at each place of a text."""
 
-BOUND = "marked"
-"""The function that takes of a line only the part in which marks are looked for (`lorekeeper.notes.lines`)."""
-
 
 def literals(tree: ast.AST) -> Iterator[str]:
     """The patterns that stand in calls of `re` themselves."""
@@ -45,8 +42,7 @@ def faults(tree: ast.AST, allowed: Set[str]) -> Iterator[tuple[int, str]]:
     inside = {id(call) for function in functions if function.name in allowed for call in _calls(function)}
     within = {id(call) for function in functions for call in _calls(function)}
     for call in _calls(tree):
-        made = call.args and not isinstance(call.args[0], ast.Constant) and id(call) in within - inside
-        if made and not any(isinstance(each, ast.Call) and _name(each.func) == BOUND for each in call.args):
+        if call.args and not isinstance(call.args[0], ast.Constant) and id(call) in within - inside:
             yield (
                 call.lineno,
                 "a pattern made while a text is read: make it a constant, so that tests try how long it takes",

@@ -132,7 +132,6 @@ def test_a_pattern_that_is_made_while_a_text_is_read_is_found() -> None:
         "def f(text):\n"
         "    re.search(f'{text}', text)\n"
         "    re.search('x', text)\n"
-        "    re.search(text, marked(text))\n"
         "def g(text):\n"
         "    re.compile(text)\n"
     )

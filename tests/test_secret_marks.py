@@ -90,9 +90,10 @@ async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend:
 
 def test_a_stem_is_one_word_or_two_in_comparable_form() -> None:
     rows = stems()
-    assert {"en", "de", "fr", "es", "it", "pt", "nl", "pl"} <= {row.language for row in rows}
+    assert {"en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "cs", "sv"} <= {row.language for row in rows}
+    assert len(rows) <= 460
     assert [row for row in rows if len(row.word.split()) > 2] == []
-    assert [row for row in rows if row.kind != "sign" and fold(row.word.rstrip("-")) != row.word.rstrip("-")] == []
+    assert [row for row in rows if row.kind != "sign" and fold(row.word.rstrip("-~")) != row.word.rstrip("-~")] == []
     assert len({(row.word, row.kind) for row in rows}) == len(rows)
     assert known("seance") == known("Sessies") == "session"
     assert known("wydarzenie") == "event"
@@ -142,26 +143,6 @@ def test_a_stem_counts_where_something_is_marked_and_never_within_a_sentence(lin
     given = seen("Mira.md", text) or ""
     assert "After it." in given
     assert any(word in given for word in ("map", "Karten", "door", "chest", "Valley", "room", "jars")) == is_open
-
-
-@pytest.mark.parametrize("folder", ["Máster", "Mestre", "Spelleider", "Mistrz Gry", "MJ", "Spielleitung", "Dla MG"])
-def test_a_folder_that_is_called_as_the_game_master_is_his(folder: str) -> None:
-    assert read_note(f"{folder}/Mira.md", "---\nvisibility: players\n---\nText.").audience == DM
-
-
-def test_content_for_the_game_master_is_a_mark_in_eight_languages() -> None:
-    titles = (
-        *(
-            "GM content",
-            "Inhalt für die Spielleitung",
-            "Contenu MJ",
-            "Contenido para el máster",
-            "Contenuto per il master",
-        ),
-        *("Conteúdo de mestre", "Inhoud voor de DM", "Treść dla MG"),
-    )
-    assert [title for title in titles if audience_of(title).audience != DM] == []
-    assert [title for title in ("Contents", "Inhalt", "Contenu", "Conteúdo") if audience_of(title).audience] == []
 
 
 def test_of_a_table_with_a_column_for_the_game_master_players_see_the_other_columns() -> None:

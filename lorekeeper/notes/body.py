@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.folding import fold
 from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unquoted
-from lorekeeper.notes.cuts import LONGEST_UNDERLINED, NO_HEADING, Cut, cut_callouts, cut_lines, cut_spans, infobox_lines
+from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_spans, infobox_lines, is_underlined
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
 from lorekeeper.notes.links import read_inline
@@ -391,14 +391,12 @@ def headings(lines: Sequence[str], tokens: Sequence[Token]) -> list[tuple[int, i
     """
     found = []
     for i, token in enumerate(tokens):
-        if token.type != "heading_open" or token.level or (token.markup == "-" and not _is_underlined(lines, token)):
+        if (
+            token.type != "heading_open"
+            or token.level
+            or (token.markup == "-" and not is_underlined(lines, span(token)[0]))
+        ):
             continue
         start, end = span(token)
         found.append((start, end, Heading(int(token.tag[1:]), plain(tokens[i + 1].content))))
     return found
-
-
-def _is_underlined(lines: Sequence[str], token: Token) -> bool:
-    start, end = span(token)
-    line = lines[start].strip()
-    return end - start == 2 and len(line) <= LONGEST_UNDERLINED and not NO_HEADING.search(line)

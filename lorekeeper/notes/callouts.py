@@ -10,11 +10,9 @@ from markdown_it.token import Token
 
 from lorekeeper.notes.source import HEAD, TITLE, span
 
-INFOBOX = frozenset({"infobox", "info-box", "statbox", "aside-infobox", "profile", "profilebox"})
+INFOBOX = frozenset("infobox info-box statbox aside-infobox profile profilebox".split())
 
-LAYOUT = frozenset(
-    {"column", "columns", "multi-column", "multicolumn", "blank", "blank-container", "container", "left", "right"}
-)
+LAYOUT = frozenset("column columns multi-column multicolumn blank blank-container container left right".split())
 """Words that arrange text and tell nothing, so that no title stands in their place."""
 
 _QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*>[ \t]?")

@@ -35,7 +35,7 @@ from lorekeeper.shares import digest_of
 _ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r"[ \t]{0,3}(?:=+|-{2,})[ \t]*")
-LONGEST_UNDERLINED, NO_HEADING = 60, re.compile(r"[.,:;|*]|\[\[|\ufdd0")
+_LONGEST_UNDERLINED, _NO_HEADING = 60, re.compile(r"[.,:;|*]|\[\[|\ufdd0")
 """Characters of a heading over a line of dashes, and what such a heading does not have: it is a paragraph over a rule."""
 
 _HASHES = re.compile(r"(?:#{2,6}[ \t]*|#[ \t]+)(?=[^#\s])")
@@ -97,10 +97,11 @@ def cut_callouts(lines: Sequence[str], tokens: Sequence[Token], own: OwnMarks) -
 def _callout_mark(word: str, title: str, options: str, own: OwnMarks) -> Mark:
     """What a callout says of its content by its word, the options behind it, and its title: ``[!dm]``, ``[!note|gm] Plot``.
 
-    Options and title only ever keep something secret.
+    Options, which are each a word of their own, and the title only ever keep something secret.
     """
     marks = [replace(title_mark(word, own, NAME), written=f"> [!{word}]")]
-    for written, said in ((f"> [!{word}|{options}]", options), (f"> [!{word}] {title}", title)):
+    opted = ((f"> [!{word}|{options}]", option) for option in options.split())
+    for written, said in (*opted, (f"> [!{word}] {title}", title)):
         mark = audience_of(said, TITLE, own) if said else UNMARKED
         marks += [replace(mark, written=written)] if mark.audience == DM else []
     return narrowest(marks)
@@ -157,13 +158,15 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
 def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
     """What keeps a line secret by how it begins, and the line after what it keeps."""
     line = lines[i]
-    if _HEADING.match(line) or _is_underlined(lines, i):
+    if _HEADING.match(line) or is_underlined(lines, i):
         return UNMARKED, i + 1
     text = line[_lead(line) :]
     if hashes := _HASHES.match(text):
         mark = title_mark(text[hashes.end() :], own)
         return mark, _end_of_heading(lines, i) if mark.audience == DM else i + 1
-    if (admonition := _ADMONITION.fullmatch(text)) and (mark := _mark_of_admonition(admonition, own)).audience == DM:
+    if (admonition := _ADMONITION.fullmatch(text)) and (
+        mark := _callout_mark(admonition["word"], admonition["title"] or "", "", own)
+    ).audience == DM:
         return mark, _end_of_key(lines, i)
     if _COMMENT_LINE.match(line):
         return Mark("a comment", DM), i + 1
@@ -188,10 +191,6 @@ def _mark_within(line: str, text: str, own: OwnMarks) -> Mark:
         return UNMARKED
     mark = _mark_of_beginning(line, text, own)
     return mark if mark.audience == DM or "#" not in text else tag_mark(TAG.findall(text), own)
-
-
-def _mark_of_admonition(match: re.Match[str], own: OwnMarks) -> Mark:
-    return _callout_mark(match["word"], match["title"] or "", "", own)
 
 
 def _mark_of_beginning(line: str, text: str, own: OwnMarks) -> Mark:
@@ -294,10 +293,10 @@ def _end_of_heading(lines: Sequence[str], first: int) -> int:
     return end
 
 
-def _is_underlined(lines: Sequence[str], i: int) -> bool:
+def is_underlined(lines: Sequence[str], i: int) -> bool:
     """Whether a line is a heading by the one below it, and not a paragraph over a rule."""
     following = lines[i + 1] if i + 1 < len(lines) else ""
-    is_short = len(lines[i].strip()) <= LONGEST_UNDERLINED and not NO_HEADING.search(lines[i])
+    is_short = len(lines[i].strip()) <= _LONGEST_UNDERLINED and not _NO_HEADING.search(lines[i])
     return bool(_UNDERLINE.fullmatch(following)) and (is_short or following.strip().startswith("="))
 
 
@@ -364,7 +363,7 @@ class _Tables:
         if not self._is_head(i):
             return None
         head = cells(_inner(self._lines[i]))
-        secret = {n: cell for n, cell in enumerate(head) if self._is_secret_title(cell)}
+        secret = {n: cell for n, cell in enumerate(head) if self._mark(cell).audience == DM}
         if not secret:
             return None
         self._look_at(i)
@@ -381,9 +380,6 @@ class _Tables:
             hidden.append(_row((row[n] for n in kept) if is_whole else row))
         public += [""] * (len(hidden) - len(public))
         return _Split(end, public, tuple(hidden), self._mark(next(iter(secret.values()))))
-
-    def _is_secret_title(self, cell: str) -> bool:
-        return self._mark(cell).audience == DM
 
     def _look_at(self, i: int) -> None:
         if i >= self._end:

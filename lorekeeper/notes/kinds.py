@@ -17,7 +17,7 @@ _BY_WORD = kinds()
 
 _PLANS = re.compile(rf"\b(?:{alternatives(f'kind {PREP}')})s?\b")
 
-SUBKIND_KEYS = ("subtype", "sub type", "subkind", "subcategory", "sub category")
+SUBKIND_KEYS = listed("subkind_keys")
 """Keys that say more of a kind whose word we do not know."""
 
 KIND_KEYS = listed("kind_keys")
@@ -25,7 +25,7 @@ KIND_KEYS = listed("kind_keys")
 NAMED = frozenset({"npc", "character", "location", "faction", "item", "deity", "creature"})
 """Kinds whose notes bear a name, to which a heading may add an explanation."""
 
-_SESSION_KEYS = ("session", "session number", "session no", "session nr", "session id", "sessionnumber", "sessionnum")
+_SESSION_KEYS = listed("session_keys")
 _DATE_KEYS, _CHANGED_KEYS, _CREATED_KEYS = listed("dated"), listed("changed"), listed("created")
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
 _SESSION = re.compile(rf"\b(?:{alternatives('session')}) (?:no |nr |number )?0*([0-9]{{1,4}})\b")

@@ -11,7 +11,9 @@ something from players: that a heading says it is for them opens nothing before 
 The classes of stems: ``master``, ``secret`` and a ``sign`` close wherever something is marked, ``inner`` and ``plan`` in what names
 something, ``ahead`` in names of files and folders. A ``role`` closes beside a word of ``own`` ("Keeper's notes"), ``player`` and
 ``group`` beside a ``not`` ("Not for players"). A name that consists of ``player``, ``group``, ``public`` and ``open`` alone is for
-players ("What the party knows"); articles, ``the``, count for nothing. ``none`` and ``unset`` are values of front matter.
+players ("What the party knows"); ``the``, and words of up to three letters that the table does not have, count for nothing. A
+word that is ``plain`` as well, "planes", closes only beside another language's letters or words ("Pläne", "Planes del villano").
+``none`` and ``unset`` are values of front matter.
 """
 
 from __future__ import annotations
@@ -29,13 +31,12 @@ from pathlib import Path
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
-from lorekeeper.notes.lines import marked
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 8
+RULES = 9
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -83,7 +84,6 @@ def visible_text(text: str) -> str:
     return "".join(c for c in text if unicodedata.category(c) != "Cf" and ord(c) not in _INVISIBLE)
 
 
-@functools.lru_cache(maxsize=8192)
 def comparable(text: str) -> str:
     """The form in which texts are compared with marks: `fold` of what a reader sees of them, "&" and the like as "and"."""
     text = visible_text(html.unescape(text)) if "&" in text or not text.isascii() else text
@@ -102,7 +102,10 @@ def humps_apart(key: str) -> str:
 
 @dataclass(frozen=True)
 class Stem:
-    """A row of the table: the word, which begins longer ones if it ends in "-"; its class; and a language that has it."""
+    """A row of the table: the word; its class; and a language that has it, "*" for several.
+
+    A word that ends in "-" begins longer ones, one that ends in "~" those that are at most two letters longer.
+    """
 
     word: str
     kind: str
@@ -126,31 +129,63 @@ def _table() -> dict[str, frozenset[str]]:
 
 
 @functools.cache
+def _foreign() -> frozenset[str]:
+    """The words of languages other than English that tell the language of a text."""
+    return frozenset(stem.word for stem in stems() if stem.kind == "the" and stem.language != "en")
+
+
+@functools.cache
 def _signs() -> re.Pattern[str]:
     return re.compile("|".join(re.escape(stem.word) for stem in stems() if stem.kind == "sign"))
 
 
+_BEGIN, _END = 400, 100
+"""Characters of a heading or key in which marks stand: nobody writes one in the midst of a longer text."""
+
+_LEAST, _ENDING, _SHORT, _LONG = 3, 2, 3, 24
+"""Letters of a beginning, at least; of the endings of "~"; of a word that counts for nothing, at most; and of a compound."""
+
+
 @functools.lru_cache(maxsize=8192)
-def _classes(word: str) -> frozenset[str]:
+def stem_kinds(word: str) -> frozenset[str]:
     """The classes of one word, or of two with a space between them."""
+    if (found := _looked_up(word)) or " " in word or len(word) > _LONG:
+        return found
+    parts = ((_looked_up(word[:end]), _looked_up(word[end:])) for end in range(_ENDING, len(word) - _ENDING))
+    # "gmonly", "Meisterinfo"
+    is_compound = any(one & {"master", "role"} and "own" in other for one, other in parts)
+    return frozenset({"master"}) if is_compound else found
+
+
+def _looked_up(word: str) -> frozenset[str]:
     table = _table()
     if word in table or " " in word:
         return table.get(word, frozenset())
-    beginnings = (table.get(f"{word[:end]}-") for end in range(len(word), 2, -1))
-    return next(filter(None, beginnings), frozenset())
+    if len(word) <= _SHORT:
+        return frozenset({"the"})
+    if word.endswith("s") and "inner" not in table.get(word[:-1], {"inner"}):
+        return table[word[:-1]]
+    for end in range(min(len(word), _LONG), _LEAST - 1, -1):
+        is_near = len(word) - end <= _ENDING
+        if found := table.get(f"{word[:end]}-") or (is_near and table.get(f"{word[:end]}~")):
+            return found
+    return frozenset()
 
 
-def stem_kinds(word: str) -> frozenset[str]:
-    """The classes of a word of `Mark.stem`."""
-    return _classes(word)
+def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
+    """The word of a comparable text that closes what it stands for; "" if none does.
 
-
-@functools.lru_cache(maxsize=8192)
-def _closing_word(folded: str, place: str) -> str:
-    """The word of a comparable text that closes what it stands for; "" if none does."""
-    words = [word for word in folded.split() if "the" not in _classes(word)]
-    pairs = (f"{one} {other}" for one, other in itertools.pairwise(words))
-    found = {word: kinds for word in (*words, *pairs) if (kinds := _classes(word))}
+    Args:
+        folded: the text.
+        place: where it stands.
+        has_letters: whether it was written with letters that English has not.
+    """
+    written = folded.split()
+    words = [word for word in written if "the" not in stem_kinds(word)]
+    pairs = (f"{one} {other}" for one, other in (*itertools.pairwise(words), *itertools.pairwise(written)))
+    found = {word: kinds for word in (*words, *pairs) if (kinds := stem_kinds(word))}
+    if not has_letters and _foreign().isdisjoint(written):
+        found = {word: kinds for word, kinds in found.items() if "plain" not in kinds}
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
@@ -160,7 +195,7 @@ def _closing_word(folded: str, place: str) -> str:
         return ""
     if "not" in said and "open" in said and len(words) <= _FEW_WORDS:
         return next(word for word, kinds in found.items() if "not" in kinds)
-    kinds_of = [_classes(word) for word in folded.split()]
+    kinds_of = [stem_kinds(word) for word in written]
     is_for_a_role = any(each >= {"the", "open"} for each in kinds_of) or place == NAME
     if is_for_a_role and "role" in said and all(each & {"role", "the", "open"} for each in kinds_of):
         return next(word for word, kinds in found.items() if "role" in kinds)
@@ -170,10 +205,9 @@ def _closing_word(folded: str, place: str) -> str:
     return ""
 
 
-@functools.lru_cache(maxsize=8192)
 def _says_players(folded: str, place: str) -> bool:
     """Whether a text says that something is for players; "Party" alone says so as a value, and as a heading names them."""
-    kinds = [_classes(word) for word in folded.split()]
+    kinds = [stem_kinds(word) for word in folded.split()]
     is_said = place == VALUE or any("open" in each for each in kinds)
     return is_said and any(each & _READERS for each in kinds) and all(each & _OPENING for each in kinds)
 
@@ -233,6 +267,7 @@ class OwnMarks:
         stems: digests of what is opened although a stem stands in it, besides what was looked at before.
         seen: what was looked at of the note that is read.
         path: of that note.
+        said: what its texts were found to say, by text and place: the same keys are asked for again and again.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -241,6 +276,7 @@ class OwnMarks:
     stems: frozenset[str] = frozenset()
     seen: Opened | None = None
     path: str = ""
+    said: dict[tuple[str, str], Mark] = field(default_factory=dict)
 
     @property
     def rules(self) -> str:
@@ -262,7 +298,7 @@ class OwnMarks:
 
     def of_note(self, path: str) -> OwnMarks:
         """The same for one note."""
-        return replace(self, seen=self.shares.opened(path), path=path)
+        return replace(self, seen=self.shares.opened(path), path=path, said={})
 
     def of(self, folded: str) -> str:
         """The list that decides on a folded text: the one that has it as a whole, else "dm" if it has a part of it."""
@@ -302,7 +338,17 @@ def audience_of(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> Mark
         place: where it stands; more words close a name than a line.
         own: the user's own marks.
     """
-    whole = comparable(humps_apart(marked(text)))
+    if (text, place) not in own.said:
+        found = _audience_of(text, place, own)
+        if not own.path:
+            return found
+        own.said[text, place] = found
+    return own.said[text, place]
+
+
+def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
+    ends = text if len(text) <= _BEGIN + _END else f"{text[:_BEGIN]}\n{text[-_END:]}"
+    whole = comparable(humps_apart(ends))
     if own.texts or own.seen or own.stems:
         asides = _ASIDE.findall(text)
         rest, unnumbered = comparable(_ASIDE.sub(" ", text)), whole.lstrip("0123456789 ")
@@ -313,7 +359,8 @@ def audience_of(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> Mark
             return Mark(text, OWN[listed])
     if sign := _signs().search(text):
         return Mark(text, DM, sign[0], text)
-    if word := _closing_word(whole, place):
+    has_letters = not text.isascii() and any(letter.isalpha() and letter > "\x7f" for letter in text)
+    if word := _closing_word(whole, place, has_letters=has_letters):
         return Mark(text, DM, word, text)
     if place != LINE and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
@@ -321,9 +368,10 @@ def audience_of(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> Mark
 
 
 def first_words(text: str, number: int) -> str:
-    """The first words of a text, behind its article."""
-    words = itertools.dropwhile(lambda word: "the" in _classes(comparable(word)), text.split())
-    return " ".join(itertools.islice(words, number))
+    """The first words of a text, behind an article."""
+    words = text.split()
+    start = int(bool(words) and "the" in _table().get(comparable(words[0]), ()))
+    return " ".join(words[start : start + number])
 
 
 def closes(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> bool:
@@ -385,7 +433,7 @@ def value_audience(text: str, own: OwnMarks = BUILT_IN) -> Audience | None:
 
 def is_undecided(text: str) -> bool:
     """Whether a value leaves it to marks within the note: "mixed"."""
-    return "unset" in _classes(comparable(text))
+    return "unset" in stem_kinds(comparable(text))
 
 
 def is_name(text: str) -> bool:
@@ -406,7 +454,7 @@ def is_number(value: str) -> bool:
 def introduces(key: str, value: str) -> bool:
     """Whether a key of front matter only names a person, as "gm: Geoff" does. In a text "GM: Geoff" may as well be a secret."""
     value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
-    return bool(_classes(comparable(key)) & {"master", "role"}) and (is_name(value) or is_number(value))
+    return bool(_looked_up(comparable(key)) & {"master", "role"}) and (is_name(value) or is_number(value))
 
 
 @dataclass(frozen=True)

@@ -36,75 +36,18 @@ from lorekeeper.notes.visibility import (
     field_mark,
     has_unsure_mark,
     is_key,
+    is_mark,
     is_secret_key,
     kind_mark,
     property_mark,
     says_audience,
 )
+from lorekeeper.notes.words import listed as words
 from lorekeeper.printable import one_line
 
 _HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
 
-SETTINGS = frozenset(
-    {
-        *(
-            "cssclass",
-            "cssclasses",
-            "css class",
-            "css classes",
-            "obsidianuimode",
-            "obsidianeditingmode",
-            "banner",
-            "banner x",
-        ),
-        *(
-            "banner y",
-            "banner icon",
-            "cover",
-            "icon",
-            "sticker",
-            "position",
-            "permalink",
-            "layout",
-            "nav order",
-            "uid",
-            "uuid",
-        ),
-        *(
-            "kanban plugin",
-            "excalidraw plugin",
-            "statblock",
-            "fc calendar",
-            "image",
-            "thumbnail",
-            "dg home",
-            "slug",
-            "weight",
-        ),
-        *(
-            "dg permalink",
-            "draft",
-            "enabletoc",
-            "toc",
-            "math",
-            "comments",
-            "mapmarker",
-            "mapzoom",
-            "sticky",
-            "fileclass",
-        ),
-        *(
-            "noteicon",
-            "color",
-            "colour",
-            "iconcolor",
-            "linter yaml title alias",
-            "aat render enabled",
-            "obsidian",
-            "plugin",
-        ),
-    }
-)
+SETTINGS = frozenset(words("settings"))
 """Folded keys of front matter by which people and plugins say how a note looks."""
 
 
@@ -143,9 +86,7 @@ def _read(path: str, text: str, own: OwnMarks) -> Note:
     """The note that a text in normal form is."""
     front = front_matter(text)
     properties, problems = joined(front.blocks)
-    block = in_front_matter(
-        properties.values, lambda key, value: is_secret_key(key, value, own) or says_audience(key, value, own)
-    )
+    block = in_front_matter(properties.values, lambda key, value: is_mark(key, value, own))
     if block:
         named = {"name": name} if (name := properties.text("name")) else {}
         properties = _without(properties, block)
@@ -163,7 +104,7 @@ def _read(path: str, text: str, own: OwnMarks) -> Note:
     body.problems[:0] = problems
     if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
         body.stat_blocks.insert(0, StatBlock({**named, **block}, base=base_of(block)))
-    return _note(path, properties, body)
+    return _note(path, properties, body, opening)
 
 
 def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
@@ -176,13 +117,13 @@ def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
     return Properties(values, pairs, is_broken=properties.is_broken, mended=properties.mended)
 
 
-def _note(path: str, properties: Properties, body: Body) -> Note:
+def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     """What front matter, text and path say together."""
     title = body.title
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, tags, path, title)
     name, origin = name_of(properties, title, path)
-    mark, waits = _note_mark(path, name, kind, properties, body)
+    mark, waits = _note_mark(opening, name, kind, properties, body)
     aliases = aliases_of(properties, name, title, path, kind)
     closed = {alias: closing for alias in aliases if (closing := audience_of(alias, own=body.own)).audience == DM}
     held = [*body.held, *(held_by(each, "alias") for each in closed.values())]
@@ -224,24 +165,23 @@ def _heading(line: str) -> str:
     return f"{'#' * int(match[1])} {match[2].strip()}" if match else line
 
 
-def _note_mark(path: str, name: str, kind: str, properties: Properties, body: Body) -> tuple[Mark, bool]:
+def _note_mark(opening: Mark, name: str, kind: str, properties: Properties, body: Body) -> tuple[Mark, bool]:
     """Who may see the whole note, and whether it is shared but was not looked at.
 
-    The narrowest holds of what front matter, path, title, tags and fields in the text say. Sharing opens what has no mark.
+    The narrowest holds of what front matter and path, the title, tags and fields in the text say. Sharing opens what has no mark.
     """
     own = body.own
     fields = ((fact.key, fact.value) for fact in body.facts)
-    tags = [tag for text in properties.texts(*TAG_KEYS) for tag in _split_tags(text)]
-    marks = (property_mark(properties, own), path_mark(path, own), title_mark(body.title, own), title_mark(name, own))
+    marks = (opening, title_mark(body.title, own), title_mark(name, own))
     planned = title_mark(PREP, own, NAME) if kind == PREP else UNMARKED
     closing = (
         planned,
         kind_mark(properties, KIND_KEYS, own),
-        tag_mark((*tags, *body.lone_tags), own),
+        tag_mark((*_written_tags(properties), *body.lone_tags), own),
         field_mark(fields, own),
     )
     said = narrowest((*marks, *closing))
-    decided = Mark(*own.shares.decided(path, _tags(properties, body.tags)))
+    decided = Mark(*own.shares.decided(own.path, _tags(properties, body.tags)))
     if decided.audience == DM or said is not UNMARKED:
         return narrowest((said, decided)) if decided.audience == DM else said, False
     if decided.audience is None or own.is_looking or (own.seen and own.seen.is_shown):
@@ -250,12 +190,11 @@ def _note_mark(path: str, name: str, kind: str, properties: Properties, body: Bo
 
 
 def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:
-    written = [tag for text in properties.texts(*TAG_KEYS) for tag in _split_tags(text)]
-    return _clean_tags((*written, *inline))
+    return _clean_tags((*_written_tags(properties), *inline))
 
 
-def _split_tags(text: str) -> list[str]:
-    return text.replace(",", " ").split()
+def _written_tags(properties: Properties) -> list[str]:
+    return " ".join(properties.texts(*TAG_KEYS)).replace(",", " ").split()
 
 
 def _clean_tags(written: Iterable[str]) -> list[str]:
@@ -267,7 +206,7 @@ def _values(path: str, properties: Properties, own: OwnMarks) -> dict[str, str]:
     """What a query for a key of the note is answered with, by folded key: nothing that a key keeps secret."""
     values = {"file name": file_name(path)}
     for key, value in properties.values.items():
-        if not (is_secret_key(key, value, own) or says_audience(key, value, own)):
+        if not is_mark(key, value, own):
             values[fold(key)] = one_line(", ".join(texts(value)))
     return values
 
@@ -291,9 +230,7 @@ def _settings(properties: Properties, own: OwnMarks) -> dict[str, str]:
     return {
         key: ", ".join(texts(value))
         for key, value in properties.values.items()
-        if (fold(key) in SETTINGS or fold(key) in KIND_KEYS)
-        and texts(value)
-        and not (is_secret_key(key, value, own) or says_audience(key, value, own))
+        if (fold(key) in SETTINGS or fold(key) in KIND_KEYS) and texts(value) and not is_mark(key, value, own)
     }
 
 

@@ -7,16 +7,11 @@ import re
 from lorekeeper.folding import fold
 from lorekeeper.notes.properties import Properties, joined
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
+from lorekeeper.notes.words import listed
 
 FEWEST_WORDS = 3
 
-TOOLS = frozenset(
-    {
-        *("claude", "agents", "agent", "gemini", "copilot instructions", "cursorrules", "contributing", "contributors"),
-        *("code of conduct", "security", "support", "changelog", "licence", "license", "pull request template"),
-        *("issue template", "claude local", "llms", "llms txt", "codeowners"),
-    }
-)
+TOOLS = frozenset(listed("tools"))
 """Folded names of files about the vault's tools, not about its world."""
 
 _TEMPLATES = frozenset({"template", "templates", "templater"})

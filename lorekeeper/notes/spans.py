@@ -181,9 +181,10 @@ class SpanScanner:
         sign = (match[1] or match[3] or "").casefold()
         if sign in ("end", "stop", "close") or not closes(match[2], TITLE, self._own):
             return None
-        ending = _ending(match[2])
-        # "%%secret%%" may be a comment of one word
-        return ending if is_shown or sign or self._search(ending, end) else None
+        ending = _ending(match[2], may_repeat=not is_shown and not sign)
+        # "%%secret%%" may be a comment of one word, and "<!-- secret: a text -->" has what it keeps within it
+        is_alone = sign or (is_shown and ":" not in content)
+        return ending if is_alone or self._search(ending, end) else None
 
     def _is_alone(self, start: int, end: int) -> bool:
         """Whether a comment has its lines to itself."""
@@ -257,9 +258,8 @@ class SpanScanner:
         """``(secretly a vampire)``, ``[hidden from them]``: what its first words close; a link shows the name of a note alone."""
         if self.text[max(0, opening.start() - 1) : opening.start()] in ("[", "]"):
             return None
-        if self._line_at(opening.start()).is_heading or not closes(
-            first_words(opening["first"], _FIRST_WORDS), LINE, self._own
-        ):
+        said = first_words(opening["first"], _FIRST_WORDS)
+        if self._line_at(opening.start()).is_heading or not closes(said, LINE, self._own):
             return self._code_of(opening)
         close, end = self._bracketed(opening.start() + 1)
         if self.text[end : end + 1] in ("(", "["):
@@ -268,12 +268,7 @@ class SpanScanner:
         content = self.text[opening.start() + 1 : close]
         if found or len(content.split()) <= _FIRST_WORDS:
             return found
-        return self._keep(
-            opening.start(),
-            self.text[opening.start() + 1 : close],
-            end,
-            self._mark(first_words(opening["first"], _FIRST_WORDS), LINE),
-        )
+        return self._keep(opening.start(), content, end, self._mark(said, LINE))
 
     def _bracketed(self, inside: int) -> tuple[int, int]:
         """Where the bracket that is open closes, and where to go on; at the end of its line without one."""
@@ -331,7 +326,7 @@ class SpanScanner:
         most = _FIRST_WORDS - bool(opening["dashed"])
         if opening.start() <= self._line_at(opening.start()).lead or len(key.split()) > most:
             return None
-        if not (self._is_secret_word(key) or (not opening["dashed"] and self._is_secret_key(key))):
+        if not self._is_secret_word(key):
             return None
         sign = opening["opened"] or ""
         close = self.text.find(sign, opening.end(), self._line_at(opening.start()).end) if sign else -1
@@ -433,12 +428,14 @@ MOST_KEY_WORDS = 7
 """Words before a colon that may be a key; more are a sentence."""
 
 
-def _ending(word: str) -> re.Pattern[str]:
-    """How the comment looks that ends what one with a word began."""
+def _ending(word: str, *, may_repeat: bool = False) -> re.Pattern[str]:
+    """How the comment looks that ends what one with a word began; it may also be the same again."""
     said = r"[\s:_-]{0,9}".join(re.escape(part) for part in re.split(r"[\s:_-]+", word) if part)
     ends = r"(?:end|stop|close)"
+    again = rf"{said}|" if may_repeat else ""
     return re.compile(
-        rf"(?:<!--|%%)\s{{0,9}}(?:/\s{{0,9}}{said}|{said}\s{{0,9}}[:_ -]?\s{{0,9}}{ends}|{ends}\s{{0,9}}[:_ -]?\s{{0,9}}{said})"
+        rf"(?:<!--|%%)\s{{0,9}}(?:{again}/\s{{0,9}}{said}|{said}\s{{0,9}}[:_ -]?\s{{0,9}}{ends}"
+        rf"|{ends}\s{{0,9}}[:_ -]?\s{{0,9}}{said})"
         r"\s{0,9}(?:-->|%%)",
         re.IGNORECASE,
     )

@@ -8,22 +8,12 @@ from collections.abc import Iterable, Sequence
 from lorekeeper.notes.callouts import as_read, as_written
 from lorekeeper.notes.facts import BRACKETED, field_pair
 from lorekeeper.notes.links import is_navigation, keeping_links, read_inline, without_links
+from lorekeeper.notes.marks import TAG
 from lorekeeper.notes.note import Link
 from lorekeeper.notes.source import GENERATED, WRITTEN
+from lorekeeper.notes.words import listed
 
-BACKLINKS = frozenset(
-    {
-        *("backlinks", "back links", "linked mentions", "mentions", "mentioned in", "referenced by", "references in"),
-        *("incoming links", "linked from", "links to this", "links to this note", "links to this page", "inlinks"),
-        *(
-            "related notes generated",
-            "generated backlinks",
-            "auto generated backlinks",
-            "what links here",
-            "pages that link here",
-        ),
-    }
-)
+BACKLINKS = frozenset(listed("backlinks"))
 """Folded headings of lists that programs make of the notes that link to this one."""
 
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
@@ -35,7 +25,6 @@ _HTML = re.compile(
 )
 _BREAK = re.compile(r"<br\s{0,9}/?>", re.IGNORECASE)
 _HIGHLIGHT = re.compile(r"==(?=\S)([^=\n]+?)(?<=\S)==")
-_TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(r"[ \t>]*(?:[-*+](?:[ \t]+\[[ xX]\])?)?")
 
@@ -86,9 +75,9 @@ class Tidying:
         return number > 0 and all(word.isdigit() for word in _WORDS.findall(rest))
 
     def _shown(self, text: str, line: str) -> str | None:
-        tags = [tag for tag in _TAG.findall(text) if not tag.isdigit()] if "#" in text else []
+        tags = [tag for tag in TAG.findall(text) if not tag.isdigit()] if "#" in text else []
         self.tags += tags
-        if tags and not _WORDS.search(_TAG.sub("", text)):
+        if tags and not _WORDS.search(TAG.sub("", text)):
             self.lone_tags += tags
             return ""
         text = self._without_fields(text)

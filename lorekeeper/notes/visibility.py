@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.notes.marks import (
@@ -24,33 +23,22 @@ from lorekeeper.notes.marks import (
     is_undecided,
     narrowest,
     readers,
+    stem_kinds,
     value_audience,
 )
 from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, Properties, listed, texts
 from lorekeeper.notes.words import listed as words
 
-STRICT = frozenset(
-    {
-        "visibility",
-        "audience",
-        "visible to",
-        "shared with",
-        "share with",
-        "viewers",
-        "visible for",
-        "seen by",
-        "sichtbarkeit",
-    }
-)
+STRICT = frozenset(words("audience_keys"))
 """Keys whose value is an audience: words, or names of people. Anything else is for the game master alone."""
 
-_LOOSE = frozenset({"access", "permission", "permissions"})
+_LOOSE = frozenset(words("access_keys"))
 """Keys that say it too, and more often something else, as of the way into a harbour: only words, and lists of names."""
 
-_PUBLISHING = frozenset({"publish", "dg publish", "player facing", "player visible"})
+_PUBLISHING = frozenset(words("publish_keys"))
 """Keys that open a note where they are true, and close it where they are anything else."""
 
-_EVERYDAY = frozenset({"public", "published", "share", "revealed"})
+_EVERYDAY = frozenset(words("public_keys"))
 """Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
 
 _YES, _NO = frozenset(words("yes")), frozenset(words("no"))
@@ -65,10 +53,15 @@ UNREADABLE = Mark("front matter that cannot be read", DM)
 def property_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
     """What front matter says of the whole note; where several keys disagree, the narrowest.
 
-    A key within the value of another one only ever closes the note.
+    A key within the value of another one, and a value that is a word for a secret, "status: hidden", only ever close the note.
     """
     marks = [_key_mark(key, value, own) for key, value in properties.pairs]
-    nested = (_key_mark(key, value, own) for key, value in islice(_nested(properties), MOST_STEPS))
+    marks += [
+        Mark(f"{key}: {value}", DM)
+        for key, value in properties.pairs
+        if isinstance(value, str) and "secret" in stem_kinds(comparable(value)) and closes(value, own=own)
+    ]
+    nested = (_key_mark(*each, own) for each in _within((value for _, value in properties.pairs), in_lists=False))
     broken = [UNREADABLE] if properties.is_broken or has_unsure_mark(properties, own) else []
     return narrowest([*broken, *marks, *(mark for mark in nested if mark.audience == DM)])
 
@@ -132,7 +125,12 @@ def is_secret_key(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
     """Whether a key, or one within its value, keeps what it stands for secret; "GM" alone introduces a person."""
     if introduces(key, "Ana") and not own.whole(comparable(key)):
         return closes(key, own=own) and not all(introduces(key, text) for text in texts(value))
-    return any(closes(name, own=own) for name in (key, *islice(_keys_within(value), MOST_STEPS)))
+    return closes(key, own=own) or any(closes(name, own=own) for name, _ in _within([value], in_lists=True))
+
+
+def is_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
+    """Whether a key keeps its value secret, or says no more than who may see the note."""
+    return is_secret_key(key, value, own) or says_audience(key, value, own)
 
 
 def says_audience(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
@@ -193,21 +191,14 @@ def _flag(key: str, found: list[str], own: OwnMarks) -> bool | None:
     return audience == PLAYERS if _opens(key, own) else True
 
 
-def _nested(properties: Properties) -> Iterator[tuple[str, object]]:
-    """The keys and values within the objects that are values."""
-    waiting = [(value, 1) for _, value in properties.pairs]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, Mapping) and depth < DEEPEST:
-            yield from ((str(key), inner) for key, inner in value.items())
-            waiting += [(inner, depth + 1) for inner in value.values()]
-
-
-def _keys_within(value: object) -> Iterator[str]:
-    """The keys of the objects within a value, in lists too."""
-    waiting = [(value, 0)]
-    while waiting:
+def _within(values: Iterable[object], *, in_lists: bool) -> Iterator[tuple[str, object]]:
+    """The keys and values of the objects within values, and of those in lists too, if wanted."""
+    waiting = [(value, 0) for value in values]
+    for _ in range(MOST_STEPS):
+        if not waiting:
+            break
         part, depth = waiting.pop()
-        if depth < DEEPEST and isinstance(part, Mapping | list):
-            yield from map(str, part) if isinstance(part, Mapping) else ()
-            waiting += [(inner, depth + 1) for inner in (part.values() if isinstance(part, Mapping) else part)]
+        inner = part.items() if isinstance(part, Mapping) else ()
+        yield from ((str(key), value) for key, value in inner)
+        within = part if in_lists and isinstance(part, list) else [value for _, value in inner]
+        waiting += [(each, depth + 1) for each in within] if depth < DEEPEST else []

@@ -423,4 +423,27 @@ NO_MARKS: list[Row] = [
     Row(False, f"{OPEN}---\nvisibility: dm\n---\n\n{WORD}", why="keys between rules in the midst of a text are text"),
 ]
 
-ROWS = [*NOTES_OF_GAME_MASTERS, *NO_MARKS]
+MORE_LANGUAGES = [
+    *_hidden(
+        *(
+            f"## {heading}\n\n{WORD}"
+            for heading in (
+                "Для мастера|Секреты|Скрытые заметки|Тайна|Игроки не знают|План на следующую сессию|Tajemství|Pro Pána jeskyně|"
+                "Hemligheter|Spelledarens anteckningar|Pläne|Planes del villano|La Soluzione Completa|Keep from the players|"
+                "Inhalt für die Spielleitung|Contenu MJ|Contenido para el máster|Contenuto per il master"
+            ).split("|")
+        ),
+        f"**Тайна:** {WORD}",
+        f"Мастеру: {WORD}",
+        f"| Кто | Секрет |\n|---|---|\n| Mira | {WORD} |",
+        f"%%SECRET%%\n{WORD}\n%%SECRET%%\n\nShe smiles.",
+        f'<p class="gmnote">{WORD}</p>',
+    ),
+    *_front("visibility: players\nstatus: secret", "visibility: players\ntags: [секрет]"),
+    *_paths("Секреты/Mira.md", "Máster/Mira.md", "Mestre/Mira.md", "Spelleider/Mira.md", "Mistrz Gry/Mira.md"),
+    *_shown("planes are no plans", f"## The Planes of Existence\n\n{WORD}", path="Astral Plane.md"),
+    *_shown("a name, a hoard", f"## Archscholar Vera\n\n{WORD}", f"## Supply Cache\n\n{WORD}"),
+    *_shown("the looks of a callout", f"> [!info|bg-plain no-i] Mira\n> {WORD}"),
+]
+
+ROWS = [*NOTES_OF_GAME_MASTERS, *NO_MARKS, *MORE_LANGUAGES]
