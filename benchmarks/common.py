@@ -235,7 +235,7 @@ class Host:
 
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The structured content of a tool's answer; RuntimeError with its text where it is an error."""
-        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        result = self.request("tools/call", {"name": tool, "arguments": {**arguments, "detail": "json"}})
         if result.get("isError"):
             raise RuntimeError(result["content"][0]["text"])
         content: dict[str, Any] = result["structuredContent"]

@@ -55,6 +55,7 @@ async def asked(client: Client) -> dict[str, Any]:
         "templates": await client.list_resource_templates(),
         "entry": await client.call_tool("get_entity", {"uri": HOUND}),
         "lookup": await client.call_tool("lookup_creature", {"name": "hound", "detail": "full"}),
+        "json": await client.call_tool("lookup_creature", {"name": "hound", "detail": "json"}),
         "nothing": await client.call_tool("get_entity", {"uri": f"{HOUND}-gone"}),
     }
     return {name: answer.model_dump_json(by_alias=True, exclude_none=True) for name, answer in answers.items()}
@@ -69,6 +70,7 @@ async def test_who_shows_apps_gets_the_document_and_the_article_of_the_page(libr
     assert tied == {"get_entity": {"ui": {"resourceUri": APP_URI}, "ui/resourceUri": APP_URI}}
     assert (content.uri, content.mime_type) == (APP_URI, APP_TYPE)
     assert content.text.startswith("<!doctype html>")
+    assert entry.structured_content is None
     article = entry.meta[ARTICLE]
     assert article.startswith("<article")
     assert "</article>" in article

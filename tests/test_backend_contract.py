@@ -22,6 +22,7 @@ from lorekeeper.intake.starter_record import DECLINED
 from lorekeeper.system import private_file
 from lorekeeper.testing import CacheContract
 from tests.support import forking
+from tests.support.asking import asked
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import make
 from tests.support.libraries import settings
@@ -88,11 +89,8 @@ async def test_the_tools_answer_from_another_packages_backend(tmp_path: Path, in
             ("search_lore", {"query": "drowned bell"}),
             ("list_documents", {}),
         ):
-            answer = await client.call_tool(tool, arguments)
-            assert not answer.is_error, answer
-            assert "Bell Ward" in str(answer.structured_content) or tool == "list_documents"
-        entry = await client.call_tool("get_entity", {"uri": "lore://spells/homebrew/bell-ward"})
-        assert "salt" in str(entry.structured_content)
+            assert "Bell Ward" in str(await asked(client, tool, **arguments)) or tool == "list_documents"
+        assert "salt" in str(await asked(client, "get_entity", uri="Bell Ward, homebrew"))
 
 
 async def test_names_and_words_of_a_foreign_backend_are_derived_again_from_a_damaged_index(tmp_path: Path):

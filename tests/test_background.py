@@ -31,6 +31,7 @@ from lorekeeper.intake.sync_state import (
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.server.mcp import build_server
+from tests.support.asking import asked
 from tests.support.entities import everything
 from tests.support.libraries import settings
 from tests.support.open5e_server import Reply, creature, spell
@@ -268,8 +269,7 @@ async def test_a_server_works_once_a_client_is_there_and_answers_meanwhile(libra
     async with Client(serving_library) as client:
 
         async def is_refreshed() -> bool:
-            answer = await client.call_tool("lookup_creature", {"name": "Brine Hound"})
-            (result,) = answer.structured_content["results"]
+            (result,) = (await asked(client, "lookup_creature", name="Brine Hound"))["results"]
             return "CR 3" in result["facts"]
 
         await eventually(is_refreshed)

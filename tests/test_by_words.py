@@ -56,9 +56,9 @@ async def call(library: Library, tool: str, **arguments: Any) -> Answer:
 @pytest.mark.parametrize(
     ("name", "entry", "shown", "not_shown"),
     [
-        ("forced march", "pace", "Each hour beyond eight asks for a save", "slow in mud"),
-        ("burnt reed fumes", "banes", "Bane | Price | DC / Burnt Reed Fumes | 500 gp | 13", "Gull Bane"),
-        ("silt paste vials", "banes", "Silt Paste", "Boats"),
+        ("forced march", "Pace", "Each hour beyond eight asks for a save", "slow in mud"),
+        ("burnt reed fumes", "Sample Banes", "Bane | Price | DC / Burnt Reed Fumes | 500 gp | 13", "Gull Bane"),
+        ("silt paste vials", "Sample Banes", "Silt Paste", "Boats"),
     ],
 )
 async def test_a_name_that_no_title_has_gives_the_part_that_has_its_words(library, name, entry, shown, not_shown):
@@ -66,8 +66,7 @@ async def test_a_name_that_no_title_has_gives_the_part_that_has_its_words(librar
     part = name in ("forced march", "burnt reed fumes")
     assert (f"'{name}' is part of:" if part else f"No rule has '{name}' in its name. A text has its words:") in text
     assert ("in its name" in text) is not part
-    assert "1 of 1 found (" in text
-    assert f"lore://rules/srd-2014/{entry}" in text
+    assert f"- {entry}, srd-2014 (rule; " in text
     assert shown in text
     assert not_shown not in text
 
@@ -97,12 +96,12 @@ async def test_what_is_part_of_an_entry_is_not_denied_and_paragraphs_keep_their_
     assert "'tidal shape' is part of:" in text
     assert "sync" not in text
     assert "in its name" not in text
-    assert "Level 2: Tidal Shape. again at level 4, 8. You flow" in text
+    assert "Level 2: Tidal Shape. again at level 4, 8. You flow" in " ".join(text.split())
     assert "Circle of Reeds" not in text
     text = (await call(library, "lookup_character_option", name="use of tidal shape")).text
     assert "No character option has 'use of tidal shape' in its name." in text
-    assert "Level 3: Reed Aid. A use of Tidal Shape calms" in text
-    assert "Level 6: Reed Ward. A use of Tidal Shape hardens" in text
+    assert "Level 3: Reed Aid. A use of Tidal Shape calms" in " ".join(text.split())
+    assert "Level 6: Reed Ward. A use of Tidal Shape hardens" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("what", ["wild magic surge", "roll on the wild magic surge table", "wild magic", "beholder"])
@@ -123,7 +122,7 @@ async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_not
     text = (await call(library, "lookup_spell", name="tessas laughing spell")).text
     assert "No spell has 'tessas laughing spell' in its name." in text
     assert "The nearest in meaning:" in text
-    assert "lore://spells/srd-2024/grim-laughter" in text
+    assert "- Grim Laughter, srd-2024 (" in text
 
 
 async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_counted(library):
@@ -141,7 +140,7 @@ async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_c
 async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
     answer = await call(library, "lookup_rule", semantic_query="price of silt paste and of gull bane")
     row = "Gull Bane | 100 gp | 11 / Burnt Reed Fumes | 500 gp | 13 / Silt Paste | 40 gp | 15"
-    assert row in answer.text
+    assert "| Gull Bane | 100 gp | 11 |" in answer.text
     assert row in answer.structured["results"][0]["snippet"]
     page = await library.search(Query(["rules"], "banes are sold in vials"))
     assert "Bane | Price | DC / Gull Bane | 100 gp" in page.results[0].snippet

@@ -191,7 +191,7 @@ async def test_who_has_no_value_to_be_sorted_by_is_named(library: Library) -> No
 @pytestmark_module
 async def test_a_snippet_has_commas_between_names(library: Library) -> None:
     answer = await ask(library, "search_lore", query="mage hand magic missile daggers", types=["characters"])
-    assert "Shield, Magic Missile, Light, Mage Hand" in answer.text
+    assert "Shield, Magic Missile, Light, Mage Hand" in answer.structured["results"][0]["snippet"]
 
 
 @pytestmark_module
@@ -368,6 +368,7 @@ async def test_an_encounter_without_a_party_is_for_the_remembered_one_else_for_t
     assert answer.structured["party"] == [5, 5, 3]
     assert "characters" not in answer.structured
     assert (await ask(library, "plan_encounter", party="4x1", **asked)).structured["party"] == [1, 1, 1, 1]
+    assert (await ask(library, "plan_encounter", party="the table of vale", **asked)).structured["party"] == [7]
     assert (await ask(library, "plan_encounter", party="the table", **asked)).structured["party"] == [7, 4]
     for damaged in ("5 five", "5 21", "0", "1" * 2000):
         assert library.party.path is not None

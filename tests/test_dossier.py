@@ -278,7 +278,7 @@ async def test_the_structured_content_has_what_is_promised_and_the_text_says_the
         assert {"title", "lines", "left_out"} <= set(part)
         for line in part["lines"]:
             assert set(line) - {"mark", "source"} == keys
-            assert line["uri"] in answer.text
+            assert f"{line['name']}, {line['document']} (" in answer.text
             assert fold(line["text"]) in fold(answer.text)  # which has rows and items as such
     secret = [line for part in content["parts"] for line in part["lines"] if "mark" in line]
     assert [(line["mark"], line["section"]) for line in secret] == [("Secrets (GM only)", "Secrets (GM only)")]
@@ -292,7 +292,7 @@ async def test_a_line_of_a_note_is_never_taken_for_one_of_ours(tmp_path):
         await opened.cache.store_entities([hostile], "notes")
         text = topic_text(await opened.topic("xan"))
     ours = [line for line in text.splitlines() if line and not line.startswith("   ")]
-    assert ours == ["# Xan", "## What it is", f"- Xan (npc) | {hostile.uri}"]
+    assert ours == ["# Xan", "## What it is", "- Xan | notes/marsh/X.md (npc)"]
     assert "\u202e" not in text
 
 

@@ -224,8 +224,8 @@ async def rows(library: Library, query: str, *rules: Entity, limit: int) -> dict
     await library.cache.store_entities(list(rules), "rules")
     library.searcher.documents.forget()
     answer = await call(library, "lookup_rule", semantic_query=query, edition="2024", limit=limit)
-    lines = [line for line in answer.text.splitlines() if "lore://rules/" in line]
-    return {line.split("lore://rules/")[1].split(" ")[0]: line for line in lines}
+    found = answer.structured["results"]
+    return {each["uri"].removeprefix("lore://rules/"): f"{each['facts']} | {each.get('differs', '')}" for each in found}
 
 
 async def test_a_glossary_is_beside_what_the_books_have_once(library):
@@ -377,9 +377,8 @@ async def test_every_result_says_its_edition_in_both_copies(library):
         "tide-atlas": "2014",
         "my-table": "",
     }
-    assert "from The Tide Atlas [2014] |" in answer.text
-    assert "from Black Flag SRD |" in answer.text
-    assert "from my-table |" in answer.text
+    assert "- Spark, srd-2024 (spell; Rules of 2024)" in answer.text
+    assert "Spark, Spark Shield (bfrd)" in answer.text
 
 
 async def test_what_the_books_of_the_edition_lack_is_said(library):

@@ -93,7 +93,7 @@ async def test_proposals_meet_the_filters_and_the_budget_and_are_repeated_by_the
     assert encounters_found
     for monster in monsters_of(answer):
         assert holds(entity_at(monster["uri"])), monster
-        assert monster["uri"] in answer.text
+        assert f"{monster['name']}, {monster['document']} (" in answer.text
     for encounter in encounters_found:
         enough = least <= encounter["adjusted_xp"] or "come nearest" in answer.structured["note"]
         assert enough

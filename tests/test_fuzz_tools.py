@@ -108,9 +108,9 @@ async def drive(client: Client, judge: Judge, caller: Caller, calls: int, chance
             continue
         if verdict.clear and chance.random() < 0.04:
             await walk(client, judge, call, chance)
-        elif answer.structured["results"] and chance.random() < 0.1:
+        elif answer.structured and answer.structured["results"] and chance.random() < 0.1:
             row = chance.choice(answer.structured["results"])
-            read = Call("get_entity", {"uri": row["uri"]})
+            read = Call("get_entity", {"uri": row["uri"], "detail": "json"})
             judge.judge(read, await ask(client, read, judge))
 
 
@@ -131,14 +131,14 @@ async def walk(client: Client, judge: Judge, call: Call, chance: random.Random) 
     offset: int | None = 0
     verdict = None
     for _ in range(15):
-        page_call = Call(call.tool, call.arguments | {"limit": size, "offset": offset})
+        page_call = Call(call.tool, call.arguments | {"limit": size, "offset": offset, "detail": "json"})
         answer = await ask(client, page_call, judge)
         verdict = judge.judge(page_call, answer)
         if answer.is_error:
             return
         found += [row["uri"] for row in answer.structured["results"]]
         entries += sum(row.get("entries", 1) for row in answer.structured["results"])  # variants share a row
-        offset = answer.structured["next_offset"]
+        offset = answer.structured.get("next_offset")
         if offset is None:
             break
     if len(set(found)) < len(found):
@@ -282,7 +282,7 @@ async def test_the_oracle_would_notice(tmp_path, chance):
 )
 async def test_the_judge_would_notice(change, said, tmp_path, chance):
     records = make_records(chance, 60)
-    judge, call = Judge(Oracle(records)), Call("lookup_spell", {})
+    judge, call = Judge(Oracle(records)), Call("lookup_spell", {"detail": "json"})
     async with connected(BACKENDS["sqlite"](tmp_path, None)) as (library, client):  # type: ignore[arg-type]
         await fill(library, tmp_path, records)
         answer = await ask(client, call, judge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from mcp import Client
 
 from lorekeeper.library import Library
 from lorekeeper.server.mcp import build_server
+from tests.support.asking import asked
 from tests.support.libraries import sample_library
 from tests.support.samples import ALMANAC, ATLAS
 
@@ -49,6 +51,20 @@ async def listed(library: Library) -> dict[str, dict[str, Any]]:
     async with Client(build_server(library)) as client:
         tools = (await client.list_tools()).tools
     return {tool.name: dict(tool.input_schema) for tool in tools}
+
+
+async def test_an_answer_is_text_alone_and_json_only_where_that_is_asked_for(library):
+    """Hosts differ in which of the two they give a model."""
+    async with Client(build_server(library)) as client:
+        assert all(tool.output_schema is None for tool in (await client.list_tools()).tools)
+        for tool, arguments in CALLS:
+            told = await client.call_tool(tool, arguments)
+            assert told.structured_content is None
+            assert "lore://" not in told.content[0].text
+            given = await asked(client, tool, **arguments)
+            assert "null" not in json.dumps({key: each for key, each in given.items() if key not in ("facts", "texts")})
+        assert (await asked(client, "roll", what="2d6", seed=3)).keys() == {"dice", "numbers", "fell"}
+        assert (await client.call_tool("roll", {"what": "2d6", "seed": 3})).content[0].text.startswith("2d6: ")
 
 
 async def answer(library: Library, tool: str, arguments: dict[str, Any]) -> str:
@@ -91,9 +107,9 @@ async def test_openai_takes_every_schema_in_strict_mode(library):
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("search_lore", {"query": "fog", "wordings": ["mist", "haze"], "types": ["spells"]}),
-    ("lookup_spell", {"class_key": "wizard", "level": 2, "ritual": False, "detail": "full"}),
-    ("lookup_creature", {"cr": "1/4", "cr_max": 3, "semantic_query": "a dog"}),
-    ("lookup_creature", {"cr_min": 0.25, "environment": "swamp, coast", "documents": [ATLAS]}),
+    ("lookup_spell", {"class_key": "wizard", "level": 2, "concentration": False, "detail": "full"}),
+    ("lookup_creature", {"cr": "1/4", "semantic_query": "a dog"}),
+    ("lookup_creature", {"where": "cr>=0.25", "environment": "swamp, coast", "documents": [ATLAS]}),
     ("plan_encounter", {"party": "4x3", "monsters": ["2 mire hulk"]}),
     ("compare_entries", {"name": "soft landing"}),
 ]

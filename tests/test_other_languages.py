@@ -78,11 +78,11 @@ in_module = pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("tool", "asked", "shown"),
     [
-        ("search_lore", {"query": "тролль", "types": ["creatures"]}, "CR 5 · большой великан · нейтрально-злой"),
-        ("lookup_creature", {"type": "большой великан"}, "CR 5 · большой великан · нейтрально-злой"),
+        ("search_lore", {"query": "тролль", "types": ["creatures"]}, "большой великан, нейтрально-злой"),
+        ("lookup_creature", {"type": "большой великан"}, "большой великан, нейтрально-злой"),
         ("lookup_creature", {"where": "languages:йоркский"}, "общий, йоркский"),
-        ("lookup_creature", {"type": "elementaire"}, "CR 5 · élémentaire · neutre mauvais"),
-        ("lookup_spell", {"class_key": "wachter"}, "level 1 beschwörung · wächter"),
+        ("lookup_creature", {"type": "elementaire"}, ", neutre mauvais"),
+        ("lookup_spell", {"class_key": "wachter"}, "**Classes** Wächter"),
         ("lookup_creature", {"name": "goblin", "limit": 5}, "humanoid"),
     ],
 )

@@ -157,8 +157,7 @@ async def call(library: Library, tool: str, **arguments: Any) -> Answer:
 
 
 OWN_LINE = re.compile(
-    r"\d+ (best )?of \d+ found \(\w+\)|Note: Entries like .*|\d\. .* from .* \| lore://[^ |]+|"
-    r"\d documents?|evil: .*|More: offset=[1-9]|Less sure:"
+    r"Note: Entries like .*|(?P<entry>- .* \| \w+/evil/evil \(.*)|(?:Also|Less sure): .* \(evil\)\.|\d documents?|evil: .*"
 )
 
 
@@ -183,7 +182,8 @@ async def test_b11_no_line_of_a_tools_text_is_forged(hostile_library, tool, argu
     content = answer.structured
     assert own
     if tool != "list_documents":
-        assert len([line for line in own if re.match(r"\d\. ", line)]) == len(content["results"]) > 0
+        listed = [line for line in own if OWN_LINE.fullmatch(line)["entry"]]
+        assert 0 < len(listed) <= len(content["results"]), "the others are named in one line"
     for item in content["documents"] if tool == "list_documents" else content["results"]:
         item.pop("entity", None)
         item.pop("key", None)

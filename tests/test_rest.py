@@ -16,7 +16,7 @@ from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import CacheError, EmbeddingError, FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.search.sorting import recent_notes
-from lorekeeper.server import outputs
+from lorekeeper.server import models
 from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.operations import OPERATIONS
 from lorekeeper.server.rest.problems import PROBLEM_TYPE
@@ -212,8 +212,8 @@ async def test_every_parameter_of_the_tools_is_described(description):
 
 async def test_results_and_pages_have_the_fields_that_models_are_told_of(description):
     schemas = description["components"]["schemas"]
-    assert set(schemas["Result"]["properties"]) >= set(outputs.RESULT)
-    assert set(schemas["Page"]["properties"]) == {"results", *outputs.PAGE}
+    assert set(schemas["Result"]["properties"]) == set(models.Result.model_fields)
+    assert set(schemas["Page"]["properties"]) == set(models.Page.model_fields)
 
 
 # --- headers ---------------------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from lorekeeper.entities import Entity
@@ -66,11 +64,3 @@ async def test_a_random_order_repeats_with_its_seed_and_says_it(library):
         (await found(library, types=["spells"], order="random", seed=seed, limit=2, offset=o))[0] for o in (0, 2, 4, 6)
     ]
     assert [slug for slugs in pages for slug in slugs] == whole
-
-
-async def test_a_long_list_under_a_bound_says_how_to_sort_it(library):
-    query = Query(["creatures"], filters={"armor_class_min": 1}, limit=1)
-    note = (await library.searcher.search(query)).note or ""
-    assert "order=ac sorts by armor class" in note
-    assert "order=ac" not in ((await library.searcher.search(replace(query, order="ac"))).note or "")
-    assert "order=ac" not in ((await library.searcher.search(replace(query, limit=50))).note or "")

@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import label_of, other_facts
-from lorekeeper.server.answers import page_content, page_text
+from lorekeeper.server.found import page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.tables import each_row

@@ -120,7 +120,7 @@ async def _ask(environment: dict[str, str]) -> None:
     async with Client(parameters, read_timeout_seconds=120) as client:
         for question, tool, arguments in QUESTIONS:
             began = time.perf_counter()
-            result = await client.call_tool(tool, {**arguments, "limit": SHOWN})
+            result = await client.call_tool(tool, {**arguments, "limit": SHOWN, "detail": "json"})
             milliseconds = (time.perf_counter() - began) * 1e3
             _show(question, tool, arguments, result, milliseconds)
 
@@ -143,9 +143,9 @@ def _table(hits: list[dict[str, Any]]) -> Table:
     table.add_column(justify="right", width=4)
     table.add_column(ratio=1)
     for hit in hits:
-        score = "" if hit["score"] is None else f"{hit['score']:.2f}"
-        described = f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit['facts'])}[/]"
-        table.add_row(score, f"{described}\n{plain(hit['snippet'])}\n[cyan]{plain(hit['document_name'])}[/]")
+        score = f"{hit['score']:.2f}" if "score" in hit else ""
+        described = f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit.get('facts', ''))}[/]"
+        table.add_row(score, f"{described}\n{plain(hit.get('snippet', ''))}\n[cyan]{plain(hit['document_name'])}[/]")
     return table
 
 

@@ -77,7 +77,7 @@ def print_hits(found: Hits, *, explained: bool = False, whole: bool = False) -> 
         whole: whether less sure results are shown below sure ones.
     """
     if not found.hits:
-        from lorekeeper.server.answers import nothing_found
+        from lorekeeper.server.found import nothing_found
 
         console.print(plain(nothing_found(found.note)))
         return

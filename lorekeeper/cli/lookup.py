@@ -113,7 +113,7 @@ async def search(call: Call) -> int:
 async def search_page(library: Library, question: JsonObject) -> JsonObject:
     """A page of results as structured content, and as it is shown to people; the question is that of `_question`."""
     from lorekeeper.cli.hits import Hits
-    from lorekeeper.server.answers import page_content
+    from lorekeeper.server.found import page_content
 
     page = await _searched(library, question)
     return {"content": page_content(page), "hits": Hits.of(page).as_dict()}
@@ -134,7 +134,7 @@ async def _explain(call: Call, question: JsonObject) -> int:
     """Search, and show the results with their explanation."""
     from lorekeeper.cli.explained import print_explanation
     from lorekeeper.cli.hits import Hits
-    from lorekeeper.server.answers import page_content
+    from lorekeeper.server.found import page_content
 
     async with call.library() as library:
         page = await _searched(library, question)

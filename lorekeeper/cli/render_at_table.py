@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from lorekeeper.cli.render import console, plain
 from lorekeeper.differences.result import same_texts
 from lorekeeper.printable import quantity
-from lorekeeper.server.answers import JsonObject, source_of
+from lorekeeper.server.answers import source_of
 from lorekeeper.server.comparisons import LETTERS, MAIN_TEXT
+from lorekeeper.server.models import JsonObject
 
 COLOURS = ("cyan", "green", "magenta", "yellow")
 """Of the letters of the entries."""

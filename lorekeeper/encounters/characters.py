@@ -42,7 +42,10 @@ def is_the_table(party: object) -> bool:
 def name_of(party: object) -> str:
     """The name that a party is given by, "" if it is none: levels are several numbers or texts."""
     only = party[0] if isinstance(party, list) and len(party) == 1 else party
-    return only if isinstance(only, str) else ""
+    if not isinstance(only, str):
+        return ""
+    whose, of, campaign = only.partition(" of ")
+    return campaign if of and fold(whose) in THE_TABLE else only
 
 
 async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:

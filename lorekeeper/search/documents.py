@@ -254,7 +254,7 @@ async def editions_first(
 async def with_editions(
     documents: DocumentRegistry, wanted: Sequence[str], page: ResultPage, *, asked: bool
 ) -> tuple[ResultPage, list[str]]:
-    """A page whose results say their editions, and notes: what the wanted edition lacks, and what follows it.
+    """A page whose results say their editions, and a note if none is of the wanted one, or the books have none of it.
 
     Args:
         documents: of the library.
@@ -265,25 +265,22 @@ async def with_editions(
     results = [replace(r, edition=await documents.edition_of(r.entity.document)) for r in page.results]
     edition = next((name for name in wanted if name in LABELS), None)
     lack = await _lack(documents, edition, results[:LEADING]) if edition else None
-    own = _of_editions(wanted, results, page.total, ranked=page.mode != "structured") if asked and edition else None
-    return replace(page, results=results), [note for note in (own, lack) if note]
+    none = _none_of(wanted, results, page.total) if asked and edition else None
+    return replace(page, results=results), [note for note in (lack or none,) if note]
 
 
-def _of_editions(wanted: Sequence[str], results: Sequence[Result], total: int, *, ranked: bool) -> str | None:
-    """Which of some results are of an edition that was asked for; None if all are."""
+def _none_of(wanted: Sequence[str], results: Sequence[Result], total: int) -> str | None:
+    """That none of some results is of an edition that was asked for; None if one is: each says of which it is."""
     editions = [name for name in wanted if name in LABELS]
     books = [result for result in results if result.entity.type != NOTES]
-    own = [result for result in books if result.edition in editions or result.entity.document in wanted]
-    labels = " or ".join(map(edition_label, editions))
-    if not books or len(own) == len(books):
+    if not books or any(result.edition in editions or result.entity.document in wanted for result in books):
         return None
-    if not own:
-        if total > len(results):
-            return f"None of these {len(results)} of {total} is from the {labels} edition; documents searches its books alone."
-        return f"None of these is from the {labels} edition."
-    verb, rank = ("is", "ranks") if len(own) == 1 else ("are", "rank")
-    before = f" and {rank} before equally sure ones" if ranked else ""
-    return f"{len(own)} of these {len(books)} {verb} from the {labels} edition{before}."
+    labels = " or ".join(map(edition_label, editions))
+    if total > len(results):
+        return (
+            f"None of these {len(results)} of {total} is from the {labels} edition; documents searches its books alone."
+        )
+    return f"None of these is from the {labels} edition."
 
 
 async def _lack(documents: DocumentRegistry, wanted: str, leading: Sequence[Result]) -> str | None:

@@ -77,7 +77,7 @@ from lorekeeper.search.results import (
 )
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
-from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, order_hint, sorted_hits
+from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, lengths
@@ -97,8 +97,6 @@ The head is always the same, so that pages join without overlap or gap."""
 STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
-
-CHOOSE = "The order is unsure: choose from the list, or ask in 2-3 short wordings, the parts of a question as one each."
 
 NEARER, NEAR = 0.12, 0.65
 """How much nearer, in cosine similarity, an entry of another kind is that is mentioned, and from where on none is looked for.
@@ -759,8 +757,6 @@ class Searcher:
             limit = min(limit, SHORT_PAGE)
         elif query.unsure_limit and self._is_unsure(search):
             limit = query.unsure_limit
-            is_choice = len(search.wordings) == 1 and len(search.hits) > query.limit and not search.is_doubtful
-            search.note(CHOOSE if is_choice else None)
         shown = search.hits[query.offset : query.offset + limit]
         results = await self._results(search, shown)
         if missing:
@@ -795,13 +791,13 @@ class Searcher:
                 titles,
                 search.found.all_ranked,
                 asked,
-                length if hit.sure or len(hits) <= SHORT_PAGE else min(length, LIST_CHARS),
+                length if hit.sure or len(hits) <= SHORT_PAGE or number < SHORT_PAGE else min(length, LIST_CHARS),
                 [each for each in duplicates[hit.key] if editions[each.document] == editions[hit.key[1][0]]],
                 found[hit.key].also,
                 found[hit.key].differing,
                 first=hit is hits[0],
             )
-            for hit, length in zip(hits, lengths(len(hits)), strict=True)
+            for number, (hit, length) in enumerate(zip(hits, lengths(len(hits)), strict=True))
             if hit.key in entities
         ]
 
@@ -980,6 +976,6 @@ class Searcher:
         if nothing := await why_nothing(self.documents, query, page):
             search.notes = [nothing]
         else:
-            search.note(order_hint(query, page), order_gap(query, page))
+            search.note(order_gap(query, page))
             search.note(REPEAT.format(query.seed) if search.drawn and page.results else None)
         return None

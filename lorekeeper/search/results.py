@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
@@ -21,7 +21,7 @@ from lorekeeper.search.explanation import Explanation
 from lorekeeper.search.fusion import FusedHit, Retriever
 from lorekeeper.search.query import MAX_WORDINGS
 from lorekeeper.terms import RARITIES
-from lorekeeper.text.evidence import evidence, read
+from lorekeeper.text.evidence import evidence, field_line, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import FACTS, SEPARATOR, facts, indexed_facts, lead
 from lorekeeper.text.matching import occurring, word_stems
@@ -115,8 +115,7 @@ def _differences(own: Sequence[str], theirs: Sequence[Sequence[str]]) -> str:
     """Those facts of some variants that are not all the same as an entry's own."""
     columns = zip(own, zip(*theirs, strict=True), strict=True)
     merged = [_merged(mine, values) for mine, values in columns if set(values) != {mine}]
-    further = ["more that differs"] if "" in merged else []
-    return ", ".join([*filter(None, merged), *further])
+    return ", ".join(filter(None, merged))
 
 
 def _merged(mine: str, values: Sequence[str]) -> str:
@@ -177,6 +176,8 @@ class Result:
         variants: names of the variants of the same thing that it stands for.
         others: those facts of the variants that differ from its own, "" for none.
         differs: where its name stands for another text: editions, with the uri of each if it is sure; "" for nowhere.
+        versions: the uris of these, by the label of the edition.
+        values: those of the fields that its filters are about, as far as the facts do not show them; of a lookup only.
         sure: whether it is close enough to the best result to be taken for an answer.
         edition: code of its document's edition, "" if that is unknown.
         wording: of a query in several wordings, the one that found it; "" for others.
@@ -195,6 +196,8 @@ class Result:
     variants: tuple[str, ...] = ()
     others: str = ""
     differs: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    values: str = ""
     sure: bool = True
     edition: str = ""
     wording: str = ""
@@ -265,6 +268,8 @@ def unranked_result(
         variants=tuple(variant.name for variant in variants),
         others=other_facts(entity, variants),
         differs=_differs(differing, sure=True),
+        versions=differing,
+        values=field_line(entity, "", asked.fields),
     )
 
 
@@ -324,6 +329,7 @@ def ranked_result(
         variants=tuple(variant.name for variant in others),
         others=other_facts(entity, others if entity.type == EQUIPMENT else ()),
         differs=_differs(differing, hit.sure),
+        versions=differing,
         sure=hit.sure,
         wording=wording if prose is not None else "",
         wording_number=1 + list(asked.wordings).index(wording) if prose is not None else 0,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.dates import EXAMPLE, ago, span, written
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import COMPARISONS, named_field, parse_filters
 from lorekeeper.folding import fold
-from lorekeeper.order import BY_NAME, MOMENTS, RANDOM, SHORT, Order, arranged, number_of, parse_orders, text_of
+from lorekeeper.order import BY_NAME, MOMENTS, RANDOM, Order, arranged, number_of, parse_orders, text_of
 from lorekeeper.printable import one_line, shown
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
 from lorekeeper.search.query import MAX_LIMIT, Query
@@ -44,19 +43,6 @@ def sorted_hits(
         number=number,
         text=lambda hit, name: text_of(entities[hit.key], name) if name in orders[hit.key[0]].texts else "",
     )
-
-
-def order_hint(query: Query, page: ResultPage) -> str | None:
-    """How to sort a long list by the number that a filter bounds: who asks for a high one may want the highest first."""
-    if query.order or page.mode != "structured" or page.next_offset is None or len(query.types) != 1:
-        return None
-    conditions = parse_filters(query.types[0], query.filters)
-    bounded = {condition.field for condition in conditions if condition.op in COMPARISONS}
-    for name in SHORT:
-        field = named_field(COLLECTIONS[query.types[0]], name)
-        if field in bounded:
-            return f"Sorted by name; order={name} sorts by {field.name.replace('_', ' ')}."
-    return None
 
 
 def order_gap(query: Query, page: ResultPage) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import mcp_types as types
 
-from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.tools import GET_ENTITY
 from lorekeeper.views.view import View
 

@@ -18,9 +18,11 @@ from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.resolve_entry import Versions, entries_of, versions
-from lorekeeper.server.answers import Answer, JsonObject, secret_mark, source_of
+from lorekeeper.search.addresses import addresses, path_of, uri_at
+from lorekeeper.search.resolve_entry import Versions, find_entry, versions
+from lorekeeper.server.answers import Answer, called, secret_mark, source_of
 from lorekeeper.server.arguments import Texts
+from lorekeeper.server.models import Comparison, JsonObject
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.secrecy import is_secret
@@ -46,7 +48,14 @@ async def compare(view: View, arguments: Arguments) -> Answer:
     heads = [await _head(view, entity) for entity in found.entities]
     result, unshown = _shortened(result)
     note = " ".join(filter(None, [found.note, _more(found.left_out), _unshown(unshown)])) or None
-    return Answer(comparison_content(result, heads, note), comparison_text(result, heads, note))
+    named = await addresses(view.cache, found.entities)
+    told = [
+        {**head, "address": one_line(named.get(entity.uri) or path_of(entity))}
+        for head, entity in zip(heads, found.entities, strict=True)
+    ]
+    return Answer(
+        Comparison.model_validate(comparison_content(result, heads, note)), comparison_text(result, told, note)
+    )
 
 
 async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> Versions:
@@ -65,11 +74,17 @@ async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> 
         raise FilterError(
             f"give 2 to {MAX_ENTRIES} uris, not {len(given)}; or name, to compare all versions of an entry"
         )
-    found = [(await entries_of(view.entities_at, uri))[0] for uri in given]
+    found = [await _entry(view, each) for each in given]
     for number, entity in enumerate(found):
         if entity.uri in [other.uri for other in found[:number]]:
             raise FilterError(f"uris has {shown(entity.uri)} twice; an entry is compared with others")
     return Versions(found, [], None)
+
+
+async def _entry(view: View, given: str) -> Entity:
+    """The entry at an address, or of a name."""
+    wanted = await uri_at(view.cache, given) or given
+    return (await find_entry(view.search, view.entities_at, wanted, SEARCHED)).entity
 
 
 def _shortened(result: Differences) -> tuple[Differences, list[str]]:
@@ -157,7 +172,7 @@ def place_of(path: Sequence[str]) -> str:
 def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str | None) -> str:
     """The same for models and people to read."""
     parts = [
-        f"{letter}. {head['name']} ({head['kind']}) from {source_of(head)} | {head['uri']}{secret_mark(head)}"
+        f"{letter}. {called(head['name'], head['address'])} ({head['kind']}; {source_of(head)}{secret_mark(head)})"
         for letter, head in zip(LETTERS, heads, strict=False)
     ]
     if note:
@@ -220,30 +235,21 @@ def heading(passage: Passage) -> str:
     return "; ".join(f"{place} ({', '.join(letters)})" for place, letters in places.items())
 
 
-COMPARISON: JsonObject = {
-    "type": "object",
-    "description": (
-        "entries; facts: label, values; shared: facts alike; texts: places, rows: a sentence per entry (null: none), changed "
-        "words in **; same (counts); note"
-    ),
-}
-
 COMPARE_ENTRIES = Tool(
     name="compare_entries",
     title="Compare entries",
-    description="What differs between entries or editions: facts and sentences.",
+    description="What differs between entries or editions: facts and sentences. Example: name='fireball'.",
     arguments=model(
         "compare_entries",
         {
             "uris": (
                 Texts | None,
-                Field(
-                    None, description=f"2-{MAX_ENTRIES}: lore://type/document/slug, as lore://spells/srd-2024/fireball"
-                ),
+                Field(None, description=f"2 to {MAX_ENTRIES} addresses, as 'Fireball, srd-2024'"),
             ),
-            "name": optional_text("all versions of it"),
+            "name": optional_text("or all versions of a name"),
         },
     ),
     run=compare,
-    output=COMPARISON,
+    answer=Comparison,
+    listed={"uris": "2 to 4: 'Fireball, srd-2024'", "name": "all versions of it"},
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
+from urllib.parse import unquote
 
 from pydantic import BeforeValidator, Field
 
+from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import day_lines, party_line
 from lorekeeper.encounters.asked import parse_difficulty, parse_party
 from lorekeeper.encounters.candidates import CREATURES, Wanted
@@ -20,7 +22,8 @@ from lorekeeper.errors import FilterError
 from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
 from lorekeeper.render.creature import defences
-from lorekeeper.server.answers import Answer, JsonObject, secret_mark, with_edition
+from lorekeeper.search.addresses import addresses
+from lorekeeper.server.answers import Answer, called, secret_mark, with_edition
 from lorekeeper.server.arguments import (
     WORDINGS,
     FurtherWordings,
@@ -31,6 +34,8 @@ from lorekeeper.server.arguments import (
     filters_of,
     wordings_of,
 )
+from lorekeeper.server.exchange import SCHEME
+from lorekeeper.server.models import Encounters, JsonObject
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
 from lorekeeper.text.secrecy import is_secret
@@ -69,7 +74,9 @@ async def plan(view: View, arguments: Arguments) -> Answer:
         for monster in encounter.monsters
     }
     content = plan_content(found, editions)
-    return Answer(content, plan_text(content))
+    foes = [monster.entity for encounter in found.encounters for monster in encounter.monsters]
+    named = await addresses(view.cache, foes)
+    return Answer(Encounters.model_validate(content), plan_text(content, named))
 
 
 async def planned(view: View, arguments: Arguments) -> Plan:
@@ -205,8 +212,8 @@ def _monster(monster: Monster, editions: dict[str, str]) -> JsonObject:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def plan_text(content: JsonObject) -> str:
-    """The same for models and people to read; ``content`` is the structured one."""
+def plan_text(content: JsonObject, named: Mapping[str, str]) -> str:
+    """The same for models and people to read; ``content`` is the structured one, ``named`` has addresses by uri."""
     party, *limits = content["arithmetic"]
     parts = [f"{party}. Rules of {content['rules']}: {'; '.join(limits)}"]
     parts += [matrix_line(each) for each in content.get("characters", ())]
@@ -216,46 +223,45 @@ def plan_text(content: JsonObject) -> str:
     if not content["encounters"] and "day" not in content:
         parts.append(NOTHING)
     for number, encounter in enumerate(content["encounters"], 1):
-        parts += _lines(encounter, number)
-    if "seed" in content and content["encounters"]:
-        parts.append(f"seed={content['seed']} repeats these; another number proposes others.")
+        parts += _lines(encounter, number, named)
     return "\n".join(parts)
 
 
-def _lines(encounter: JsonObject, number: int) -> Iterator[str]:
+def _lines(encounter: JsonObject, number: int, named: Mapping[str, str]) -> Iterator[str]:
     if encounter["title"]:
         yield f"{number}. {encounter['title'].capitalize()}: {encounter['difficulty']}. {encounter['reason']}"
     else:
         yield f"Difficulty: {encounter['difficulty']}"
     for monster in encounter["monsters"]:
-        yield f"   {described(monster)} | {monster['uri']}{secret_mark(monster)}"
+        yield f"   {monster['count']:,} × {_foe(monster, named)}"
         if monster["defences"]:
             yield f"      {monster['defences']}"
     yield from (f"   {line}" for line in encounter["arithmetic"])
     yield from (f"   Take care: {line}" for line in encounter["advice"])
 
 
+def _foe(monster: JsonObject, named: Mapping[str, str]) -> str:
+    """ "Goblin, srd-2014 (CR 1/4, 50 XP)"."""
+    address = one_line(named.get(monster["uri"]) or unquote(monster["uri"].removeprefix(SCHEME)))
+    edition = "" if monster["edition"] in monster["document"] else f"; {edition_label(monster['edition'])}"
+    return f"{called(monster['name'], address)} ({_worth(monster)}{edition}{secret_mark(monster)})"
+
+
+def _worth(monster: JsonObject) -> str:
+    rating = "CR unknown" if monster["cr"] is None else f"CR {format_rating(monster['cr'])}"
+    return rating if monster["xp"] is None else f"{rating}, {monster['xp']:,} XP"
+
+
 def described(monster: JsonObject) -> str:
     """ "3 × Goblin (CR 1/4, 50 XP) from srd-2014 [2014]"."""
-    rating = "CR unknown" if monster["cr"] is None else f"CR {format_rating(monster['cr'])}"
-    points = "" if monster["xp"] is None else f", {monster['xp']:,} XP"
     source = with_edition(monster["document"], monster["edition"])
-    return f"{monster['count']:,} × {monster['name']} ({rating}{points}) from {source}"
+    return f"{monster['count']:,} × {monster['name']} ({_worth(monster)}) from {source}"
 
-
-ENCOUNTERS: JsonObject = {
-    "type": "object",
-    "description": (
-        "rules, party, difficulty, budget, arithmetic; encounters: title, reason, monsters, difficulty, xp, adjusted_xp, "
-        "arithmetic, advice; characters: saves and passives; note; seed"
-    ),
-}
 
 PLAN_ENCOUNTER = Tool(
     name="plan_encounter",
     title="Plan an encounter",
-    description="Rate monsters for a party, or propose three encounters from the library. "
-    "Example: party='4x5', monsters=['2 ogre'].",
+    description="Rate monsters for a party, or propose encounters. Example: party='4x5', monsters=['2 ogre'].",
     arguments=model(
         "plan_encounter",
         {
@@ -290,5 +296,14 @@ PLAN_ENCOUNTER = Tool(
         },
     ),
     run=plan,
-    output=ENCOUNTERS,
+    answer=Encounters,
+    listed={
+        "party": "'4x5', '3,3,4' or 'the table of VAULT'",
+        "difficulty": "easy to deadly (2014), low to high (2024), or day",
+        "rules": "2014, 2024",
+        "monsters": "to rate; without it, the rest proposes",
+        "where": "cr<=3 type:undead environment:swamp",
+        "semantic_query": "",
+        "documents": "",
+    },
 )

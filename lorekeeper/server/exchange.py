@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -47,6 +48,7 @@ class Exchange:
         uris: of the entries that were returned, each once.
         mode: of a search, "" of anything else.
         lasting: whether it is a stream that ends when its client or the server does.
+        content: what it is answered with, as JSON; None if that is the response itself.
         recorded: whether the recorders have it.
         scope: of the HTTP request, as the routes see it.
         began: on the clock of `time.perf_counter`.
@@ -63,6 +65,7 @@ class Exchange:
     uris: Sequence[str] = ()
     mode: str = ""
     lasting: bool = False
+    content: object = None
     recorded: bool = False
     scope: Mapping[str, Any] = field(default_factory=dict)
     began: float = field(default_factory=time.perf_counter)
@@ -92,6 +95,16 @@ class Exchange:
         self.results = len(listed[0]) if listed and isinstance(listed[0], list) else len(self.uris)
         mode = content.get("mode") if isinstance(content, dict) else None
         self.mode = mode if isinstance(mode, str) else ""
+
+
+CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+"""The request that is being answered, where requests are recorded."""
+
+
+def answered(content: object) -> None:
+    """What the current request is answered with, as JSON: a text for a model does not say it all."""
+    if exchange := CURRENT.get():
+        exchange.content = content
 
 
 def _uris(content: object) -> Iterator[str]:

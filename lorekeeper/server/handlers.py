@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +15,12 @@ from lorekeeper.errors import CacheError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.printable import one_line, shown
 from lorekeeper.server import apps, resources
-from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.answers import Answer
 from lorekeeper.server.completion import Completer
-from lorekeeper.server.cutting import cut_content, cut_text
+from lorekeeper.server.cutting import cut_text
+from lorekeeper.server.exchange import answered
 from lorekeeper.server.icons import icon
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
 from lorekeeper.server.resources import MAX_ERROR
@@ -26,6 +29,9 @@ from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
 
+
+JSON = "json"
+"""The detail that programs ask for."""
 
 ViewOf = Callable[[Any], View]
 """What the viewer of a request sees, by the context of the request."""
@@ -60,12 +66,10 @@ class Handlers:
             view = self._view_of(context)
             async with reported(context, lambda: self._library.activity):
                 answer = await tool.run(view, arguments)
-            apart = apps.shows_apps(context)
-            result = types.CallToolResult(
-                content=[types.TextContent(type="text", text=cut_text(answer.text))],
-                structured_content=cut_content(answer.structured, tool.output),
-                meta=await apps.result_meta(view, tool.name, answer.structured) if apart else None,
-            )
+            answered(answer.structured)
+            result = _in_form(answer, arguments.get("detail"))
+            if apps.shows_apps(context):
+                result.meta = await apps.result_meta(view, tool.name, answer.structured)
             result.model_dump_json()  # fails here on what cannot be encoded; the SDK would close the connection
         except LoreKeeperError as error:
             return _failure(str(error))
@@ -134,7 +138,6 @@ def described(tool: Tool, meta: JsonObject | None = None) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
-        output_schema=tool.output,
         annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
         meta=meta,
     )
@@ -162,6 +165,15 @@ def _error(error: LoreKeeperError) -> MCPError:
     """The protocol's error: what was asked is wrong, unless the library cannot be read."""
     code = types.INTERNAL_ERROR if isinstance(error, (CacheError, UpgradingError)) else types.INVALID_PARAMS
     return MCPError(code=code, message=one_line(str(error), MAX_ERROR))
+
+
+def _in_form(answer: Answer, detail: str | None) -> types.CallToolResult:
+    """An answer as text alone, since hosts differ in what they give a model of two forms; to programs that ask for it, as JSON."""
+    if detail != JSON:
+        return types.CallToolResult(content=[types.TextContent(type="text", text=cut_text(answer.text))])
+    content = answer.model.stated()
+    text = json.dumps(content, ensure_ascii=False)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=content)
 
 
 def _failure(text: str) -> types.CallToolResult:

@@ -131,7 +131,7 @@ Look before you write:
 1. gather_topic for each person and place of the premise, and search_lore with the premise and two or three wordings: what \
 does my library already have on this place, these people, this trouble?
 2. get_entity for the two or three best, and build on them instead of repeating them.
-3. lookup_creature for the opposition: environment, type and cr_max as filters, semantic_query for how they behave. \
+3. lookup_creature for the opposition: environment, type and where='cr<=4' as filters, semantic_query for how they behave. \
 Take what could really be met there.
 4. lookup_equipment for one or two rewards that this story would leave behind.
 5. lookup_rule for what will come up at the table: weather, chases, traps, social scenes.
@@ -281,7 +281,7 @@ The rarest magic item on sale: {rarity}
 Rules: put edition="{edition}" into every search.
 
 1. lookup_equipment with kind ["gear", "weapon", "armor"] and a semantic_query for the trade: eight to twelve \
-ordinary wares. cost_max keeps them to what people there can pay.
+ordinary wares. where='cost<=50' keeps them to what people there can pay.
 2. lookup_equipment with kind="magic-item": two or three, no rarer than allowed, small and useful before strong.
 3. get_entity for the magic items.
 

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lorekeeper.audience import Viewer
-from lorekeeper.server.exchange import Exchange, How, Recorder, RecordingError, record
+from lorekeeper.server.exchange import CURRENT, Exchange, How, Recorder, RecordingError, record
 from lorekeeper.server.notifications import CallNext
 from lorekeeper.server.rest.problems import is_api, problem
 
@@ -179,6 +179,7 @@ class RecordedCalls:
         try:
             if exchange.lasting:
                 await record(self._recorders, exchange)
+            CURRENT.set(exchange)
             result = await call_next(context)
             _take(exchange, result)
             await record(self._recorders, exchange)
@@ -219,4 +220,4 @@ def _take(exchange: Exchange, result: Any) -> None:
     if not isinstance(content, dict):
         return
     exchange.outcome = "failed" if content.get("isError") else "answered"
-    exchange.returned(content.get("structuredContent", content))
+    exchange.returned(content if exchange.content is None else exchange.content)

@@ -14,8 +14,10 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.rolling.dice import formula_of
 from lorekeeper.rolling.tables import Rolled, Table, chosen
+from lorekeeper.search.addresses import addresses, path_of, uri_at
 from lorekeeper.search.resolve_entry import entries_of, find_entry
-from lorekeeper.server.answers import Answer, JsonObject
+from lorekeeper.server.answers import Answer, called
+from lorekeeper.server.models import Entry, Rolls
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.views.view import View
 
@@ -32,8 +34,8 @@ def with_rolls(answer: Answer, entity: Entity) -> Answer:
         NotFoundError: the entry has no table to roll on.
     """
     rolled = [table.roll(_random) for table in chosen(entity)]
-    structured = {**answer.structured, "rolls": [each.content() for each in rolled]}
-    return replace(answer, structured=structured, text="\n".join([*map(_line, rolled), answer.text]))
+    model = answer.model.model_copy(update={"rolls": [each.content() for each in rolled]})
+    return replace(answer, model=model, text="\n".join([*map(_line, rolled), answer.text]))
 
 
 def only_rolls(answer: Answer, entity: Entity) -> Answer:
@@ -45,7 +47,7 @@ def only_rolls(answer: Answer, entity: Entity) -> Answer:
     rolled = with_rolls(answer, entity)
     content = {key: value for key, value in rolled.structured.items() if key != "entity"}
     head = answer.text.partition("\n\n")[0]
-    return Answer(content, f"{rolled.text.removesuffix(answer.text)}{head}")
+    return Answer(Entry.model_validate(content), f"{rolled.text.removesuffix(answer.text)}{head}")
 
 
 async def _roll(view: View, arguments: Arguments) -> Answer:
@@ -54,19 +56,17 @@ async def _roll(view: View, arguments: Arguments) -> Answer:
     formula = formula_of(what)
     if formula is not None:
         thrown = await asyncio.to_thread(lambda: [formula.throw(random) for _ in range(times)])
-        content: JsonObject = {"dice": str(formula), "numbers": [total for total, _ in thrown]}
-        return Answer(content, "\n".join(f"{formula}: {total} (dice: {fell})" for total, fell in thrown))
+        model = Rolls(dice=str(formula), numbers=[total for total, _ in thrown], fell=[str(fell) for _, fell in thrown])
+        return Answer(model, "\n".join(f"{formula}: {total} (dice: {fell})" for total, fell in thrown))
+    what = await uri_at(view.cache, what) or what
     entity, tables, note = await _tables(view, what, arguments.get("table"))
     rolled = [each for table in tables for each in _rolls(table, times, random)]
-    content = {
-        "uri": entity.uri,
-        "document": entity.document,
-        "rolls": [each.content() for each in rolled],
-        "note": note,
-    }
+    listed = [each.content() for each in rolled]
+    content = Rolls(uri=entity.uri, document=entity.document, rolls=listed, note=note)
     gaps = [f"{one_line(table.title)}: numbers without a row are rolled again." for table in tables if table.gaps]
     notes = [f"Note: {one_line(note)}"] if note else []
-    source = f"{one_line(entity.name)} from {one_line(entity.document)} | {entity.uri}"
+    address = (await addresses(view.cache, [entity])).get(entity.uri) or path_of(entity)
+    source = f"From {called(one_line(entity.name), one_line(address))}"
     return Answer(content, "\n".join([*notes, *map(_line, rolled), *gaps, source]))
 
 
@@ -106,7 +106,7 @@ def _line(rolled: Rolled) -> str:
 ROLL = Tool(
     name="roll",
     title="Roll dice or on a table",
-    description="Roll dice, on a table of an entry, or draw cards of a deck. Example: what='trinkets'.",
+    description="Roll dice, on the table of an entry, or draw cards. Example: what='4d6 drop lowest'.",
     arguments=model(
         "roll",
         {
@@ -123,8 +123,6 @@ ROLL = Tool(
         },
     ),
     run=_roll,
-    output={
-        "type": "object",
-        "description": "dice, numbers; or uri, rolls: table, number, result",
-    },
+    answer=Rolls,
+    listed={"what": "'2d6+3', 'd20 advantage', or an entry with a table", "table": "", "times": ""},
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from lorekeeper.errors import LoreKeeperError
-from lorekeeper.server.answers import Answer, JsonObject
+from lorekeeper.server.answers import Answer
 from lorekeeper.server.arguments import complaint, given, unknown_parameter
+from lorekeeper.server.models import JsonObject, Model
 from lorekeeper.views.view import View
 
 Arguments = Mapping[str, Any]
@@ -34,7 +35,8 @@ class Tool:
         description: tells a model what it does, and when to use it.
         arguments: the parameters.
         run: answers checked arguments.
-        output: JSON Schema of the structured content.
+        answer: the model of its answers.
+        listed: what models read of the parameters: the names, with a few words where a name says too little. The others work too.
         entity_type: the type that it looks up, None if it is not a lookup.
     """
 
@@ -43,19 +45,21 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     run: Callable[[View, Arguments], Awaitable[Answer]]
-    output: JsonObject
+    answer: type[Model]
+    listed: Mapping[str, str] = field(default_factory=dict)
     entity_type: str | None = None
 
     @property
     def input_schema(self) -> JsonObject:
-        """JSON Schema of the arguments, in the words that every host takes, without what a model does not need.
+        """JSON Schema of the arguments that are listed, in the words that every host takes, without what a model does not need.
 
         Gemini's declarations take one type for a parameter and no ``additionalProperties``; OpenAI's strict mode takes no defaults;
         Cursor refuses a value unless its type is all that is listed. `check` understands more than is listed.
         """
         schema = self.arguments.model_json_schema()
         required = {"required": schema["required"]} if "required" in schema else {}
-        properties = {name: _lean(parameter) for name, parameter in schema["properties"].items()}
+        known = schema["properties"]
+        properties = {name: _lean(known[name], said) for name, said in self.listed.items()}
         return {"type": "object", "properties": properties, **required}
 
     def check(self, arguments: Mapping[str, object], *, strict: bool = False) -> Arguments:
@@ -89,22 +93,24 @@ def optional_text(description: str) -> Parameter:
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
+DETAIL: Parameter = (Literal["concise", "full", "json"], Field("concise"))
+"""How an answer is given: ``full`` for whole entries, ``json`` for programs."""
+
+
 def model(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
-    """Parameters by name, and no others."""
-    definitions: dict[str, Any] = dict(parameters)
+    """Parameters by name, and no others but how the answer is given."""
+    definitions: dict[str, Any] = {**parameters, "detail": DETAIL}
     return create_model(name, __config__=ConfigDict(extra="forbid"), **definitions)
 
 
-def _lean(schema: JsonObject) -> JsonObject:
-    """A parameter's schema as the first type that it is understood as, without what a model need not read."""
+def _lean(schema: JsonObject, said: str = "") -> JsonObject:
+    """A parameter's schema as the first type that it is understood as, with a few words, without what a model need not read."""
     first: JsonObject = schema.get("anyOf", [schema])[0]
     lean = {key: value for key, value in {**schema, **first}.items() if key in LISTED}
-    if lean.get("minimum") == 0:
-        del lean["minimum"]
     if "items" in lean:
         lean["items"] = _lean(lean["items"])
-    return lean
+    return lean | ({"description": said} if said else {})
 
 
-LISTED = ("type", "description", "enum", "items", "minimum", "maximum")
+LISTED = ("type", "enum", "items")
 """The words of a parameter's schema that are listed."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import Field
 
 from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
-from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, PROPERTIES, SEARCHED, Collection, FieldType, parse_uri
+from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, SEARCHED, Collection, FieldType, parse_uri
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.addresses import uri_at
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.resolve_entry import find_entry
-from lorekeeper.server.answers import Answer, documents_answer, entity_answer, full_answer, page_answer
+from lorekeeper.server.answers import Answer, documents_answer, entity_answer
 from lorekeeper.server.arguments import (
     WORDINGS,
     FurtherWordings,
@@ -30,49 +30,62 @@ from lorekeeper.server.arguments import (
 from lorekeeper.server.by_words import by_words
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
-from lorekeeper.server.outputs import DOCUMENTS, ENTRY, FOUND, LOOKED_UP, TOPIC
+from lorekeeper.server.found import page_answer
+from lorekeeper.server.models import Documents, Entry, Page, Topic
 from lorekeeper.server.rolls import ROLL, only_rolls
+from lorekeeper.server.tool import DETAIL, Parameter, model, optional_text
 from lorekeeper.server.tool import Arguments as Arguments
-from lorekeeper.server.tool import Parameter, model, optional_text
 from lorekeeper.server.tool import Tool as Tool
 from lorekeeper.server.tool import ToolError as ToolError
 from lorekeeper.server.topics import topic_answer
 from lorekeeper.views.view import View
-from lorekeeper.where import parse_where
 
 MAX_EDITION = 2000
 """Longest list of editions and document keys, in characters."""
 
 WHERE_EXAMPLES = {
     "spells": "range>=60 -class:wizard level:1..3",
-    "creatures": "cr:5..8 -speed_fly>0 -type:ooze",
-    "equipment": "damage_types:fire -saves:dexterity",
+    "creatures": "cr:5..8 -speed_fly>0 type:ooze",
+    "equipment": "cost<=50 damage_types:fire",
     "character_options": "skills:stealth -heals",
+    "rules": "kind:condition",
     "notes": "dated>=7d -tags:dead",
-    "characters": "languages:elvish darkvision>=60 prepared:fireball",
+    "characters": "languages:elvish level>=3",
 }
 """Tests that show the grammar of ``where``, by entity type."""
 
-
-MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon property")}
-"""Kinds of an open type that its declaration does not name, and nobody would look for there."""
-
 EXAMPLES = {
-    "spells": "level=3, class_key='wizard', damage_type='fire'",
-    "creatures": "cr_max=2, environment='forest'",
+    "spells": "level=3, class_key='wizard'",
+    "creatures": "where='cr<=2 type:undead'",
     "equipment": "kind='magic-item', rarity='rare'",
     "character_options": "name='fighter', kind='class'",
-    "rules": "name='grappled', or semantic_query='hold breath', wordings=['drowning']",
-    "characters": "class_key='wizard', level_min=3",
-    "notes": "semantic_query='who owes the guild money', order='newest'",
+    "rules": "semantic_query='hold breath', wordings=['drowning']",
+    "characters": "where='class:wizard'",
+    "notes": "semantic_query='who owes the guild money'",
 }
 """One call of each lookup."""
 
 SUBJECTS = {
-    "notes": "notes of the user's own campaign (people, places, sessions)",
-    "characters": "the players' characters: what they can do, cast and carry",
+    "creatures": "monsters, animals and people with a stat block",
+    "character_options": "classes, subclasses, races, backgrounds, feats",
+    "rules": "rules, conditions, actions, hazards, tables",
+    "notes": "notes of the user's campaign: people, places, sessions",
+    "characters": "the players' characters: what they can do, cast, carry",
 }
 """What a lookup finds, where the label does not say it."""
+
+MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon property")}
+"""Kinds of an open type that its declaration does not name, and nobody would look for there."""
+
+LISTED: dict[str, dict[str, str]] = {
+    "spells": {"level": "", "school": "", "class_key": "wizard", "concentration": ""},
+    "creatures": {"cr": "0.25 or 1/4", "type": "", "environment": ""},
+    "equipment": {"kind": "weapon, armor, magic-item, gear", "rarity": ""},
+    "character_options": {"kind": "", "parent": "class of a subclass"},
+    "rules": {"kind": ""},
+    "notes": {"kind": "", "session": "its number", "tags": "", "order": "newest"},
+}
+"""The filters of each lookup that models read of; ``where`` has the others."""
 
 NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 
@@ -107,29 +120,19 @@ def _named(description: str) -> Parameter:
     return Names | None, Field(None, description=description)
 
 
-def _asked(orders: Sequence[str], example: str, fields: Sequence[str] = ()) -> dict[str, Parameter]:
-    """What narrows and sorts a search beside its own filters, which ``where`` need not list again."""
-    fields = ["any key" if name == PROPERTIES else name for name in fields]
-    further = f"; also {', '.join(_joined(fields))}" if fields else ""
+def _asked(orders: Sequence[str], example: str) -> dict[str, Parameter]:
+    """What narrows and sorts a search beside its own filters."""
     return {
-        "where": (str | None, Field(None, description=f"tests, e.g. {example}{further}")),
+        "where": (str | None, Field(None, description=f"tests of any field, e.g. {example}")),
         "order": (str | None, Field(None, description=", ".join(orders))),
         "seed": (int | None, Field(None, description="for random")),
     }
 
 
-def _joined(fields: Sequence[str]) -> list[str]:
-    """Names of fields, those with one beginning together: "speed_walk/fly/swim"."""
-    joined: list[str] = []
-    beginning = ""
-    for name in fields:
-        prefix, _, rest = name.partition("_")
-        if rest and prefix == beginning:
-            joined[-1] += f"/{rest}"
-        else:
-            joined.append(name)
-        beginning = prefix if rest else ""
-    return joined
+FURTHER, BOOKS = "2-3 others, or a question's parts", "keys of books"
+"""What models read of parameters that several tools have."""
+
+COMMON = {"edition": "first: 2014, 2024", "documents": BOOKS, "limit": "", "offset": "", "detail": ""}
 
 
 _PAGING: dict[str, Parameter] = {
@@ -141,7 +144,7 @@ _PAGING: dict[str, Parameter] = {
     ),
     "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description=f"results, {LIMIT} if not given")),
     "offset": (int, Field(0, ge=0, description="to skip")),
-    "detail": (Literal["concise", "full"], Field("concise", description="full: whole entries")),
+    "detail": (DETAIL[0], Field("concise", description="full: whole entries; json: for programs")),
 }
 
 
@@ -173,8 +176,8 @@ def _lookup(name: str, collection: Collection) -> Tool:
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
-        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')} by name, meaning or filters, "
-        f"e.g. {EXAMPLES[collection.name]}.",
+        description=f"Find {SUBJECTS.get(collection.name, f'{collection.label}s')}. "
+        f"Example: {EXAMPLES.get(collection.name, 'limit=5')}.",
         arguments=model(
             name,
             {
@@ -187,18 +190,23 @@ def _lookup(name: str, collection: Collection) -> Tool:
             },
         ),
         run=run,
-        output=LOOKED_UP,
+        answer=Page,
+        listed={
+            "name": "",
+            "semantic_query": "",
+            "wordings": "",
+            **LISTED.get(collection.name, {}),
+            "where": WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"),
+            **dict.fromkeys(COMMON, ""),
+        },
         entity_type=collection.name,
     )
 
 
 def _sorting(collection: Collection) -> dict[str, Parameter]:
-    """`_asked` for a lookup, with the fields that neither a parameter nor the example names."""
-    example = WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y")
-    named = {test.field for test in parse_where(example)} | {entities.AUDIENCE}
-    fields = [field.name for field in collection.fields if not field.tool and field.name not in named]
+    """`_asked` for a lookup."""
     orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
-    return _asked(orders, example, fields)
+    return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"))
 
 
 def _filters(collection: Collection) -> dict[str, _Filter]:
@@ -244,12 +252,15 @@ async def _search(
         where=arguments.get("where"),
         order=arguments.get("order"),
         seed=arguments.get("seed"),
-        similar_to=arguments.get("similar_to"),
+        similar_to=await _uri(view, arguments.get("similar_to")),
     )
     page = await by_words(view, query, await view.search(query))
-    if arguments.get("detail") == "full":
-        return await full_answer(view, page)
-    return page_answer(page, full=False, name=arguments.get("name"))
+    return await page_answer(view, page, wordings, arguments.get("name"), full=arguments.get("detail") == "full")
+
+
+async def _uri(view: View, address: str | None) -> str | None:
+    """The uri of an address; what is none is left for the search to refuse."""
+    return address and (await uri_at(view.cache, address) or address)
 
 
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
@@ -269,11 +280,13 @@ def _types(arguments: Arguments) -> list[str]:
 
 
 async def _gather_topic(view: View, arguments: Arguments) -> Answer:
-    return await topic_answer(view, arguments["topic"], _types(arguments), arguments.get("limit", LIMIT))
+    topic = await uri_at(view.cache, arguments["topic"]) or arguments["topic"]
+    return await topic_answer(view, topic, _types(arguments), arguments.get("limit", LIMIT))
 
 
 async def _get_entity(view: View, arguments: Arguments) -> Answer:
     uri = arguments["uri"].strip()
+    uri = await uri_at(view.cache, uri) or uri
     if uri and "://" not in uri:  # a name: whoever has read no results knows no uri
         uri = (await find_entry(view.search, view.entities_at, uri, SEARCHED)).entity.uri
     try:
@@ -316,7 +329,7 @@ async def _list_documents(view: View, arguments: Arguments) -> Answer:
 SEARCH_LORE = Tool(
     name="search_lore",
     title="Search all lore",
-    description="Search all kinds of entries at once, by meaning and keywords. Use it if the kind of entry is unclear.",
+    description=f"Search all kinds of entries ({', '.join(SEARCHED)}). Example: query='a ghost will not leave the mill'.",
     arguments=model(
         "search_lore",
         {
@@ -334,13 +347,14 @@ SEARCH_LORE = Tool(
         },
     ),
     run=_search_lore,
-    output=FOUND,
+    answer=Page,
+    listed={"query": "", "wordings": FURTHER, "types": "", "where": "", **COMMON},
 )
 
 GATHER_TOPIC = Tool(
     name="gather_topic",
     title="Gather a topic",
-    description="All about a person, place or theme: notes, sessions, links, stat blocks, rules.",
+    description="All about a person, place or theme: notes, sessions, links, stat blocks, rules. Example: topic='dragons'.",
     arguments=model(
         "gather_topic",
         {
@@ -350,13 +364,14 @@ GATHER_TOPIC = Tool(
         },
     ),
     run=_gather_topic,
-    output=TOPIC,
+    answer=Topic,
+    listed={"topic": "", "types": "", "limit": ""},
 )
 
 GET_ENTITY = Tool(
     name="get_entity",
     title="Read one entry",
-    description="Read a whole entry by its uri from search results, with source and licence.",
+    description="Read an entry whole, or a part of it, with its licence. Example: uri='Fireball, srd-2024'.",
     arguments=model(
         "get_entity",
         {
@@ -370,14 +385,21 @@ GET_ENTITY = Tool(
         },
     ),
     run=_get_entity,
-    output=ENTRY,
+    answer=Entry,
+    listed={
+        "uri": "address or name",
+        "section": "a heading, feature, table, row, or 'level 5'",
+        "offset": "",
+        "roll": "",
+    },
 )
 
 LIST_DOCUMENTS = Tool(
     name="list_documents",
     title="List source documents",
-    description="List the library's books and vaults: key, title, publisher, licence, counts.",
+    description="List the books and vaults: key, title, publisher, licence, counts. Example: type='spells'.",
     arguments=model("list_documents", {"type": optional_text("only documents with entries of this type")}),
     run=_list_documents,
-    output=DOCUMENTS,
+    answer=Documents,
+    listed={"type": ""},
 )

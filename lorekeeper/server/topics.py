@@ -5,42 +5,59 @@ Text from entries is indented: a line of an entry is never taken for one of ours
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from urllib.parse import unquote
 
 from lorekeeper.entities import Entity
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.search.addresses import addresses, path_of
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
 from lorekeeper.search.dossier.spans import blocks
-from lorekeeper.server.answers import Answer, nothing_found
+from lorekeeper.server.answers import Answer, called
+from lorekeeper.server.exchange import SCHEME
+from lorekeeper.server.found import nothing_found
+from lorekeeper.server.models import Topic
 from lorekeeper.views.view import View
 
 
 async def topic_answer(view: View, topic: str, types: Sequence[str] | None, limit: int) -> Answer:
     """The dossier on a topic; see `search.dossier.gather.gather` for errors."""
     dossier = await view.topic(topic, types, limit)
-    return Answer(dict(dossier.content()), topic_text(dossier))
+    named = await addresses(view.cache, [line.entity for part in dossier.parts for line in part.lines])
+    return Answer(Topic.model_validate(dossier.content()), topic_text(dossier, named))
 
 
-def topic_text(dossier: Dossier) -> str:
-    """A dossier as Markdown: a heading for each part, and for each line its entry, section and uri, then what it says."""
+def topic_text(dossier: Dossier, named: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A dossier as Markdown: a heading for each part, and for each line its entry, section and address, then what it says.
+
+    ``named`` has the addresses of entries by uri; the path of others is given.
+    """
     name = dossier.main.name if dossier.main else dossier.topic
     head = [f"# {one_line(name, MAX_SHOWN)}"]
     if not dossier.parts:
         return "\n".join([*head, nothing_found(dossier.note)])
     if dossier.note:
         head.append(f"Note: {one_line(dossier.note)}")
-    return "\n".join([*head, *(line for part in dossier.parts for line in _part(part))])
+    return "\n".join([*head, *(line for part in dossier.parts for line in _part(part, named))])
 
 
-def _part(part: Part) -> Iterator[str]:
+def _part(part: Part, named: Mapping[str, str]) -> Iterator[str]:
     yield f"\n## {part.title}"
     for place, line in enumerate(part.lines):
         if not place or line.entity.uri != part.lines[place - 1].entity.uri:
-            yield f"- {label(line)} | {line.entity.uri}"
+            yield f"- {RELATIONS.get(line.relation, '')}{_named(line, named)}"
         if line.quote.sentences:
             yield from (f"   {each}" for each in quoted(line.quote))
     if part.left_out:
-        yield f"{part.left_out} more: {part.more}" if part.more else f"{part.left_out} more"
+        address = one_line(named.get(part.more) or unquote(part.more.removeprefix(SCHEME))) if part.more else ""
+        yield f"{part.left_out} more{f': {address}' if address else ''}"
+
+
+def _named(line: Line, named: Mapping[str, str]) -> str:
+    """The entry of a line with its address: "Holya, age-of-umbra (npc)"."""
+    address = one_line(named.get(line.entity.uri) or path_of(line.entity))
+    return f"{called(one_line(line.entity.name), address)} ({described(line.entity)})"
 
 
 RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentioned: "}

@@ -124,8 +124,14 @@ _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 _SUMMARY = re.compile(r"\b(?:summary|recap|overview|synopsis)\b", re.IGNORECASE)
 """What the heading says of a section that tells a note in short."""
 
+TOLD = 200
+"""Characters from which on a summary tells what happened, rather than where and with whom."""
+
 LIST_CHARS = 70
 """Most characters of a snippet in a long list: one clause, by which a reader chooses what to read."""
+
+CLAUSE = 220
+"""Most characters of the snippets behind the first: a sentence or two."""
 
 MAX_LIST = 60
 """Most characters of a field's values."""
@@ -191,7 +197,7 @@ def evidence(
         prose = _best_section(entity, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})}) or prose
     prose = read(entity) if prose is None else prose
     asked_for = _asked_for(query, prose) if entity.type != "notes" else None
-    counts = _COUNTING.search(query) is not None
+    counts = asks_for_a_figure(query)
     found = _sentence(entity.name, prose, wanted, nearest, counts=counts) if wanted and not asked_for else None
     if asked_for:
         body = Evidence(str(asked_for), asked_for.heading)
@@ -212,13 +218,28 @@ def evidence(
     return Evidence(snippet(shown, limit, FULL), body.section)
 
 
+def asks_for_a_figure(query: str) -> bool:
+    """Whether a question asks how much something is."""
+    return _COUNTING.search(query) is not None
+
+
+def has_a_figure(text: str) -> bool:
+    """Whether a text says how much something is."""
+    return _FIGURE.search(text) is not None
+
+
+def asks_for_a_level(query: str) -> int | None:
+    """The level that a question names."""
+    match = _LEVEL.search(query)
+    return int(match[1] or match[2]) if match else None
+
+
 def level_line(entity: Entity, query: str) -> str:
     """What a class has at the level that a query names: "Level 5: Uncanny Dodge; Sneak Attack 3d6."; "" if it says none."""
-    match = _LEVEL.search(query)
-    features = _features(entity) if match else []
-    if match is None or not features:
+    level = asks_for_a_level(query)
+    features = [] if level is None else _features(entity)
+    if not features:
         return ""
-    level = int(match[1] or match[2])
     gained = [each.get("name") for each in features if level in _numbers(each.get("gained_at"), "level")]
     cells = [
         f"{each.get('name')} {cell.get('column_value')}"
@@ -343,7 +364,8 @@ def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     if entity.type != "notes" or not prose:
         return Evidence(" ".join(map(str, sorted(prose[:FIRST], key=lambda section: bool(section.heading)))))
     first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
-    shown = next((section for section in prose if _SUMMARY.search(section.heading)), first)
+    told = [section for section in prose if _SUMMARY.search(section.heading)]
+    shown = next((section for section in told if len(section.text) >= TOLD), told[0] if told else first)
     return Evidence(str(shown), shown.heading)
 
 
@@ -493,13 +515,9 @@ def _from_word(text: str, start: int) -> str:
 
 
 def lengths(results: int) -> Sequence[int]:
-    """The most characters of each snippet on a page of so many results: the first, and those of a short page, get more."""
+    """The most characters of each snippet on a page of so many results: the first ones are read, the others chosen from."""
     if results == 1:
         return [700]
-    if results <= 3:
-        return [[900], [700, 260], [700, 370, 370]][results - 1] if results else []
     if results <= 5:
-        return [300] * results
-    if results <= 10:
-        return [220] * 3 + [150] * (results - 3)
-    return [300, 180, SNIPPET_CHARS] + [LIST_CHARS] * (results - 3)
+        return [[900], [700, 260], [700, 370, 370], [300] * 4, [300] * 5][results - 1] if results else []
+    return [300, *[CLAUSE] * 3, *[LIST_CHARS] * (results - 4)]

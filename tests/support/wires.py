@@ -59,7 +59,9 @@ class _Mcp:
         raise NotImplementedError
 
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        answer = self.request("tools/call", name=tool, arguments=arguments, _meta={"progressToken": tool})
+        self.request("tools/call", name=tool, arguments=arguments, _meta={"progressToken": tool})
+        asked = {**arguments, "detail": "json"}
+        answer = self.request("tools/call", name=tool, arguments=asked, _meta={"progressToken": tool})
         content: dict[str, Any] = answer.get("result", {}).get("structuredContent") or {}
         return content
 

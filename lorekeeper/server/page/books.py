@@ -13,7 +13,8 @@ from starlette.responses import Response
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import NotFoundError
 from lorekeeper.render.drawing import chart, cover
-from lorekeeper.server.answers import JsonObject, document_list
+from lorekeeper.server.answers import document_list
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.site import Asked, Page, Site, gateway, trusted
 from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
 from lorekeeper.terms import RARITIES

@@ -28,7 +28,7 @@ from lorekeeper.search.query_syntax import (
     written,
 )
 from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.server.answers import page_content
+from lorekeeper.server.found import page_content
 from lorekeeper.server.page.desk import desk
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article

@@ -24,9 +24,9 @@ from lorekeeper.entities import Entity, uri_of
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
-from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.callers import CALLER, Caller
 from lorekeeper.server.identity import PROXIED, VIEWER, viewer_of
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
 from lorekeeper.server.rest.operations import Operation

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from lorekeeper.server.answers import JsonObject
+from pydantic.json_schema import models_json_schema
+
+from lorekeeper.server.models import JsonObject, Problem
 from lorekeeper.server.rest.operations import OPERATIONS, SEARCH, Operation
 from lorekeeper.server.rest.parameters import body_schemas, query_schemas
 from lorekeeper.server.rest.problems import PROBLEM_TYPE
-from lorekeeper.server.rest.shapes import SHAPES, ref
 from lorekeeper.server.tools import Tool
 from lorekeeper.version import VERSION
 
@@ -64,6 +65,23 @@ DESCRIPTION = (
 )
 
 
+PLACE = "#/components/schemas/{model}"
+
+
+def ref(name: str) -> JsonObject:
+    """The model of that name."""
+    return {"$ref": PLACE.format(model=name)}
+
+
+def shapes() -> JsonObject:
+    """The models of all answers, and what they are made of, as JSON Schemas by name."""
+    models = {operation.tool.answer for operation in OPERATIONS} | {Problem}
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, schemas = models_json_schema([(model, "validation") for model in ordered], ref_template=PLACE)
+    found: JsonObject = schemas["$defs"]
+    return found
+
+
 def description() -> JsonObject:
     """The whole description."""
     return {
@@ -73,7 +91,7 @@ def description() -> JsonObject:
         "security": [{"bearer": []}, {}],
         "paths": {operation.path: _path(operation) for operation in OPERATIONS},
         "components": {
-            "schemas": {**SHAPES, **dict(_bodies(SEARCH))},
+            "schemas": {**shapes(), **dict(_bodies(SEARCH))},
             "responses": dict(_problems()),
             "securitySchemes": {
                 "bearer": {
@@ -116,7 +134,7 @@ def _responses(operation: Operation, *, posted: bool) -> JsonObject:
     responses: JsonObject = {
         "200": {
             "description": "The answer.",
-            "content": {"application/json": {"schema": operation.tool.output}},
+            "content": {"application/json": {"schema": ref(operation.tool.answer.__name__)}},
             **({} if posted else headers),
         }
     }

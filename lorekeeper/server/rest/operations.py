@@ -21,10 +21,11 @@ from lorekeeper.filters import unknown_name
 from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.query import MAX_LIMIT, MAX_QUERY_CHARS
 from lorekeeper.search.sorting import recent_notes
-from lorekeeper.server.answers import Answer, JsonObject, document_list, entity_answer
+from lorekeeper.server import models
+from lorekeeper.server.answers import Answer, document_list, entity_answer
 from lorekeeper.server.arguments import Texts
 from lorekeeper.server.comparisons import COMPARE_ENTRIES
-from lorekeeper.server.rest.shapes import ref
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.rolls import with_rolls
 from lorekeeper.server.tools import (
     GATHER_TOPIC,
@@ -138,7 +139,7 @@ def _search_of(lookup: Tool) -> Tool:
         return await lookup.run(view, renamed)
 
     model = _model(f"search_{lookup.entity_type}", {"query": query, **_TYPES, **fields})
-    return replace(lookup, name="search", arguments=model, run=run, output=ref("Page"))
+    return replace(lookup, name="search", arguments=model, run=run, answer=models.Page)
 
 
 SEARCH = Operation(
@@ -151,7 +152,7 @@ SEARCH = Operation(
             "Search all kinds of entries at once, by meaning and keywords. With exactly one of types, the filters of that type "
             "can be given too, and query may be missing: then the entries are listed that meet the filters."
         ),
-        output=ref("Page"),
+        answer=models.Page,
     ),
     {name: _search_of(tool) for name, tool in LOOKUPS.items()},
     {"query": _WORDINGS, "wordings": _FURTHER, "types": _SEARCHED},
@@ -164,27 +165,26 @@ SEARCH = Operation(
 
 async def _list_types(view: View, _: Arguments) -> Answer:
     counts = await view.cache.documents()
-    return Answer(
-        {"types": [_type(name, sum(by_type.get(name, 0) for by_type in counts.values())) for name in SEARCHED]}, ""
-    )
+    found = [_type(name, sum(by_type.get(name, 0) for by_type in counts.values())) for name in SEARCHED]
+    return Answer(models.Types(types=found), "")
 
 
-def _type(name: str, entries: int) -> JsonObject:
+def _type(name: str, entries: int) -> models.Type:
     collection: Collection = COLLECTIONS[name]
-    return {
-        "name": name,
-        "label": collection.label,
-        "entries": entries,
-        "kinds": list(collection.kinds),
-        "more_kinds": collection.open_kinds,
-        "filters": [each for each in SEARCH.forms[name].arguments.model_fields if each not in _fields(SEARCH.tool)],
-    }
+    return models.Type(
+        name=name,
+        label=collection.label,
+        entries=entries,
+        kinds=list(collection.kinds),
+        more_kinds=collection.open_kinds,
+        filters=[each for each in SEARCH.forms[name].arguments.model_fields if each not in _fields(SEARCH.tool)],
+    )
 
 
 async def _get_document(view: View, arguments: Arguments) -> Answer:
     for document in await document_list(view):
         if document["key"] == arguments["key"]:
-            return Answer(document, "")
+            return Answer(models.Document.model_validate(document), "")
     raise NotFoundError(f"there is no document {shown(arguments['key'])}; GET /api/v1/documents lists all")
 
 
@@ -198,11 +198,11 @@ TYPES = Operation(
         description="List the types of entries with their numbers, kinds, and the filters that search takes for each.",
         arguments=_model("list_types", {}),
         run=_list_types,
-        output=ref("Types"),
+        answer=models.Types,
     ),
 )
 
-DOCUMENTS = Operation("/documents", replace(LIST_DOCUMENTS, output=ref("Documents")), limits={"type": _ONE_TYPE})
+DOCUMENTS = Operation("/documents", replace(LIST_DOCUMENTS, answer=models.Documents), limits={"type": _ONE_TYPE})
 
 DOCUMENT = Operation(
     "/documents/{key}",
@@ -212,7 +212,7 @@ DOCUMENT = Operation(
         description="A book or vault: title, publisher, licences, and how many entries of each type it has.",
         arguments=_model("get_document", _KEY),
         run=_get_document,
-        output=ref("Document"),
+        answer=models.Document,
     ),
 )
 
@@ -254,7 +254,7 @@ ENTITY = Operation(
         description="A whole entry, with source and licence: what follows lore:// in its uri is its path here.",
         arguments=_model("get_entity", _IDENTITY),
         run=_get_entity,
-        output=ref("Entry"),
+        answer=models.Entry,
     ),
     limits={"type": _ONE_TYPE},
 )
@@ -270,7 +270,7 @@ async def _gather_topic(view: View, arguments: Arguments) -> Answer:
 
 async def _list_recent(view: View, arguments: Arguments) -> Answer:
     notes = await recent_notes(view.cache, arguments.get("since"), arguments.get("limit", 10))
-    return Answer({"results": [each.content() for each in notes]}, "")
+    return Answer(models.Recent(results=[models.Note.model_validate(each.content()) for each in notes]), "")
 
 
 TOPICS = Operation(
@@ -279,7 +279,7 @@ TOPICS = Operation(
         GATHER_TOPIC,
         arguments=_model("topics", {"q" if name == "topic" else name: f for name, f in _fields(GATHER_TOPIC).items()}),
         run=_gather_topic,
-        output=ref("Topic"),
+        answer=models.Topic,
     ),
     limits={"q": _WORDING, "types": _SEARCHED},
 )
@@ -298,7 +298,7 @@ RECENT = Operation(
             ),
         ),
         run=_list_recent,
-        output=ref("Recent"),
+        answer=models.Recent,
     ),
     limits={"since": _SINCE},
 )
@@ -316,7 +316,7 @@ COMPARISONS = Operation(
     replace(
         COMPARE_ENTRIES,
         arguments=_model("comparisons", _declared(uris=(Texts, Field(description=f"of two to {MAX_ENTRIES} entries")))),
-        output=ref("Comparison"),
+        answer=models.Comparison,
     ),
     limits={"uris": _URIS},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.rest.operations import Operation
 from lorekeeper.server.tools import Tool
 

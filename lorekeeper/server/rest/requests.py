@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from lorekeeper.entities import refuse_constant
 from lorekeeper.printable import shown
-from lorekeeper.server.answers import JsonObject
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.problems import RefusedError, bad_request, path_of
 

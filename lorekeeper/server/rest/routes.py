@@ -17,8 +17,8 @@ from starlette.types import Receive, Scope, Send
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import json_text
-from lorekeeper.server.answers import JsonObject
 from lorekeeper.server.identity import viewer_of
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.rest.openapi import ROOT, description
 from lorekeeper.server.rest.operations import OPERATIONS, Operation
 from lorekeeper.server.rest.parameters import query_schemas

@@ -1,0 +1,159 @@
+"""The passage of an entry that answers a question: its whole text if that is short, else the section, the row, the lines."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.render import markdown
+from lorekeeper.render.prose import HEADING
+from lorekeeper.server.answers import untitled
+from lorekeeper.server.parts import part
+from lorekeeper.text.cleaning import sentences
+from lorekeeper.text.evidence import COUNTED, asks_for_a_figure, asks_for_a_level, has_a_figure
+from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.sections import written
+
+NOTES = "notes"
+
+WHOLE, SECTION, LEVEL = 900, 1_100, 1_500
+"""Longest page of an entry, longest section, and longest text of a level, in characters, that are given whole."""
+
+LINES = 800
+"""Most characters of the lines that are given of a longer text."""
+
+LONG = 400
+"""Characters from which on a paragraph is read sentence by sentence."""
+
+_KIND = re.compile(r"\A\*[^*\n]+\*\n+")
+_STUB = re.compile(r"\n+## Details\n+- \*\*Type\*\* [^\n]*\s*\Z")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s|\|")
+_NUMBER = re.compile(r"\d+")
+_CAPTION = re.compile(r"\*\*[^*]+\*\*")
+
+
+def body(entity: Entity, page: str | None = None) -> str:
+    """The page of an entry without its title, and of a rule without the lines that only say what it is."""
+    text = untitled(markdown(entity) if page is None else page)
+    return _STUB.sub("", _KIND.sub("", text)).strip() if entity.type == "rules" else text.strip()
+
+
+def passage(entity: Entity, section: str, query: str) -> str:
+    """What of an entry answers a question.
+
+    Args:
+        entity: the entry.
+        section: headings of the section that answers, "" for the main text.
+        query: the question.
+    """
+    if entity.type == NOTES:
+        return _of_note(entity, section, query)
+    page = markdown(entity)
+    text = body(entity, page)
+    if len(text) <= WHOLE:
+        return text
+    level = asks_for_a_level(query) if entity.kind in ("class", "subclass") else None
+    if level is not None and (found := _part(page, f"level {level}")):
+        return found if len(found) <= LEVEL else lines(found, query, LEVEL)
+    found = (_part(page, section) if section else "") or text
+    return found if len(found) <= SECTION else lines(found, query)
+
+
+def _of_note(note: Entity, section: str, query: str) -> str:
+    """The same of a note: its section under its heading, or the lines of all of it, without the facts that it begins with."""
+    prose = [each for each in written(note) if each.text.strip()]
+    chosen = [each for each in prose if section and each.heading == section]
+    shown = chosen or [
+        each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose[1:]
+    ]
+    text = "\n\n".join(each.text.strip("\n") for each in shown or prose)
+    told = text if len(text) <= SECTION else lines(text, query)
+    return f"[{section}]\n{told}" if chosen else told
+
+
+def _part(page: str, wanted: str) -> str:
+    """The part of a page that is called so, "" for none."""
+    try:
+        return part(page, wanted).text
+    except NotFoundError:
+        return ""
+
+
+def lines(text: str, query: str, most: int = LINES) -> str:
+    """The lines of a text that answer a question: those with its rare words, in their order, a list from its first item on."""
+    pieces = _pieces(text)
+    stems = word_stems(query)
+    held = [occurring(stems, piece) for piece in pieces]
+    numbers = Counter(stem for own in held for stem in own)
+    counts = asks_for_a_figure(query)
+    figures = frozenset(_NUMBER.findall(query))
+    weights = [
+        _weight(own, numbers, figure=(counts and has_a_figure(piece)) or not figures.isdisjoint(_NUMBER.findall(piece)))
+        for own, piece in zip(held, pieces, strict=True)
+    ]
+    if not any(weights):
+        return _cut(text, most)
+    chosen: set[int] = set()
+    for number in sorted(range(len(pieces)), key=lambda n: -weights[n]):
+        if not weights[number] or weights[number] < max(weights) / 3:
+            break
+        for each in _with_what_it_needs(pieces, number):
+            if sum(len(pieces[n]) for n in chosen | {each}) > most and chosen:
+                break
+            chosen.add(each)
+    return _cut(_in_order(pieces, chosen), most + LONG)
+
+
+def _weight(stems: Sequence[str], numbers: Mapping[str, int], *, figure: bool) -> float:
+    """How much a line says: its words, rare ones before common ones, and a figure where one is asked for."""
+    return sum(1 / math.sqrt(numbers[stem]) for stem in stems) + (COUNTED if figure and stems else 0.0)
+
+
+def _pieces(text: str) -> list[str]:
+    """Lines, and of long ones their sentences; the rule below the head of a table stays with the head."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        if re.fullmatch(r"[\s|:-]+", line) and "|" in line and found:
+            found[-1] += f"\n{line}"
+        elif line.strip():
+            found += [line] if len(line) <= LONG or line.startswith("|") else list(sentences(line))
+    return found
+
+
+def _with_what_it_needs(pieces: Sequence[str], number: int) -> list[int]:
+    """A line with the head of its table, the list that it introduces, or what stands below it if it is a heading."""
+    piece = pieces[number]
+    if piece.startswith("|"):
+        head = number
+        while head and pieces[head - 1].startswith("|"):
+            head -= 1
+        return [head, number]
+    if HEADING.match(piece) or _CAPTION.fullmatch(piece) or piece.rstrip().rstrip("*").endswith(":"):
+        end = number + 1
+        while end < len(pieces) and not HEADING.match(pieces[end]) and (end == number + 1 or _ITEM.match(pieces[end])):
+            end += 1
+        return list(range(number, end))
+    return [number]
+
+
+def _in_order(pieces: Sequence[str], chosen: set[int]) -> str:
+    """Chosen lines, with an ellipsis where something between them is left out."""
+    text, before = "", -1
+    for number in sorted(chosen):
+        is_row = pieces[number].startswith("|") and text.rpartition("\n")[2].startswith("|")
+        gap = "… " if 0 <= before < number - 1 and not is_row else ""
+        text += f"{chr(10) if text else ''}{gap}{pieces[number]}"
+        before = number
+    return text
+
+
+def _cut(text: str, most: int) -> str:
+    """The beginning of a text up to the end of a line or a sentence."""
+    if len(text) <= most:
+        return text
+    end = max(text.rfind("\n", 0, most), text.rfind(". ", 0, most) + 1, most // 2)
+    return f"{text[:end].rstrip()} …"
