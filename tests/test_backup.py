@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
-import shutil
 import zipfile
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from lorekeeper.library import Library
 from lorekeeper.maintenance.archive import Archive
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.settings import Settings
-from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import batch, everything, make
 from tests.support.examples import examples
@@ -188,30 +185,6 @@ def test_an_archive_of_another_format_is_named(archive: bytes, tmp_path: Path) -
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_commands_go_from_one_backend_to_the_other(
-    tmp_path: Path, embeddings: EmbeddingServer, archive: bytes
-) -> None:
-    (tmp_path / "shelf.zip").write_bytes(archive)
-    env = environment(tmp_path, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
-    done = run_lorekeeper(tmp_path, "restore", "shelf.zip", "--json", env=env)
-    assert (done.returncode, json.loads(done.stdout)["stored"]) == (0, 41)
-    written = run_lorekeeper(tmp_path, "backup", "again.zip", env=env)
-    assert written.returncode == 0
-    assert "40 spells, 1 creatures" in written.stdout
-    shutil.copy(tmp_path / "again.zip", tmp_path / "spoilt.zip")
-    spoilt = bytearray((tmp_path / "spoilt.zip").read_bytes())
-    spoilt[random.Random(1).randrange(len(spoilt))] ^= 1
-    (tmp_path / "spoilt.zip").write_bytes(spoilt)
-    refused = run_lorekeeper(tmp_path, "restore", "spoilt.zip", env=env | {"LOREKEEPER_CACHE_BACKEND": "sqlite"})
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "damaged" in refused.stderr
-    assert not (tmp_path / "cache.db").exists()
-    other = run_lorekeeper(tmp_path, "restore", "again.zip", env=env | {"LOREKEEPER_CACHE_BACKEND": "sqlite"})
-    assert other.returncode == 0
-    assert "41 stored" in other.stdout
 
 
 async def test_an_archive_that_changes_while_it_is_read_is_refused(tmp_path: Path, embeddings: EmbeddingServer) -> None:

@@ -123,22 +123,6 @@ def test_players_read_what_is_theirs_and_no_secret_on_any_page(window, table):
     assert "Oda Quickwater" in said["/?q=oda+quickwater"]
 
 
-def test_the_game_master_can_see_the_pages_as_players_do(window, table):
-    page = window().page
-    page.goto("/sign-in")
-    sign_in(page, table.master)
-    page.wait_for_url(f"{table.origin}/")
-    page.goto("/?q=reed+witch")
-    page.get_by_label("See as").select_option("Ana")
-    page.get_by_text("This is what Ana sees").wait_for()
-    assert page.url == f"{table.origin}/?q=reed+witch"
-    said = [reads(page, path) for path in ("/?q=reed+witch", ODA_PAGE)]
-    assert [word for text in said for word in SECRETS if word in text] == []
-    assert "ferries people" in said[1]
-    page.get_by_label("See as").select_option("game master")
-    page.get_by_text("drowned once").wait_for()
-
-
 def test_what_the_game_master_pinned_and_read_is_not_on_pages_as_players_see_them(window, table):
     page = window().page
     page.goto("/sign-in")

@@ -93,25 +93,6 @@ def test_an_outdated_answer_never_replaces_a_newer_one(page):
     assert typed
 
 
-def test_columns_sort_the_list_by_type_book_and_edition(page):
-    page.goto("/?q=type:spell")
-    schools, heading = page.locator(".hits .kind"), page.locator(".columns-of-hits .kind")
-    heading.click()
-    page.wait_for_url("**order*type")
-    shown = schools.all_inner_texts()
-    assert shown == sorted(shown)
-    assert heading.get_attribute("title") == "ascending"
-    heading.click()
-    page.wait_for_url("**type+desc*")
-    last = schools.all_inner_texts()
-    assert last[0] > shown[0]
-    assert last == sorted(last, reverse=True)
-    for name in ("book", "edition"):
-        page.locator(f".columns-of-hits .{name}").click()
-        page.locator(f".columns-of-hits .{name}[aria-current]").wait_for()
-        assert names(page)
-
-
 def test_a_facet_narrows_the_search_by_what_it_writes_into_the_box(page):
     page.goto("/?q=fire")
     everything = total(page)
@@ -303,24 +284,6 @@ def test_a_click_rolls_and_lights_the_row(page):
     rolled.wait_for()
     assert re.fullmatch(r"-?\d+", rolled.inner_text())
     assert page.url.endswith("/ogre")
-
-
-def test_escape_gives_the_start_page_back_and_typing_goes_on_from_there(page):
-    page.goto("/?q=fireball")
-    opened(page, "Fireball")
-    page.get_by_role("searchbox").press("Escape")
-    page.locator(".home").wait_for()
-    settled(page)
-    assert (query(page), names(page), page.locator("#reading article").count()) == ("", [], 0)
-    assert not facet(page, "spells").get_attribute("aria-current")
-    assert page.evaluate("document.activeElement.id") == "q"
-    page.keyboard.type("lich")
-    opened(page, "Lich")
-    settled(page)
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Backspace")
-    page.locator(".home").wait_for()
-    assert query(page) == ""
 
 
 def test_a_server_that_has_ended_is_told_at_once_and_asked_again(chromium, tmp_path_factory):

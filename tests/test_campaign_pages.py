@@ -125,21 +125,6 @@ async def test_the_time_line_has_the_sessions_in_order_and_who_appears(client):
     assert 'datetime="2026-03-17"' in page
 
 
-async def test_a_dossier_says_what_its_twin_does(client):
-    page, twin = await text(client, "/topics?q=Oda"), (await client.get("/topics.json?q=Oda")).json()
-    assert [part["title"] for part in twin["parts"]]
-    for part in twin["parts"]:
-        assert f"<h2>{part['title']}</h2>" in page
-        for line in part["lines"]:
-            assert f'href="/entries/{line["uri"].removeprefix("lore://")}"' in page
-            assert all(words in unescape(page) for words in line["text"].split(" · "))
-    assert '<h1 dir="auto">Dossiers</h1>' in await text(client, "/topics")
-    nothing = await text(client, "/topics?q=zzyzx")
-    assert "Nothing" in nothing
-    assert 'role="alert"' in await text(client, "/topics?q=lore://notes/saga/None.md")
-    assert (await client.get("/topics.json?q=lore://notes/saga/None.md")).status_code == 404
-
-
 # --- real vaults -----------------------------------------------------------------------------------------------------
 
 

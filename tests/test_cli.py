@@ -20,7 +20,7 @@ from lorekeeper.settings import Settings
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
+from tests.support.samples import ATLAS, SAMPLES, TITLES, write_lines
 
 SECONDS = 60
 REPORT_KEYS = ["stored", "unchanged", "embedded", "removed", "failed", "not_taken", "seconds"]
@@ -210,35 +210,7 @@ def test_a_wrong_question_is_wrong_use_and_says_what_is_known(here, arguments, n
     assert named in err
 
 
-def test_search_explains_itself_in_the_terminal_and_in_json(here):
-    status, out, _ = here("search", "tide lance", "--explain", "--json")
-    page = json.loads(out)
-    first = page["explanation"]["results"][0]
-    assert (status, first["uri"], first["score"]) == (0, page["results"][0]["uri"], page["results"][0]["score"])
-    assert first["sides"]["name"]["rank"] == 1
-    text = here("search", "tide lance", "--explain")[1]
-    assert "keywords: tide; lance" in text
-    assert "#1" in text
-    assert "explanation" not in json.loads(here("search", "tide lance", "--json")[1])
-    nothing = here("search", "tide", "--type", "spells", "--filter", "level=9", "--explain")[1]
-    assert f"without level=9: {COUNTS['spells']} entries" in nothing
-
-
 # --- stats, documents, reindex ---------------------------------------------------------------------------------------
-
-
-def test_documents_list_titles_licences_and_counts(here):
-    status, out, _ = here("documents", "--json")
-    documents = {d["key"]: d for d in json.loads(out)["documents"]}
-    assert status == 0
-    for key, document in documents.items():
-        counts = Counter(e["collection"] for e in SAMPLES if e["document"] == key)
-        assert document["name"] == TITLES[key]
-        assert document["counts"] == {t: n for t, n in counts.items() if t != "documents"}
-    assert documents[ALMANAC]["licenses"] == ["CC0"]
-    status, table, _ = here("documents")
-    assert status == 0
-    assert ALMANAC in table
 
 
 def test_another_model_is_refused_until_reindex_has_run(inside, tmp_path):

@@ -13,7 +13,6 @@ from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.search.dossier.gather import MAX_TOKENS, TOKEN_CHARS
 from lorekeeper.search.dossier.lines import Dossier, Line
-from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.topics import topic_answer, topic_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -196,17 +195,6 @@ async def test_the_value_of_a_stat_block_label_is_a_creature_and_the_label_no_ru
         assert names(lines_of(await opened.topic("Ada Reed"), "statblock", "rule")) == []
 
 
-async def test_a_note_that_links_here_is_a_backlink(tmp_path):
-    place = note("Mill.md", "Mill", "location", {"": "It turns."})
-    person = note(
-        "Miller.md", "Jon", "npc", {"Home": "He lives. He sleeps in the mill."}, links=[("Mill.md", "mill", "Home")]
-    )
-    async with open_library(tmp_path) as opened:
-        await opened.cache.store_entities([place, person], "notes")
-        (line,) = lines_of(await opened.topic("mill"), "backlink")
-    assert (line.entity, line.quote.section, line.quote.text) == (person, "Home", "He sleeps in the mill.")
-
-
 async def test_another_vault_names_it_only_with_a_capital_and_by_more_than_everyday_words(tmp_path):
     guild = note("Guild.md", "The Guild", "faction", {"": "The Guild keeps the locks of Eelgate."})
     near = note("S1.md", "S1", "session", {"": "We asked the guild for a key to the gate."})
@@ -294,19 +282,3 @@ async def test_a_line_of_a_note_is_never_taken_for_one_of_ours(tmp_path):
     ours = [line for line in text.splitlines() if line and not line.startswith("   ")]
     assert ours == ["# Xan", "## What it is", "- Xan | notes/marsh/X.md (npc)"]
     assert "\u202e" not in text
-
-
-# --- the newest notes ------------------------------------------------------------------------------------------------
-
-
-async def test_recent_notes_come_by_their_own_dates(library):
-    found = await recent_notes(library.cache, limit=4)
-    assert [(each.note.name, each.session) for each in found][:3] == [
-        ("Ledger and Ashes", True),
-        ("Eelgate", False),
-        ("Holya Reedmother", False),
-    ]
-    since = await recent_notes(library.cache, "2026-11-02")
-    assert [each.content()["date"] for each in since] == ["2026-11-03", "2026-11-02"]
-    with pytest.raises(FilterError, match="2026-11-20"):
-        await recent_notes(library.cache, "last week")

@@ -21,7 +21,6 @@ from lorekeeper.search.query import Query
 from lorekeeper.server.answers import Answer, document_list
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import load_settings, write_setting
-from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.tables import each_row
@@ -164,18 +163,6 @@ async def test_the_tables_own_edition_comes_first_in_lists_and_pages_join(librar
     assert [document for page in pages for document in page] == whole
     names = [e.name for e in await library.cache.get_entities("spells", name="spark", prefer=["a5e-ag"])]
     assert names == sorted(names, key=lambda name: (fold(name) != "spark", fold(name)))
-
-
-async def test_a_list_by_filters_begins_with_the_edition_that_is_asked_for_and_pages_join(library):
-    whole = await order_of(library, level_min=0, limit=50, edition="2014")
-    own = [document for document in whole if document in ("srd-2014", "tide-atlas")]
-    assert whole[: len(own)] == own != []
-    assert sorted(whole) == sorted(await order_of(library, level_min=0, limit=50))
-    pages = [
-        await order_of(library, level_min=0, limit=2, offset=offset, edition="2014")
-        for offset in range(0, len(whole), 2)
-    ]
-    assert [document for page in pages for document in page] == whole
 
 
 @pytest.mark.parametrize(
@@ -414,19 +401,3 @@ def test_a_setting_is_written_beside_the_other_lines_and_stays_private(tmp_path)
     write_setting(file, "edition", None)
     assert load_settings({}, file)[0].edition is None
     assert "LOREKEEPER_OFFLINE=1" in file.read_text()
-
-
-@pytest.mark.slow
-def test_the_command_sets_the_edition_for_good(tmp_path):
-    env = environment(tmp_path, ENV_FILE=str(tmp_path / "own.env"))
-    (tmp_path / "own.env").write_text("LOREKEEPER_LOG_LEVEL=ERROR\n")
-    assert "No edition is preferred" in run_lorekeeper(tmp_path, "edition", env=env).stdout
-    done = run_lorekeeper(tmp_path, "edition", "A5E,2014", env=env)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "a5e,2014 comes first (from " in done.stdout
-    assert "LOREKEEPER_LOG_LEVEL=ERROR" in (tmp_path / "own.env").read_text()
-    refused = run_lorekeeper(tmp_path, "edition", "2e edition", env=env)
-    assert refused.returncode == 2
-    assert "2014, 2024, a5e, black-flag" in refused.stderr
-    forgotten = run_lorekeeper(tmp_path, "edition", "none", "--json", env=env)
-    assert '"edition": null' in forgotten.stdout

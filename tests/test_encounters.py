@@ -16,7 +16,7 @@ from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.encounters.arithmetic import window
 from lorekeeper.encounters.proposals import chosen
-from lorekeeper.encounters.shapes import FOE, GROUP, Budget, patterns
+from lorekeeper.encounters.shapes import GROUP, Budget, patterns
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
@@ -26,7 +26,7 @@ from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.views.view import View
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
-from tests.support.libraries import open_library, settings
+from tests.support.libraries import settings
 from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -113,27 +113,6 @@ async def test_proposals_fill_the_budget_with_few_foes():
             sizes += [sum(count for _, count in each.parts) / len(levels) for each in picked[GROUP][:1]]
     assert statistics.median(shares) >= 0.85
     assert sum(size > 2 for size in sizes) <= len(sizes) / 20
-
-
-async def test_books_of_the_edition_come_first_and_others_are_taken_if_they_have_too_little(library):
-    old = await plan(library.view(), party="4x5", rules="2014", seed=1)
-    assert {monster["document"] for monster in monsters_of(old)} == {OLD}
-    assert "other editions" not in old.structured["note"]
-    new = await plan(library.view(), party="4x5", rules="2024", seed=1)
-    assert OLD in {monster["document"] for monster in monsters_of(new)}
-    assert "Only 9 creatures of the 2024 edition can be used, so other editions" in new.structured["note"]
-    assert "Your books have" not in new.structured["note"], "the books are chosen by what fits, not by their size"
-
-
-async def test_other_editions_are_not_taken_for_a_shape_that_no_creature_could_have(tmp_path):
-    assert not patterns(Budget.of((1,) * 4, "2024", "moderate"), dict.fromkeys(EXPERIENCE, 1))[FOE]
-    new = [creature(f"Fen Gull {rating}", NEW, challenge_rating=rating, type="beast") for rating in (1, 0.125, 0.5)]
-    async with open_library(tmp_path, backend="sqlite") as opened:
-        await opened.cache.store_entities(books(), "documents")
-        await opened.cache.store_entities([*new, *bestiary(random.Random(13), 20)], "creatures")
-        found = await plan(opened.view(), party="4x1", rules="2024", difficulty="moderate", seed=1)
-    assert {monster["document"] for monster in monsters_of(found)} == {NEW}
-    assert "other editions" not in found.structured["note"]
 
 
 async def test_what_the_library_lacks_is_said(library):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -12,14 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.composition import embedding_of, open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider, fetching
 from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.fetching import ModelPendingError, require_download
-from lorekeeper.embedding.model import configured_model, default_space
-from lorekeeper.library import Library
-from lorekeeper.search.query import Query
-from lorekeeper.text.phrases import SHIPPED_VECTORS
+from lorekeeper.embedding.model import configured_model
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.hub_server import FOREIGN, refusing, serving, silent
 from tests.support.libraries import settings
@@ -139,21 +134,3 @@ async def test_an_import_waits_for_the_model_and_a_question_does_not(monkeypatch
     assert (await service.embed(["a dragon"])).shape == (1, 16)
     assert (await service.embed_query("a dragon")).shape == (16,)
     service.close()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("whole_starter")
-async def test_the_starter_loads_in_the_space_of_the_default_model_without_it(tmp_path: Path) -> None:
-    chosen = settings(milvus_db_path=tmp_path / "milvus.db", offline=1)
-    service = EmbeddingService(Arriving(10**6), vector_cache(chosen))
-    async with Library(open_cache(chosen, service), service, offline=True) as library:
-        page = await library.search(Query(["spells"], CLIFF))
-        assert (page.mode, page.results[0].entity.name) == ("keyword", "Feather Fall")
-        assert "is being downloaded" in (page.note or "")
-        assert service.computed == 0
-    service = embedding_of(chosen)
-    async with Library(open_cache(chosen, service), service, offline=True) as library:
-        page = await library.search(Query(["spells"], CLIFF))
-        assert (page.mode, service.fingerprint) == ("hybrid", default_space().fingerprint)
-    assert SHIPPED_VECTORS.is_file()
-    assert "HF_HUB_OFFLINE" not in os.environ

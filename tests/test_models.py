@@ -94,21 +94,6 @@ def test_files_that_state_no_pooling_get_that_of_the_family_or_the_usual_one(
     assert_equal(onnx.embed(TEXTS), bare.embed(TEXTS))
 
 
-@pytest.mark.slow
-def test_what_sentence_transformers_saves_now_is_understood(tmp_path: Path) -> None:
-    from sentence_transformers import SentenceTransformer
-
-    earlier, now = tmp_path / "earlier", tmp_path / "bge-now"
-    save_weights(earlier, WEIGHTS)
-    save_usage(earlier, pooling="lasttoken", max_tokens=24, prompts={"query": "on: "})
-    SentenceTransformer(str(earlier), device="cpu").save_pretrained(str(now))
-    save_graph(now / "onnx" / "model.onnx", WEIGHTS)
-    usage = find_model(str(now), offline=True).usage
-    assert (usage.pooling, usage.max_tokens, usage.prefixes.query) == ("lasttoken", 24, "on: ")
-    onnx, torch = both(now)
-    assert_equal(onnx.embed(TEXTS), torch.embed(TEXTS))
-
-
 @pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("ending", ["_data", ".data"])
 def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Path, ending: str, linked: bool) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError
-from lorekeeper.order import ASCENDING, BY_NAME, Order, order_names, parse_orders
+from lorekeeper.order import BY_NAME, Order, order_names, parse_orders
 from tests.support.tables import each_row
 
 SPELLS, CREATURES = COLLECTIONS["spells"], COLLECTIONS["creatures"]
@@ -39,16 +39,6 @@ def test_an_order_is_a_name_and_maybe_a_direction(text, order):
     expected = None if order is None else {"creatures": order}
     documents = {"newest": ["new", "old"], "book": ["old", "new"], "edition": ["new", "old"]}
     assert parse_orders(["creatures"], text, seed=7, documents=documents) == expected
-
-
-def test_levels_and_prices_begin_with_the_smallest():
-    assert parse_orders(["spells"], "level") == {"spells": Order(SPELLS.field("level"))}
-    assert parse_orders(["equipment"], "cost desc") == {
-        "equipment": Order(COLLECTIONS["equipment"].field("cost"), True)
-    }
-    assert parse_orders(["equipment"], "-cost") == parse_orders(["equipment"], "cost desc")
-    declared = {field.name for collection in COLLECTIONS.values() for field in collection.fields if field.type.ordered}
-    assert declared >= ASCENDING
 
 
 def test_help_lists_orders_that_exist():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.rolling.dice import Dice, Formula, Term, dice_in, dice_of, formula_of, parsed_formula
-from lorekeeper.rolling.tables import Table, as_data, numbers_of, tables_of
+from lorekeeper.rolling.tables import Table, numbers_of, tables_of
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.spell_lists import spell_list
@@ -177,20 +177,6 @@ def test_a_number_without_a_row_is_said():
     assert "no row for this number" in gap.roll(Random(1)).line()
 
 
-def test_a_column_of_the_numbers_is_not_what_a_roll_says():
-    told = {
-        "columns": ["d4", "Omen"],
-        "rows": [["1-3", "Crow"], ["4", "Owl"]],
-        "dice": "1d4",
-        "ranges": [[1, 3], [4, 4]],
-    }
-    (table,) = tables_of(make("omens", type="rules", kind="table", data={"name": "Omens", "table": told}))
-    assert table.columns == ("Omen",)
-    assert {table.roll(Random(seed)).text for seed in range(50)} == {"Crow", "Owl"}
-    again = make("again", type="rules", kind="table", name="omens", data={"name": "omens", "table": as_data(table)})
-    assert tables_of(again) == [table]
-
-
 @each_row("told", [{}, {"rows": [["a"]]}, {"rows": [["a"]], "ranges": [[2, 1]]}, {"rows": 3, "ranges": "x"}])
 def test_a_broken_table_is_none(told):
     assert tables_of(make("broken", type="rules", kind="table", data={"name": "Broken", "table": told})) == []
@@ -338,17 +324,6 @@ def test_numbers_in_a_text_that_are_not_the_missing_range_separate_nothing(cell)
     table = mended(f"| 01-05 | {cell} |\n| 11-00 | Fog rises. |")
     assert len(table.rows) == 2
     assert table.gaps == "no row for 6–10"
-
-
-def test_a_row_of_a_stored_table_is_separated_too():
-    data = {
-        "columns": ["d10", "What"],
-        "rows": [["1–5", "Bell. 6-9 Tide."], ["10", "Fog."]],
-        "dice": "1d10",
-        "ranges": [[1, 5], [10, 10]],
-    }
-    (table,) = tables_of(make("t", type="rules", kind="table", name="T", data={"table": data}))
-    assert [(row.least, row.most) for row in table.rows] == [(1, 5), (6, 9), (10, 10)]
 
 
 @given(st.integers(0, 2**32))

@@ -51,25 +51,6 @@ async def test_twenty_variants_take_one_place_in_lists_and_rankings(tmp_path):
     assert variants.endswith(" more")
 
 
-@pytest.mark.parametrize("size", [1, 3, 4])
-async def test_pages_of_variants_neither_overlap_nor_miss_any(tmp_path, size):
-    entries = [
-        {"collection": "equipment", "kind": "magic-item", "name": f"{word} {n}", "description": f"{word}: {BURNING}"}
-        for word in ("Axe", "Bow", "Cap")
-        for n in range(7)
-    ]
-    async with open_library(tmp_path) as library:
-        await library.import_paths([write_lines(tmp_path / "items.jsonl", entries)])
-        seen: list[str] = []
-        offset: int | None = 0
-        while offset is not None:
-            page = await library.search(Query(["equipment"], limit=size, offset=offset))
-            seen += [name for result in page.results for name in (result.entity.name, *result.variants)]
-            assert page.total == 21
-            offset = page.next_offset
-    assert sorted(seen) == sorted(entry["name"] for entry in entries)
-
-
 @each_row(
     ("query", "names", "game", "name"),
     [

@@ -58,18 +58,6 @@ async def test_unchanged_objects_are_not_normalised_again(tmp_path, normalized):
     assert len(normalized) == number
 
 
-async def test_what_has_changed_is_stored(tmp_path, normalized):
-    file = write_lines(tmp_path / "a.jsonl", OWN)
-    await imported(tmp_path / "library", file)
-    write_lines(file, [OWN[0], {**OWN[1], "challenge_rating": 2}])
-    normalized.clear()
-    assert (await imported(tmp_path / "library", file))[:2] == (1, 1)
-    assert normalized == ["Tide Ape"]
-    async with open_library(tmp_path / "library", backend="sqlite") as library:
-        (ape,) = await library.cache.get_entities("creatures")
-    assert ape.fields["challenge_rating"] == 2
-
-
 async def test_what_the_library_has_no_longer_is_stored_again(tmp_path):
     file = write_lines(tmp_path / "a.jsonl", OWN)
     folder = tmp_path / "library"

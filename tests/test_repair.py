@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import shutil
@@ -27,7 +26,6 @@ from lorekeeper.maintenance.doctor import examine
 from lorekeeper.maintenance.repair import repair
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings
-from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import batch, everything, make
 from tests.support.libraries import settings_in
@@ -274,24 +272,3 @@ async def test_whatever_bits_are_flipped_or_cut_off_a_sqlite_library_never_answe
     else:
         assert after == SOUND
     assert await integrity(library) is None
-
-
-# --- the command -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("filled", ["milvus"], indirect=True)
-def test_the_command_says_what_it_found_and_did(library: Settings, embeddings: EmbeddingServer) -> None:
-    folder = library.milvus_db_path.parent
-    env = environment(folder, EMBEDDING_PROVIDER="http", EMBEDDING_URL=embeddings.url)
-    (library.milvus_db_path / "collections" / "spells" / "schema.json").unlink()
-    refused = run_lorekeeper(folder, "search", "text", "--type", "spells", env=env)
-    assert refused.returncode == 1
-    assert "lorekeeper repair" in refused.stderr
-    assert run_lorekeeper(folder, "doctor", env=env).returncode == 1
-    done = run_lorekeeper(folder, "repair", "--json", env=env)
-    said = json.loads(done.stdout)
-    assert (done.returncode, said["kept"]["spells"], said["embedded"]) == (0, 170, 0)
-    assert Path(said["aside"]).is_dir()
-    again = run_lorekeeper(folder, "repair", env=env)
-    assert (again.returncode, again.stdout) == (0, "The library is sound; nothing was changed.\n")

@@ -136,26 +136,6 @@ def steady(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["sync", "foo"], ["search", "x", "--type", "spel"], ["serve", "--port", "abc"], ["people", "banish", "Ana"]],
-    ids=called,
-)
-def test_the_message_about_wrong_use_breaks_no_word(folder, capsys, monkeypatch, arguments):
-    from lorekeeper.cli.main import main
-
-    printed = []
-    for columns in (str(COLUMNS), WIDE):
-        monkeypatch.setenv("COLUMNS", columns)
-        with pytest.raises(SystemExit) as left:
-            main(arguments)
-        assert left.value.code == 2
-        printed.append(capsys.readouterr().err)
-    assert unbroken(printed[0]) == []
-    said, whole = (text.partition("error:")[2].split() for text in printed)
-    assert said == whole
-
-
 # --- a search -----------------------------------------------------------------------------------------------------------
 
 

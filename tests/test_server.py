@@ -20,7 +20,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.asking import asked
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
-from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES, write_lines
+from tests.support.samples import ALMANAC, ATLAS, TITLES, write_lines
 from tests.support.serving import INITIALIZE, SECONDS, SERVE, http_server, raw_server
 from tests.support.tables import each_row
 
@@ -152,15 +152,6 @@ async def test_lists_documents_and_the_lists_of_their_entries_as_resources(clien
     for resource in listed:
         (content,) = (await client.read_resource(resource)).contents
         assert content.text.startswith("# ")
-
-
-async def test_many_questions_at_once_are_all_answered(client):
-    levels = [n % 4 for n in range(40)]
-    answers = await asyncio.gather(*(ask(client, "lookup_spell", level=n, limit=50) for n in levels))
-    expected = [
-        {e["name"] for e in SAMPLES if e["collection"] == "spells" and e.get("level") == level} for level in levels
-    ]
-    assert [{r["name"] for r in answer["results"]} for answer in answers] == expected
 
 
 COMPLETE = {"ref": {"type": "ref/prompt", "name": "stat_block"}, "argument": {"name": "document", "value": "newc"}}

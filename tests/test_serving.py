@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import ssl
-import subprocess
 import threading
 from pathlib import Path
 
@@ -19,9 +17,8 @@ from lorekeeper.errors import ConfigError
 from lorekeeper.server.audit import read_audit
 from lorekeeper.server.tls import server_context
 from tests.support.certificates import write_certificate
-from tests.support.commands import environment
-from tests.support.service import Serving, ask, begin, library, message, serving
-from tests.support.serving import INITIALIZE, SECONDS, SERVE
+from tests.support.service import Serving, ask, begin, library, serving
+from tests.support.serving import SECONDS
 from tests.support.waiting import until
 
 __all__ = ["library"]
@@ -48,32 +45,6 @@ def test_streams_end_with_the_server_and_what_is_new_is_refused(library: Path) -
         assert ended == [b""]
         with pytest.raises(httpx.TransportError):
             ask(client)
-
-
-@pytest.mark.slow
-def test_stdio_is_recorded_too(library: Path, tmp_path: Path) -> None:
-    messages = [
-        message("initialize", **INITIALIZE),
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        message("tools/call", 2, name="lookup_spell", arguments={"name": "tide lance"}),
-        message("ping", 3),
-    ]
-    audit = tmp_path / "audit.log"
-    with subprocess.Popen(
-        SERVE, env=environment(library, AUDIT_LOG=str(audit)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for each in messages:
-            process.stdin.write(json.dumps(each) + "\n")
-            process.stdin.flush()
-            if "id" in each:
-                assert process.stdout.readline()
-        recorded = read_audit(audit).entries
-        process.stdin.close()
-    assert [(e["how"], e["view"], e["address"]) for e in recorded] == [("mcp", "dm", "")] * 2
-    assert recorded[1]["asked"] == {"tool": "lookup_spell", "arguments": {"name": "tide lance"}}
-    assert recorded[1]["results"] >= 1
 
 
 HALF = (

@@ -6,18 +6,14 @@ import os
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from lorekeeper.cache.formats import not_again
-from lorekeeper.cache.protocol import SCORE_DIGITS
-from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.errors import CacheError
-from lorekeeper.filters import Selection, parse_filters
-from lorekeeper.text.passages import passages
 from tests.support.backends import Caches
-from tests.support.entities import batch, make
+from tests.support.entities import batch
 from tests.support.libraries import settings
+
+pytestmark = pytest.mark.store
 
 
 @pytest.fixture
@@ -35,30 +31,6 @@ async def refusal(path: Path) -> str:
     await caches.close()
     assert str(path) in str(read.value)
     return str(read.value)
-
-
-# --- equal rank ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("dimension", "spread"), [(16, 1.0), (384, 1.0), (384, 0.01)])
-def test_the_nearest_are_those_of_brute_force_under_every_filter(path: Path, dimension: int, spread: float) -> None:
-    store, chance = SqliteStore(path, not_again), np.random.default_rng(3)
-    entities = [make(f"s{i}", f"Some text. {i} " * (1 + i % 90), level=i % 7) for i in range(300)]
-    cut = [(entity, passages(entity)) for entity in entities]
-    owners = np.repeat(np.arange(300), [len(found) for _, found in cut])
-    vectors = (np.ones(dimension) + spread * chance.standard_normal((len(owners), dimension))).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    store.write("spells", cut, vectors, "model")
-    for level in (None, 3):
-        query = vectors[7] + 0.1
-        scores = np.round(vectors.astype(np.float64) @ query.astype(np.float64), SCORE_DIGITS)
-        own = {f"s{i}": sorted(scores[owners == i], reverse=True) for i in range(300) if level in (None, i % 7)}
-        found = store.rank_semantic(Selection("spells", parse_filters("spells", {"level": level})), query, 25, "model")
-        assert [r.identity[1] for r in found] == sorted(own, key=lambda slug: (-own[slug][0], slug))[:25]
-        assert [r.score for r in found] == [own[r.identity[1]][0] for r in found]
-        last = found[-1].score
-        assert [max(r.second or -1, last) for r in found] == [max(*own[r.identity[1]][1:2], -1, last) for r in found]
-    store.close()
 
 
 # --- places that hold no library -------------------------------------------------------------------------------------

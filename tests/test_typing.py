@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS
@@ -86,25 +85,6 @@ async def test_the_beginning_of_a_name_finds_it_first(library: Library) -> None:
     assert "Beholder Zombie" in await found(library, "beholder zo")
     page = await library.searcher.search(Query(["creatures"], "beho"))
     assert "Beholder" not in [result.entity.name for result in page.results if result.match == "name"]
-
-
-@BOTH
-async def test_filters_apply_to_names_that_are_typed(library: Library) -> None:
-    spells = [make(f"w{n}", "A text.", name=f"Wizardry {n:02}", level=n % 10) for n in range(60)]
-    await library.cache.store_entities(spells, "spells")
-    names = await found(library, "level:7 wizardr")
-    assert sorted(names[:6]) == [f"Wizardry {n:02}" for n in range(7, 60, 10)]
-    await library.cache.delete_entities("spells", [spell.identity for spell in spells])
-    cache: SearchCache = library.cache
-    ranked = await cache.rank_beginnings("spells", "FIRE")
-    names = [(await cache.load("spells", [hit.identity]))[0].name for hit in ranked]
-    assert names == ["Fireball", "Fire Bolt", "Fireblade Dance", "Wall of Fire", "Delayed Blast Fireball"]
-    assert all(0 < hit.score <= 1 for hit in ranked)
-    assert [hit.score for hit in ranked] == sorted((hit.score for hit in ranked), reverse=True)
-    assert [hit.score for hit in await cache.rank_beginnings("rules", "fire")] == [1.0]
-    for nothing in ("", "  ", "x" * 500, "zzz", "fire zzz", '"', "\0"):
-        assert await cache.rank_beginnings("spells", nothing) == []
-    assert await cache.rank_beginnings("spells", "fire", "another book") == []
 
 
 COMPLETED = [
