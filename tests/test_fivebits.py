@@ -15,7 +15,10 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.intake.data_packages import OBJECTS
 from lorekeeper.render import markdown
+from tests.support.entities import everything
 from tests.support.homebrew import problems, read
+from tests.support.libraries import server_library
+from tests.support.open5e_server import Open5eServer, lists, serving
 
 Lists = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -238,3 +241,39 @@ def test_nothing_of_the_package_is_lost(document: str) -> None:
     entities, report = read(path)
     assert (problems(report), report.not_taken) == ("", [])
     assert {entity.document for entity in entities} - {document} == set()
+
+
+# --- a sync with Open5e ----------------------------------------------------------------------------------------------
+
+
+def of_open5e(name: str, slug: str, **more: Any) -> dict[str, Any]:
+    """An item as a server of Open5e sends it."""
+    document = {"key": "srd-2014", "name": "System Reference Document 5.1"}
+    return {"key": f"srd_{slug}", "name": name, "desc": "x", "rarity": {"key": "rare"}, "document": document, **more}
+
+
+async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path) -> None:
+    kinds = {"equipment_category": ref("Armor"), "rarity": {"name": "Rare"}, "desc": ["Armor, rare", "It is old."]}
+    named = ("Oar of Calm", "Kelp Mail", "Horn of Fog", "Rusty Horn of Fog", "Old Rudder")
+    rows = [ref(name, "magic-items", **kinds) for name in named]
+    rows[3]["index"] = "horn-of-fog-rusty"
+    owl = {"monsters": [*LISTS["monsters"], {**LISTS["monsters"][0], **ref("Tide Owl", "monsters")}]}
+    items = {"Oar of Calm": "oar-of-calm", "Kelp Mail (Plate)": "kelp-mail-plate", "Horn of Fog": "horn-of-fog"}
+    server = Open5eServer(lists() | {"v2/magicitems": [of_open5e(*each) for each in items.items()]})
+    with serving(server) as address:
+        async with server_library(tmp_path, address) as library:
+            await library.import_paths([database(tmp_path / "data.sqlite3", {"magic_items": rows, **owl})])
+            report = await library.sync(["equipment"])
+            stored = {
+                e.name: e.source_api for e in await everything(library.cache, "equipment") if e.document == "srd-2014"
+            }
+            assert stored.pop("Old Rudder") == "5e-bits"
+            assert set(stored) == set(items)
+            assert set(stored.values()) == {"open5e-v2"}
+            assert "1 entries stay that the server lacks: Old Rudder" in problems(report)
+            assert report.by_type["equipment"]["removed"] == 2
+            assert len([e for e in await everything(library.cache, "creatures") if e.source_api == "5e-bits"]) == 2
+            for before, after in (("kelp-mail", "Kelp Mail (Plate)"), ("horn-of-fog-rusty", "Horn of Fog")):
+                (entity,) = await library.view().entities_at("equipment", "srd-2014", before)
+                assert entity.name == after
+            assert await library.view().entities_at("equipment", "srd-2014", "lost-anchor") == []

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.fivebits import rows_of
+from lorekeeper.intake.superseded import DOCUMENTS
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import read_pages
 
@@ -61,8 +62,6 @@ PAGES = DataPackage(
 """The printed pages of both."""
 
 PACKAGES = (OBJECTS, PAGES)
-
-DOCUMENTS = ("srd-2014", "srd-2024")
 
 FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
 """The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014."""

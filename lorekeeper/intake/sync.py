@@ -21,6 +21,7 @@ from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.superseded import DOCUMENTS, is_packaged, remove_superseded
 from lorekeeper.intake.sync_state import (
     ALL,
     LOCK_SECONDS,
@@ -136,6 +137,17 @@ class ListSync:
         (await keep_tables_of(self._cache, (), {(endpoint.type, i) for i in removable})).add_to(self.report)
         self.state.of(endpoint.name).seen = before - within
 
+    async def supersede(self, entity_type: str, documents: Sequence[str]) -> None:
+        """Remove the packages' entries of a type that was read whole; those that the source lacks stay, and are named."""
+        covered, kept = await remove_superseded(self._cache, entity_type, documents)
+        self._count(entity_type, removed=len(covered))
+        (await keep_tables_of(self._cache, (), {(entity_type, each) for each in covered})).add_to(self.report)
+        for document in documents:
+            names = [each.name for each in kept if each.document == document]
+            if names:
+                reason = f"{len(names):,} entries stay that the server lacks: {', '.join(names)}"
+                self.report.warnings.append(ImportFileError(f"{document} {entity_type}", reason))
+
     def _count(self, entity_type: str, **numbers: int) -> None:
         for name, number in numbers.items():
             self.report.by_type.setdefault(entity_type, Counter())[name] += number
@@ -187,6 +199,10 @@ class Syncer:
             self._reset_if_entries_are_lost()
             run = self._state.resume(synced, documents)
             await self._read_lists(deque(e for e in endpoints(synced) if e.name not in run.done), run)
+            books = [key for key in DOCUMENTS if documents is None or key in documents]
+            for entity_type in synced:
+                if all(e.name in run.done for e in endpoints([entity_type])):
+                    await self._lists.supersede(entity_type, books)
             if all(e.name in run.done for e in endpoints(synced)):
                 self._state.run = None
                 self._state.refresh = Refresh()
@@ -347,7 +363,8 @@ async def _load(cache: SearchCache, entity_type: str, identities: Sequence[Ident
 
 
 def _is_from_source(entity: Entity) -> bool:
-    return entity.source_api.startswith(SOURCE)
+    """Whether the source may replace an entry: it is its own, or that of a package with the same documents."""
+    return entity.source_api.startswith(SOURCE) or is_packaged(entity)
 
 
 def _with_suffix(entity: Entity, number: int) -> Entity:

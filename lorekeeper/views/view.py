@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.editions import REFERENCES
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
@@ -162,9 +163,15 @@ class View:
         return await gather(sources, topic, limit)
 
     async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
-        """The entry of that identity; [] if there is none."""
+        """The entry of that identity, or what has taken its place in a document of Open5e; [] if there is none."""
         await self.refresh()
         entity = await self.cache.get_entity(entity_type, document, slug)
+        if entity is None and document in REFERENCES:
+            from lorekeeper.intake.superseded import successor
+
+            slugs = [each for _, each in await self.cache.identities(entity_type, document)]
+            placed = successor(entity_type, slug, slugs)
+            entity = await self.cache.get_entity(entity_type, document, placed) if placed else None
         return [] if entity is None else [entity]
 
     async def _search(self, query: Query) -> ResultPage:

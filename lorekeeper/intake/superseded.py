@@ -1,0 +1,103 @@
+"""What of the packages' entries (see `data_packages`) Open5e's entries take the place of, once a sync has brought a type whole.
+
+Both give the same two documents. Most things have one key in both. The others are known by their names and forms: "Adamantine
+Armor" by the suits that are made of it, "Werebear, Bear Form" by the werebear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lorekeeper.cache.protocol import Identity, SearchCache
+from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
+from lorekeeper.normalize import fivebits, lined
+
+DOCUMENTS = ("srd-2014", "srd-2024")
+"""The two documents."""
+
+SHARED = "core"
+"""The document in which Open5e keeps what both editions have, such as languages."""
+
+SOURCES = frozenset({fivebits.SOURCE, lined.SOURCE})
+"""`Entity.source_api` of what the packages give."""
+
+OPEN5E = "open5e"
+"""How that of Open5e's entries begins."""
+
+FORMS = frozenset({"equipment", "creatures", "character_options"})
+"""Types of things that have forms."""
+
+_ONE_KIND = {"section": "rule"}
+"""Kinds that the sources tell apart differently."""
+
+
+def is_packaged(entity: Entity) -> bool:
+    """Whether an entry of one of the two documents is from a package, or from a file in the same format."""
+    return entity.document in DOCUMENTS and entity.source_api in SOURCES
+
+
+async def remove_superseded(
+    cache: SearchCache, entity_type: str, documents: Sequence[str]
+) -> tuple[list[Identity], list[Entity]]:
+    """Remove the packages' entries of a type that Open5e's cover, all in one call; (what was removed, what stays).
+
+    Args:
+        cache: the library's.
+        entity_type: has been read whole from Open5e.
+        documents: keys of those of the two documents that were.
+    """
+    entities = await cache.get_entities(entity_type, [*documents, SHARED])
+    theirs = [each for each in entities if each.source_api.startswith(OPEN5E)]
+    covered, kept = list[Identity](), list[Entity]()
+    for document in documents:
+        if not any(each.document == document for each in theirs):
+            continue
+        known = Known(each for each in theirs if each.document in (document, SHARED))
+        for each in entities:
+            if each.document == document and is_packaged(each):
+                covered += [each.identity] if known.covers(each) else []
+                kept += [] if known.covers(each) else [each]
+    if covered:
+        await cache.delete_entities(entity_type, covered)
+    return covered, kept
+
+
+class Known:
+    """What Open5e has of a document, by kind."""
+
+    def __init__(self, entities: Iterable[Entity]) -> None:
+        self._slugs: dict[str, list[str]] = {}
+        self._names: set[tuple[str, str]] = set()
+        for each in entities:
+            kind = _ONE_KIND.get(each.kind, each.kind)
+            self._slugs.setdefault(kind, []).append(each.slug)
+            self._names.add((kind, fold(each.name)))
+
+    def covers(self, entity: Entity) -> bool:
+        """Whether an entry is there under its name, or as forms or as the form of something."""
+        kind = _ONE_KIND.get(entity.kind, entity.kind)
+        same = (kind, fold(entity.name)) in self._names
+        return same or successor(entity.type, entity.slug, self._slugs.get(kind, ())) is not None
+
+
+def successor(entity_type: str, slug: str, slugs: Sequence[str]) -> str | None:
+    """The slug, among others of a document, of what has taken the place of an entry; None if nothing has."""
+    own = _tail(slug)
+    by_tail: Mapping[str, str] = {_tail(each): each for each in sorted(slugs, reverse=True)}
+    if own in by_tail:
+        return by_tail[own]
+    if entity_type not in FORMS:
+        return None
+    words = own.split("-")
+    forms = [
+        each for each in by_tail if {*words} <= {*each.split("-")} and (len(words) > 1 or each.startswith(f"{own}-"))
+    ]
+    shorter = ("-".join(words[:number]) for number in range(len(words) - 1, 0, -1))
+    found = min(forms, default=None) or next((each for each in shorter if each in by_tail), None)
+    return by_tail[found] if found else None
+
+
+def _tail(slug: str) -> str:
+    """A slug without the chapter that it begins with."""
+    return slug.rpartition("_")[2]
