@@ -40,33 +40,6 @@ from tests.support.tables import each_row
 
 
 @each_row(
-    ("html", "expected"),
-    [
-        ("<p>One.</p><p>Two<br>lines</p>", "One.\n\nTwo\nlines"),
-        ("<p><strong>Name. </strong>Text <em> here</em>.<b> </b></p>", "**Name.** Text *here*."),
-        ("or <strong>6 <em>fire </em></strong>damage", "or **6 *fire*** damage"),
-        ("<h2>Head</h2><p>x</p>", "## Head\n\nx"),
-        ("<ul><li><p>a</p></li><li>b<ul><li>c</li></ul></li></ul>", "- a\n- b\n  - c"),
-        ('<ol start="3"><li>x</li><li>y</li></ol>', "3. x\n4. y"),
-        (
-            "<table><caption>Odds</caption><tr><th>d4</th><th>a|b</th></tr><tr><td><p>1</p></td><td>x<br>y</td></tr></table>",
-            "**Odds**\n\n| d4 | a\\|b |\n|---|---|\n| 1 | x y |",
-        ),
-        ("a&nbsp;b &amp;amp; soft\u00adhyphen", "a b &amp; softhyphen"),
-        ("<script>alert(1)</script>x<!-- y --><a href='javascript:z'>link</a><iframe>q</iframe>", "xlink"),
-        ("<p>unclosed <b>bold", "unclosed **bold"),
-        ("<td>loose</td> 1 < 2", "loose 1 < 2"),
-        ('<p title="a > b">x</p>', "x"),
-        ("plain", "plain"),
-        (None, ""),
-        (7, ""),
-    ],
-)
-def test_html_becomes_markdown(html, expected):
-    assert text_of(html).open == expected
-
-
-@each_row(
     ("html", "shown", "secret"),
     [
         ('Seen<section class="secret" id="x"><p>Hidden</p></section>too', "Seentoo", "Hidden"),

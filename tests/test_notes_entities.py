@@ -152,47 +152,6 @@ def test_a_note_that_cannot_be_stored_is_refused_with_the_reason(note, reason):
         entity_of(note)
 
 
-@each_row(
-    ("text", "where"),
-    [
-        ("---\nstatus: Ready\n---\n", "status:ready"),
-        ("---\nprepared: [soon, ready]\n---\n", "prepared:ready -prepared:late"),
-        ("---\ntype: npc\ncssclasses: wide\n---\n", "type:npc cssclasses:wide type"),
-        ("**Home**: Skara\n", "home:skara"),
-        ("---\nfc-calendar: Harptos\nfc-date: 1492-03-10\n---\n", "fc-calendar:harptos world_date:14920310"),
-        ("---\nfc-date: {year: 1492, month: 3, day: 10}\n---\n", "world_date:14920301..14920331"),
-        ("---\nfc-date:\n  day: 4\n  month: Hammer\n  year: 1490\n---\n", "world_date:14900004"),
-        ("---\nstatus: in progress\n---\n- [x] done\n", "state:open"),
-        ("---\nresolved: true\n---\n- [ ] left\n", "state:done"),
-        ("---\nstatus: abgeschlossen\n---\n", "state:done"),
-        ("- [x] one\n- [ ] two\n", "state:open"),
-        ("> 1. [X] one\n> - [-] two\n", "state:done"),
-    ],
-)
-def test_a_note_is_found_by_any_key_by_what_is_open_and_by_the_date_in_its_world(text, where):
-    assert found(entity_of(read_note("a.md", f"{text}\nShe rows the ferry.\n")), where=where)
-
-
-@each_row(
-    ("path", "front", "state"),
-    [
-        ("Quests/Completed/a.md", "", "done"),
-        ("03 Archive/a.md", "", "done"),
-        ("Archive/a.md", "status: active", "open"),
-        ("Quests/a.md", "lifecycle: inactive", "done"),
-        ("Quests/Completed.md", "", None),
-    ],
-)
-def test_a_folder_says_that_something_is_done_unless_the_note_says_otherwise(path, front, state):
-    entity = entity_of(read_note(path, f"---\n{front}\n---\nShe rows the ferry.\n"))
-    assert entity.fields.get("state") == state
-
-
-def test_nothing_is_open_or_dated_that_does_not_say_so():
-    entity = entity_of(read_note("a.md", "---\nstatus: alive\nfc-date: Hammer\n---\nShe [ ] rows - [ the ferry.\n"))
-    assert not {"state", "world_date"} & entity.fields.keys()
-
-
 @each_row("front", ["visibility: players", "title: Mira"])
 def test_what_a_player_filters_by_has_no_trace_of_what_is_secret(front):
     text = (
