@@ -44,7 +44,7 @@ _LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
 """A link to another note; what is shown of it is its group."""
 
 _BRACKETS = re.compile(r"\d[\d,.]*\s*\(?([^()]*)\)?")
-_DICE = re.compile(r"\d{1,4}d\d{1,4}(?: ?[+-] ?\d{1,5})?", re.IGNORECASE)
+_DICE = re.compile(r"\d{1,4}d\d{1,4}(?: ?[+\u2212-] ?\d{1,5})?", re.IGNORECASE)
 _BONUS = re.compile(r"(.*?)\s*([+-]?\d{1,9})")
 
 
@@ -217,7 +217,7 @@ def _hit_points(value: object) -> Values:
     told = line(value)
     dice = _DICE.search(told)
     points = {} if dice and told.startswith(dice[0]) else {"hit_points": _whole(value)}
-    return {**points, **({"hit_dice": dice[0]} if dice else {})}
+    return {**points, **({"hit_dice": dice[0].replace("\u2212", "-")} if dice else {})}
 
 
 def _rating(value: object) -> Values:

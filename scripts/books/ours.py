@@ -15,6 +15,7 @@ from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render.pages import markdown
 from lorekeeper.text.facts import facts as stated
 from scripts.books.facts import (
+    ABILITIES,
     Book,
     Facts,
     class_table,
@@ -59,7 +60,20 @@ def printed(document: str) -> Book:
     """The facts of the creatures and spells of a document as its pages give them; {} if the package of the pages is missing."""
     folder = PAGES.path(document)
     found = read_pages(folder, document.removeprefix("srd-")).entities if folder else ()
-    return facts_of(entity for entity in found if entity.type in ("creatures", "spells"))
+    book = facts_of(entity for entity in found if entity.type in ("creatures", "spells"))
+    for facts in book.values():
+        facts |= _following(facts)
+    return book
+
+
+def _following(facts: Facts) -> Facts:
+    """What follows from other values of a creature, which its page does not repeat: saves that are modifiers, ten and a bonus."""
+    scores = {ability: facts[ability] for ability in ABILITIES if ability in facts}
+    saves = {f"save {ability}": f"{int(score) // 2 - 5:+d}" for ability, score in scores.items()}
+    found = {key: bonus for key, bonus in saves.items() if key not in facts}
+    if re.fullmatch(r"[+-]\d+", initiative := facts.get("initiative", "")):
+        found["initiative"] = f"{initiative} ({10 + int(initiative)})"
+    return found
 
 
 def facts_of(found: Iterable[Entity]) -> Book:

@@ -66,8 +66,8 @@ def read_pages(folder: Path, edition: str) -> Imported:
     outline = [(each.title, each.level, each.page) for each in titles.values() if each.level]
     marks = folder.parent / OUTLINE
     rules = {place: title for place, title in titles.items() if title.is_rule}
-    found = _from(document, paragraphs(pages, _is_box))
-    structure = Structure(found, outline or _bookmarks(marks), _says_kind, _has_value, _RUBRICS, rules)
+    found = _from(document, paragraphs(pages, _is_box, _is_whole))
+    structure = Structure(found, outline or _bookmarks(marks), _says_kind, _is_box, _has_value, _RUBRICS, titles)
     lines, numbers = list[str](), list[int]()
     for block in structure.blocks():
         for line in (*block.markdown.split("\n"), ""):
@@ -77,7 +77,8 @@ def read_pages(folder: Path, edition: str) -> Imported:
     read = book.read("\n".join(lines))
     entities: dict[tuple[str, str], Entity] = {}
     for entity in read.entities:
-        if not document.has_rules_alone or (entity.type == "rules" and _place(entity) in rules):
+        is_part = entity.type == "rules" and _place(entity) in titles and _place(entity) not in rules
+        if not is_part and (not document.has_rules_alone or (entity.type == "rules" and _place(entity) in rules)):
             made = _keyed(entity, rules)
             key = made.type, made.slug
             entities[key] = _longer(entities[key], made) if key in entities else made
@@ -135,6 +136,12 @@ def _from(document: Document, found: list[Paragraph]) -> list[Paragraph]:
 
 def _is_box(line: str) -> bool:
     return kind_said(plain(line)) == CREATURE
+
+
+def _is_whole(line: str) -> bool:
+    """Whether a line says what an entry is, to its end."""
+    is_cut = line.count("(") != line.count(")") or line.endswith((",", "-"))
+    return bool(kind_said(plain(line))) and not is_cut
 
 
 def _says_kind(line: str) -> bool:

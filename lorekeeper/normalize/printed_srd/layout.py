@@ -82,15 +82,16 @@ class Paragraph:
 
 
 Sign = Callable[[str], bool]
-"""Whether a line is one by which a box begins, the one after its name."""
+"""Whether a line is of a kind that the layout does not show."""
 
 
-def paragraphs(pages: Sequence[str], sign: Sign, first_page: int = 1) -> list[Paragraph]:
+def paragraphs(pages: Sequence[str], sign: Sign, is_whole: Sign, first_page: int = 1) -> list[Paragraph]:
     """The paragraphs of the pages of a book, in their order.
 
     Args:
         pages: their texts.
         sign: tells the lines below which something is set apart.
+        is_whole: tells the lines that are whole paragraphs, however they end.
         first_page: number of the first.
     """
     heads = _running_heads(pages)
@@ -99,8 +100,8 @@ def paragraphs(pages: Sequence[str], sign: Sign, first_page: int = 1) -> list[Pa
     ]
     lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before, sign)]
     known = _words(lines)
-    captions = table_names(each.text for each in _joined(lines, known, set()))
-    joined = _joined(lines, known, captions)
+    captions = table_names(each.text for each in _joined(lines, known, set(), is_whole))
+    joined = _joined(lines, known, captions, is_whole)
     return [replace(each, text=_set(each.text, known)) for each in joined]
 
 
@@ -195,7 +196,8 @@ def _in_order(page: Sequence[Paragraph], before: Sequence[Paragraph], sign: Sign
         return list(page)
     for place in range(box):
         last = page[place - 1] if place else next(iter(before[-1:]), None)
-        if last and page[place].text[0].islower() and not page[place].is_indented and not _is_within(last):
+        is_ended = last and (not last.is_open or (_ENDS.search(last.text) and len(last.text) < _NARROW))
+        if is_ended and page[place].text[0].islower() and not page[place].is_indented:
             return [*page[:place], *page[box:], *page[place:box]]
     return list(page)
 
@@ -205,12 +207,14 @@ def _is_within(line: Paragraph) -> bool:
     return line.is_open and not _ENDS.search(line.text)
 
 
-def _joined(lines: Sequence[Paragraph], known: Counter[str], tables: set[str]) -> list[Paragraph]:
+def _joined(lines: Sequence[Paragraph], known: Counter[str], tables: set[str], is_whole: Sign) -> list[Paragraph]:
     """Lines as paragraphs. One that something set apart cuts goes on with the line that begins within a sentence."""
     found: list[Paragraph] = []
     last, cut, on_page = "", -1, 0
     for place, line in enumerate(lines):
         is_apart = line.is_small or fold(line.text) in tables
+        if found and is_whole(found[-1].text):
+            found[-1] = replace(found[-1], is_open=False)
         if found and _goes_on(found[-1], last, line) and not is_apart:
             found[-1] = _longer(found[-1], line, known)
         elif cut >= 0 and line.text[0].islower() and line.page == on_page + 1:

@@ -35,6 +35,7 @@ class Block:
         page: on which it begins.
         level: of a title, 0 for none.
         is_point: whether it is a point of a list.
+        is_within: whether it belongs to the text above, which ends with a colon.
         rows: of a table, the head first.
     """
 
@@ -42,6 +43,7 @@ class Block:
     page: int
     level: int = 0
     is_point: bool = False
+    is_within: bool = False
     rows: list[list[str]] = field(default_factory=list)
 
     @property
@@ -51,10 +53,17 @@ class Block:
             return "\n".join([*([f"**{self.text}**", ""] if self.text else []), *_table(self.rows)])
         if self.level:
             return f"{'#' * self.level} {self.text}"
-        run_in = _RUN_IN.match(self.text)
-        named = run_in and is_title(run_in["name"].rstrip('.!?\u201d"'), LONGEST_TITLE)
-        text = f"***{run_in['name']}*** {run_in['rest']}" if run_in and named else self.text
+        name = named(self.text)
+        if name and self.is_within:
+            return f"- *{name['name']}* {name['rest']}"
+        text = f"***{name['name']}*** {name['rest']}" if name else self.text
         return f"- {text}" if self.is_point else text
+
+
+def named(text: str) -> re.Match[str] | None:
+    """The name with which a paragraph begins, and the rest: a sentence in title case."""
+    match = _RUN_IN.match(text)
+    return match if match and is_title(match["name"].rstrip('.!?\u201d"')) else None
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -66,6 +75,26 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
             yield f"|{'---|' * width}"
 
 
+class _List:
+    """Named paragraphs below a text that ends with a colon: all that follow, or those that share a word with its name."""
+
+    def __init__(self) -> None:
+        self.lead: set[str] | None = None
+        self.shares = False
+
+    def has(self, each: Paragraph) -> bool:
+        """Whether a paragraph is one of them; asked of each in turn."""
+        name = named(each.text)
+        words = set(fold(name["name"]).split()) if name else set()
+        if self.lead is not None and name and not each.is_indented and not each.is_point:
+            self.shares = self.shares or bool(self.lead & words)
+            if not self.shares or self.lead & words:
+                return True
+        self.lead = words if each.text.endswith(":") else None
+        self.shares = False
+        return False
+
+
 class Structure:
     """What the paragraphs of a book are.
 
@@ -73,6 +102,7 @@ class Structure:
         found: the paragraphs.
         outline: the upper titles of the book in their order: (title, level, page).
         says_kind: whether a line says what the entry below whose name it stands is.
+        begins_box: whether such a line is that of a box.
         has_value: whether a line is one of the values that follow such a line.
         rubrics: titles within an entry, in lower case.
         taking: titles, by their pages and folded, of which those below are part of the text that the outline lacks.
@@ -83,6 +113,7 @@ class Structure:
         found: Sequence[Paragraph],
         outline: Sequence[tuple[str, int, int]],
         says_kind: Callable[[str], bool],
+        begins_box: Callable[[str], bool],
         has_value: Callable[[str], bool],
         rubrics: frozenset[str],
         taking: Container[tuple[int, str]] = frozenset(),
@@ -90,20 +121,20 @@ class Structure:
         self.shows_titles = any(each.is_title for each in found)
         self.paragraphs = _whole_titles(found, {fold(title) for title, _, _ in outline})
         self.says_kind = says_kind
+        self.begins_box = begins_box
         self.has_value = has_value
         self.rubrics = rubrics
         self.taking = taking
         self.times = Counter(each.text for each in found)
         self.levels = _outlined(self.paragraphs, outline)
-        if any(each.is_apart for each in found):
-            self.paragraphs = self._apart_behind()
-            self.levels = _outlined(self.paragraphs, outline)
+        self.paragraphs = self._apart_behind()
+        self.levels = _outlined(self.paragraphs, outline)
         self.captions = table_names(each.text for each in found)
         self.unread: list[tuple[str, int]] = []
 
     def blocks(self) -> Iterator[Block]:
         """All blocks of the book."""
-        place, level, in_head, is_taking = 0, 1, False, False
+        place, level, in_head, is_taking, list_of = 0, 1, False, False, _List()
         while place < len(self.paragraphs):
             each = self.paragraphs[place]
             in_head = self.says_kind(each.text) or (in_head and self.has_value(each.text))
@@ -112,26 +143,34 @@ class Structure:
                 is_taking = (each.page, fold(each.text)) in self.taking
                 yield Block(titled(each.text), each.page, level)
             elif fold(each.text) in self.rubrics and not each.is_indented:
+                list_of = _List()
                 yield Block(each.text, each.page, level + 2)
             elif (end := self._table_end(place)) > place:
                 yield self._table(place, end)
                 place = end
                 continue
+            elif self._is_caption(place) and is_title(self._text(place + 1)):
+                yield Block(f"**{each.text}**", each.page)
+                yield Block(self._text(place + 1), each.page)
+                place += 1
             elif not in_head and self._is_title(place):
                 takes = (each.page, fold(each.text)) in self.taking
-                is_part, is_taking = is_taking and not takes, is_taking or takes
+                is_part = is_taking and not takes and not self.says_kind(self._text(place + 1))
+                is_taking = is_taking or takes
                 title = titled(each.text)
                 yield Block(f"**{title}**" if is_part else title, each.page, 0 if is_part else level + 1)
             else:
-                yield Block(each.text, each.page, is_point=each.is_point)
+                yield Block(each.text, each.page, is_point=each.is_point, is_within=list_of.has(each))
             place += 1
 
     def _apart_behind(self) -> list[Paragraph]:
         """The paragraphs, with what stood amid one behind the section."""
         found: list[Paragraph] = []
         apart: list[Paragraph] = []
+        box = range(0)
         for place, each in enumerate(self.paragraphs):
-            if each.is_apart:
+            box = self._box(place) or box
+            if each.is_apart or place in box:
                 apart.append(each)
                 continue
             if apart and (place in self.levels or self._is_title(place)):
@@ -139,6 +178,22 @@ class Structure:
                 apart = []
             found.append(each)
         return found + apart
+
+    def _box(self, place: int) -> range:
+        """The paragraphs of a box that begins at one, if the text around it goes on: with an indented name, as none in a box is."""
+        if place in self.levels or not self.begins_box(self._text(place + 1)):
+            return range(0)
+        for end in range(place + 2, len(self.paragraphs)):
+            each = self.paragraphs[end]
+            if each.is_indented and named(each.text):
+                return range(place, end)
+            if end in self.levels or (self._is_title(end) and not self.has_value(each.text)):
+                break
+        return range(0)
+
+    def _is_caption(self, place: int) -> bool:
+        each = self.paragraphs[place]
+        return fold(each.text) in self.captions and is_title(each.text) and not each.is_title
 
     def _text(self, place: int) -> str:
         return self.paragraphs[place].text if place < len(self.paragraphs) else ""
@@ -185,7 +240,7 @@ class Structure:
         if each.is_row or (has_caption and place + 1 < len(self.paragraphs) and self.paragraphs[place + 1].is_row):
             rows = range(place if each.is_row else place + 1, len(self.paragraphs))
             return next((row for row in rows if not self.paragraphs[row].is_row), len(self.paragraphs))
-        head = place + 1 if fold(each.text) in self.captions and has_caption else place
+        head = place + 1 if self._is_caption(place) else place
         if head == place and not _DIE.match(each.text):
             return place
         first = head + 1
@@ -201,7 +256,7 @@ class Structure:
             return False
         if by_value:
             return is_value(each.text.split(" ")[0]) or each.text == self._text(head)
-        if fold(each.text) in self.captions and is_title(each.text):
+        if self._is_caption(place):
             return False
         return each.lines == 1 and not self._is_title(place)
 
@@ -210,13 +265,13 @@ class Structure:
         if self.paragraphs[place + 1].is_row:
             rows = [found.text.split(CELL_GAP) for found in self.paragraphs[place:end] if found.is_row]
             return Block("" if each.is_row else each.text, each.page, rows=rows)
-        named = fold(each.text) in self.captions and is_title(each.text)
-        head = place + 1 if named else place
+        has_caption = self._is_caption(place)
+        head = place + 1 if has_caption else place
         lines = [self._text(row) for row in range(head, end)]
         rows = split(lines)
         if len(rows[0]) == 1:
-            self.unread.append((each.text if named else lines[0], each.page))
-        return Block(each.text if named else "", each.page, rows=rows)
+            self.unread.append((each.text if has_caption else lines[0], each.page))
+        return Block(each.text if has_caption else "", each.page, rows=rows)
 
 
 def _whole_titles(found: Sequence[Paragraph], titles: set[str]) -> list[Paragraph]:
