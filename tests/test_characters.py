@@ -189,6 +189,13 @@ async def test_who_has_no_value_to_be_sorted_by_is_named(library: Library) -> No
 
 
 @pytestmark_module
+async def test_nobody_is_near_in_meaning_to_the_name_of_somebody_else(library: Library) -> None:
+    answer = await ask(library, "lookup_character", name="Augusta Pennywhistle")
+    assert answer.structured["results"] == []
+    assert "No character has 'Augusta Pennywhistle' in its name." in answer.text
+
+
+@pytestmark_module
 async def test_a_snippet_has_commas_between_names(library: Library) -> None:
     answer = await ask(library, "search_lore", query="mage hand magic missile daggers", types=["characters"])
     assert "Shield, Magic Missile, Light, Mage Hand" in answer.structured["results"][0]["snippet"]

@@ -26,7 +26,7 @@ from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry
 from tests.support.bestiary import NEW, OLD, bestiary, books, creature
-from tests.support.libraries import settings
+from tests.support.libraries import open_library, settings
 from tests.support.tables import each_row
 
 # --- parties ---------------------------------------------------------------------------------------------------------
@@ -185,3 +185,16 @@ class TestPlans:
         with pytest.raises(NotFoundError) as caught:
             await plan(library, party="4x5", monsters=["grblnx"])
         assert "not open content" not in str(caught.value)
+
+
+async def test_a_creature_that_the_edition_has_but_for_the_filters_is_called_so(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(books(), "documents")
+        lamps = [
+            creature("Fen Lamp", OLD, challenge_rating=1, type="beast", environments=["forest"]),
+            creature("Fen Lamp", NEW, challenge_rating=1, type="beast"),
+        ]
+        await library.cache.store_entities(lamps, "creatures")
+        answer = await plan(library, party="4x2", difficulty="moderate", environment="forest", rules="2024")
+        said = f"Fen Lamp is from the 2014 edition ({OLD}); that of 2024 does not meet the filters."
+        assert said in answer.structured["note"]

@@ -216,6 +216,15 @@ def test_the_copy_of_an_object_has_the_repaired_values():
     assert (lean(lance)["shape_size"], lean(lance)["material_consumed"]) == (100, True)
 
 
+def test_rows_that_a_source_has_left_out_stand_in_their_places_and_once():
+    rows = "".join(f"\n|{n}|Thing {n}|" for n in (64, 66, 80, 82, 97, 99))
+    trinkets = {"key": "srd-2024_trinkets", "name": "Trinkets", "desc": f"|1d100|Trinket|\n|---|---|{rows}"}
+    whole = repaired_entry(trinkets)
+    numbers = [line.split("|")[1] for line in whole["desc"].splitlines()[2:]]
+    assert numbers == ["64", "65", "66", "80", "81", "82", "97", "98", "99"]
+    assert repaired_entry(whole) is whole
+
+
 MISNAMED = {
     "srd_environment_darkvision": ("Blindsight", "Darkvision"),
     "srd_spellcasting_reactions": ("Bonus Action", "Reactions"),

@@ -94,9 +94,12 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str) -> lis
             continue
         page = await view.search(Query([CREATURES], filters={"name": creature.name}, limit=MAX_LIMIT, edition=(rules,)))
         named = [each.entity.name for each in page.results if await registry.edition_of(each.entity.document) == rules]
-        called = (
-            f"; of {rules} there is {', '.join(map(one_line, list(dict.fromkeys(named))[:NAMED]))}" if named else ""
-        )
+        if creature.name in named:
+            called = f"; that of {rules} does not meet the filters"
+        else:
+            called = (
+                f"; of {rules} there is {', '.join(map(one_line, list(dict.fromkeys(named))[:NAMED]))}" if named else ""
+            )
         label = edition_label(edition)
         notes.append(f"{one_line(creature.name)} is from the {label} edition ({creature.document}){called}.")
     return notes

@@ -11,6 +11,7 @@ from lorekeeper.printable import shown
 from lorekeeper.render import markdown
 from lorekeeper.search.doubt import CLOSED
 from lorekeeper.search.fusion import CAMPAIGN
+from lorekeeper.search.party import CHARACTERS
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage, words_of
 from lorekeeper.server.parts import has_part, part
@@ -53,8 +54,8 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     having = [
         result for result in found.results if stems and len(occurring(stems, _words(result.entity))) == len(stems)
     ]
-    if not having and _word_count(name) < MEANT:
-        return page
+    if not having and (_word_count(name) < MEANT or list(query.types) == [CHARACTERS]):
+        return page  # who bears another name is no nearer in meaning
     named = [result for result in having if _is_part(result.entity, name)]
     having = named or having
     said = [IN_TEXT if len(having) == 1 else IN_TEXTS] if having else [found.note, NEAREST]
