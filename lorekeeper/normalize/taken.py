@@ -21,6 +21,8 @@ from lorekeeper.folding import words_apart
 from lorekeeper.records.values import Source
 from lorekeeper.render import markdown
 from lorekeeper.render.page import PLUMBING
+from lorekeeper.repairs import OPEN5E
+from lorekeeper.repairs.entries import repaired_entry
 from lorekeeper.text.cleaning import clean
 from lorekeeper.text.sections import full_text
 
@@ -58,7 +60,7 @@ _MAY_SAY = (str, dict, *_LISTS)
 
 
 def texts_of(value: object, source: str, path: str = "", depth: int = 0) -> Iterator[Text]:
-    """The texts of an object of a source, but for those that are left out with a reason.
+    """The texts of an object of a source as it is repaired, but for those that are left out with a reason.
 
     Args:
         value: the object, or a part of it.
@@ -72,6 +74,8 @@ def texts_of(value: object, source: str, path: str = "", depth: int = 0) -> Iter
     elif depth > MAX_DEPTH:
         return
     elif isinstance(value, dict):
+        if not path and OPEN5E in source:
+            value = repaired_entry(value)
         reasons = _reasons(source)
         for key, item in value.items():
             if not isinstance(item, _MAY_SAY) or (isinstance(item, str) and " " not in item):
