@@ -234,17 +234,16 @@ class Host:
         raise EOFError("the server has ended")
 
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured content of a tool's answer; RuntimeError with its text where it is an error."""
-        result = self.request("tools/call", {"name": tool, "arguments": {**arguments, "detail": "json"}})
+        """The structured content of a tool's answer, which ours has if asked for it; RuntimeError where it is an error."""
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
         if result.get("isError"):
             raise RuntimeError(result["content"][0]["text"])
-        content: dict[str, Any] = result["structuredContent"]
-        return content
+        return result.get("structuredContent") or self.ask(tool, **arguments, detail="json")
 
     def timed(self, tool: str, **arguments: Any) -> float:
         """Seconds that one question took."""
         began = time.perf_counter()
-        self.ask(tool, **arguments)
+        self.request("tools/call", {"name": tool, "arguments": arguments})
         return time.perf_counter() - began
 
     def megabytes(self) -> float:

@@ -158,5 +158,5 @@ def _show_dossier(parts: list[dict[str, Any]]) -> None:
             if line["uri"] != before:
                 console.print_indented(f"[bold]{plain(line['name'])}[/]  [green]{plain(line['kind'])}[/]", 6)
                 before = line["uri"]
-            where = f"[cyan]{plain(line['section'])}:[/] " if line["section"] else ""
-            console.print_indented(f"{where}{plain(line['text'])}", 8)
+            where = f"[cyan]{plain(line['section'])}:[/] " if "section" in line else ""
+            console.print_indented(f"{where}{plain(line.get('text', ''))}", 8)
