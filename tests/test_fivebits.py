@@ -277,3 +277,23 @@ async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path
                 (entity,) = await library.view().entities_at("equipment", "srd-2014", before)
                 assert entity.name == after
             assert await library.view().entities_at("equipment", "srd-2014", "lost-anchor") == []
+
+
+@pytest.mark.parametrize(
+    ("document", "name", "values"),
+    [
+        ("srd-2014", "Basilisk", {"armor_class": 15}),
+        ("srd-2014", "Path of the Berserker", {"parent": "barbarian"}),
+        ("srd-2024", "Longbow", {"cost": 50.0}),
+        ("srd-2024", "Trident", {"damage": 4.5}),
+        ("srd-2024", "Ammunition, +2", {"rarity": "rare"}),
+    ],
+)
+def test_what_the_data_has_otherwise_than_the_book_is_corrected(
+    document: str, name: str, values: dict[str, Any]
+) -> None:
+    path = OBJECTS.path(document)
+    if path is None:
+        pytest.skip(f"the package {OBJECTS.name} is not installed")
+    fields = by_name(read(path)[0])[name].fields
+    assert {key: fields.get(key) for key in values} == values

@@ -53,13 +53,23 @@ def _names() -> dict[str, Any]:
     return tomllib.loads(NAMES.read_text("utf-8"))
 
 
+def _columns(o: Object) -> Mapping[str, str]:
+    known = list_of(o)
+    return _names()["columns"][known[0]] if known else {}
+
+
+def _corrected(edition: str, name: str, o: Object) -> Object:
+    """An object with what the book has otherwise."""
+    return {**o, **_names()["corrected"][edition].get(name, {}).get(o["index"], {})}
+
+
 LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
     "monsters": ("creatures", lambda o, _: creature(o)),
     "spells": ("spells", lambda o, _: spell(o)),
     "equipment": ("items", lambda o, tables: item(o, _properties(tables))),
     "magic_items": ("magicitems", lambda o, _: magic_item(o)),
     "poisons": ("items", lambda o, _: poison(o)),
-    "classes": ("classes", lambda o, tables: classes.character_class(o, tables, _names()["columns"])),
+    "classes": ("classes", lambda o, tables: classes.character_class(o, tables, _columns(o))),
     "subclasses": ("classes", classes.subclass),
     "races": ("species", options.species),
     "subraces": ("species", options.species),
@@ -167,7 +177,9 @@ _REFERENCE = frozenset({"index", "name", "url", "level", "school", "updated_at"}
 def _entities(edition: str, name: str, o: Object, tables: Tables, document: str | None) -> Iterator[Entity]:
     if name in LISTS:
         endpoint, read_one = LISTS[name]
-        yield _entity(edition, endpoint, document, _slug(edition, name, o), read_one(o, tables))
+        yield _entity(
+            edition, endpoint, document, _slug(edition, name, o), read_one(_corrected(edition, name, o), tables)
+        )
     elif name in rules.LISTS:
         for endpoint, slug, made in rules.LISTS[name](o, tables):
             yield _entity(edition, endpoint, document, slug, made)

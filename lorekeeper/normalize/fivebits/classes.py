@@ -169,6 +169,8 @@ def _columns(levels: Sequence[Object], titles: Mapping[str, str]) -> Iterator[di
     """The columns of the table of a class."""
     bonus = {n: f"+{each['prof_bonus']}" for n, each in _by_level(levels) if "prof_bonus" in each}
     yield _column("Proficiency Bonus", bonus, "PROFICIENCY_BONUS")
+    if _caster(levels) == PACT:
+        yield from _pact(levels)
     for group in ("class_specific", "spellcasting"):
         keys = dict.fromkeys(key for each in levels for key in each.get(group) or {})
         for key in keys:
@@ -176,10 +178,27 @@ def _columns(levels: Sequence[Object], titles: Mapping[str, str]) -> Iterator[di
             shown = {n: text for n, value in values.items() if (text := _cell(key, value))}
             slots = _SLOTS.match(key)
             name = titles.get(key, key.replace("_", " ").title())
+            if slots and _caster(levels) == PACT:
+                continue
             if slots and shown:
                 yield _column(_ORDINALS[int(slots[1])], shown, "SPELL_SLOTS")
             elif name and shown:
                 yield _column(name, shown)
+
+
+PACT = "PACT"
+"""The casting of a class whose slots are all of one level."""
+
+
+def _pact(levels: Sequence[Object]) -> Iterator[dict[str, Any]]:
+    """The two columns of a class whose slots are all of one level."""
+    numbers, ranks = dict[int, str](), dict[int, str]()
+    for level, each in _by_level(levels):
+        for key, value in (each.get("spellcasting") or {}).items():
+            if (slots := _SLOTS.match(key)) and value:
+                numbers[level], ranks[level] = f"{value}", _ORDINALS[int(slots[1])]
+    yield _column("Spell Slots", numbers)
+    yield _column("Slot Level", ranks)
 
 
 def _by_level(levels: Sequence[Object]) -> Iterator[tuple[int, Object]]:
@@ -219,7 +238,7 @@ def _caster(levels: Sequence[Object]) -> str | None:
     if not slots:
         return "NONE"
     if len(slots) == 1:
-        return "PACT"
+        return PACT
     return "FULL" if max(slots) == len(_ORDINALS) - 1 else "HALF"
 
 

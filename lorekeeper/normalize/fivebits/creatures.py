@@ -72,7 +72,7 @@ def _speed(value: object) -> object:
     if not all(feet.values()):
         return ", ".join(f"{kind} {each}" if isinstance(each, str) else kind for kind, each in value.items())
     numbers = {kind: int(match[1]) for kind, match in feet.items() if match}
-    return {**numbers, "unit": "feet", **({"hover": True} if value.get("hover") else {})}
+    return {"walk": 0, **numbers, "unit": "feet", "hover": bool(value.get("hover"))}
 
 
 def _senses(value: object) -> dict[str, object]:

@@ -39,6 +39,9 @@ _HEAD = re.compile(r"(?P<kind>[^,()\n]{1,60}(?: \([^()\n]{1,200}\))?)(?:, (?P<ra
 _ATTUNEMENT = re.compile(r" \(requires attunement[^()\n]{0,120}\)$")
 _ATTUNED = re.compile(r"requires attunement[^()\n]{0,120}", re.IGNORECASE)
 
+_BONUS = re.compile(r"^([^(),]{1,20}) \(\+\d\)$")
+"""What follows the rarity of an item that is there with several bonuses."""
+
 Descriptions = Mapping[str, str]
 """What properties of weapons say, by their names."""
 
@@ -61,12 +64,17 @@ def item(o: Object, properties: Descriptions) -> dict[str, Any]:
     }
 
 
+_REST = "Standard Gear"
+"""The group of what is in no other one."""
+
+
 def _category(o: Object) -> dict[str, str]:
     categories = objects(o.get("equipment_categories"))
     groups = [each for key in _GROUPS if (each := o.get(key))]
     name = ""
     for each in (*groups, o.get("equipment_category"), *categories):
-        name = name or (each if isinstance(each, str) else name_of(each))
+        label = each if isinstance(each, str) else name_of(each)
+        name = name or ("" if label == _REST else label)
     if o.get("damage") or "weapon" in map(index_of, (o.get("equipment_category"), *categories)):
         name = "Weapon"
     elif o.get("armor_class"):
@@ -172,13 +180,13 @@ def magic_item(o: Object) -> dict[str, Any]:
     """A magic item, whose first line says what it is, how rare, and who can attune to it."""
     first, _, rest = text_of(o).partition("\n")
     head = _HEAD.match(_ATTUNEMENT.sub("", first.strip())) if len(first) < MAX_HEAD else None
-    limited, rarity = o.get("limited-to"), name_of(o.get("rarity"))
+    limited, rarity = o.get("limited-to"), _BONUS.sub(r"\1", name_of(o.get("rarity")))
     attuned = _ATTUNED.search(f"requires attunement by a {limited}" if limited else first)
-    category = o.get("equipment_category")
+    kind = head["kind"] if head else name_of(o.get("equipment_category"))
     return {
         "name": o.get("name"),
         "desc": (rest if head else text_of(o)).strip(),
-        "category": {"name": head["kind"] if head else name_of(category), "key": index_of(category)},
+        "category": {"name": kind, "key": slugify(kind.partition(" (")[0])},
         "variants": ", ".join(names(o.get("variants"))),
         "rarity": {"name": (head and head["rarity"]) or rarity, "key": slugify(rarity or "unknown")},
         "requires_attunement": bool(attuned or o.get("attunement")),

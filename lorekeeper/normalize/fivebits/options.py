@@ -131,7 +131,9 @@ def background(o: Object) -> dict[str, Any]:
     return {
         "name": o.get("name"),
         "desc": text_of(o),
-        "benefits": [{"name": name, "desc": words} for name, words in benefits.items() if words],
+        "benefits": [
+            {"name": n, "desc": words, "type": _TYPES.get(n, "feature")} for n, words in benefits.items() if words
+        ],
     }
 
 
@@ -148,6 +150,17 @@ def _chosen(o: Object) -> str:
     group = name_of((o.get("from") or {}).get("equipment_category"))
     return str(o.get("desc") or f"{o.get('choose')} of the {group}")
 
+
+_TYPES = {
+    "Ability Scores": "ability_score",
+    "Feat": "feat",
+    "Skill Proficiencies": "skill_proficiency",
+    "Tool Proficiency": "tool_proficiency",
+    "Languages": "language",
+    "Equipment": "equipment",
+    "Suggested Characteristics": "suggested_characteristics",
+}
+"""What Open5e calls the benefits of a background."""
 
 _ROLLED = {
     "personality_traits": "Personality Trait",

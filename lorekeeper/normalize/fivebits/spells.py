@@ -12,8 +12,7 @@ _LETTERS = {"V": "verbal", "S": "somatic", "M": "material"}
 
 def spell(o: Object) -> dict[str, Any]:
     """A spell."""
-    components, area, damage, saved = o.get("components") or [], o.get("area_of_effect"), o.get("damage"), o.get("dc")
-    area = area if isinstance(area, dict) else {}
+    components, damage, saved = o.get("components") or [], o.get("damage"), o.get("dc")
     kinds = [index_of(damage.get("damage_type"))] if isinstance(damage, dict) else []
     ability = index_of(saved.get("dc_type")) if isinstance(saved, dict) else ""
     return {
@@ -23,7 +22,7 @@ def spell(o: Object) -> dict[str, Any]:
         "level": o.get("level"),
         "school": {"name": name_of(o.get("school")), "key": index_of(o.get("school"))},
         "classes": [{"name": name_of(each), "key": f"srd_{index_of(each)}"} for each in objects(o.get("classes"))],
-        "range_text": o.get("range"),
+        "range": o.get("range"),
         "ritual": o.get("ritual"),
         "concentration": o.get("concentration"),
         "casting_time": o.get("casting_time"),
@@ -32,6 +31,4 @@ def spell(o: Object) -> dict[str, Any]:
         "material_specified": o.get("material"),
         "saving_throw_ability": ABILITY_OF.get(ability, ""),
         "damage_types": [kind for kind in kinds if kind],
-        "shape_type": area.get("type"),
-        "shape_size": area.get("size"),
     }
