@@ -158,12 +158,14 @@ TOOLS = {tool.name: tool for tool in all_tools()}
 def documented_parameters() -> dict[str, list[str]]:
     rows = {tool: code(parameters) for tool, _, parameters in table("tool", PAGES["docs/tools.md"])}
     by_name, paged = rows.pop("*every lookup*"), rows.pop("*every lookup and `search_lore`*")
+    of_all = rows.pop("*every tool*")
     parameters = {code(tool)[0]: names for tool, names in rows.items()}
     for tool in parameters:
         if tool.startswith("lookup_"):
             parameters[tool] += by_name
         if tool.startswith("lookup_") or tool == "search_lore":
             parameters[tool] += paged
+        parameters[tool] += of_all
     return parameters
 
 
