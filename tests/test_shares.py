@@ -12,15 +12,17 @@ import pytest
 
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.entities import AUDIENCE
+from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.notes import read_note
 from lorekeeper.notes.marks import LOOKED_AT, OwnMarks
 from lorekeeper.search.query import Query
+from lorekeeper.settings import load_settings
 from lorekeeper.shares import FOLDER, NOTE, TAG, Share, Shares
 from lorekeeper.vaults.scan import scan
-from lorekeeper.vaults.shares import SharesFile, kept, shared, unshared
+from lorekeeper.vaults.shares import kept, shared, unshared
 from lorekeeper.vaults.state import State
 from lorekeeper.views.opening import EVERYTHING, look, target_of
-from tests.support.commands import environment, run_inside
+from tests.support.commands import environment, run_inside, variables
 from tests.support.vaults import digests, open_to, vault_library, write
 
 ANYBODY = Viewer.player()
@@ -359,6 +361,20 @@ async def test_another_note_at_the_path_of_an_open_one_is_closed_and_the_same_no
         assert await seen(library) == {"Deep/Tavern.md"}
 
 
+async def test_a_restored_backup_shows_no_note_that_is_closed_by_now(tmp_path: Path) -> None:
+    settings, _ = load_settings(variables(tmp_path, "milvus"), tmp_path / "no-env-file")
+    vault = write(tmp_path / "saga", {"Inn.md": "# Inn\n\nAle is cheap here.\n"})
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        await open_to(library, ".")
+        assert await seen(library) == {"Inn.md"}
+    await backup(settings, tmp_path / "all.zip")
+    write(vault, {"Inn.md": "---\nvisibility: dm\n---\n# Inn\n\nAle is cheap here.\n"})
+    await restore(settings, tmp_path / "all.zip")
+    async with vault_library(tmp_path) as library:
+        assert await told(library, "Inn.md") == ""
+
+
 async def test_a_mark_of_the_author_opens_the_main_text_and_its_headings_wait(tmp_path: Path) -> None:
     async with vault_library(tmp_path) as library:
         note = "---\ndg-publish: true\n---\n# Mira\n\nShe rows.\n\n## Looks\n\nTall.\n"
@@ -521,10 +537,3 @@ def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
     ]
     assert "invited" not in json.loads(run("share", "Places", "--dry-run", "--invite", "Bo", "--json"))
     assert "spielleit-" in run("audience", "--marks")
-
-
-def test_a_library_without_a_file_shares_nothing() -> None:
-    file = SharesFile()
-    own = OwnMarks()
-    assert file.marks("v", own) is own
-    assert list(file.all()) == []

@@ -441,6 +441,13 @@ MORE_LANGUAGES = [
     ),
     *_front("visibility: players\nstatus: secret", "visibility: players\ntags: [секрет]"),
     *_paths("Секреты/Mira.md", "Máster/Mira.md", "Mestre/Mira.md", "Spelleider/Mira.md", "Mistrz Gry/Mira.md"),
+    *_hidden(
+        *(
+            f"{head}\n\n    Old.\n\n    {WORD}"
+            for head in ('??? gamemaster "Backstory"', "!!! gm", '!!! note "DM only"')
+        )
+    ),
+    *_shown("no word for a secret", f'!!! warning "The bridge is old"\n\n    {WORD}'),
     *_shown("planes are no plans", f"## The Planes of Existence\n\n{WORD}", path="Astral Plane.md"),
     *_shown("a name, a hoard", f"## Archscholar Vera\n\n{WORD}", f"## Supply Cache\n\n{WORD}"),
     *_shown("the looks of a callout", f"> [!info|bg-plain no-i] Mira\n> {WORD}"),
