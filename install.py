@@ -76,7 +76,7 @@ OPEN5E = "https://api.open5e.com"
 """Where the open books are, unless the setting names another server."""
 
 OPEN_BOOKS = (
-    "Open5e has thirty more open books. They take a download of up to 40 MB, 0.2 GB on the disk and some ten minutes."
+    "Open5e has thirty more open books. They take a download of up to 40 MB, 0.3 GB on the disk and some ten minutes."
 )
 
 REACHING_SECONDS = 3

@@ -290,7 +290,7 @@ def open5e() -> Iterator[str]:
 def test_open_books_are_offered_with_their_size_where_their_server_answers(open5e, answer, taken, capsys):
     places = Places(LINUX, HOME, {"LOREKEEPER_OPEN5E_BASE_URL": open5e})
     assert install.ask_books(places, lambda _: answer) is taken
-    assert "0.2 GB" in capsys.readouterr().out
+    assert "0.3 GB" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
