@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.books import database, markdown, ours
+from scripts.books import database, markdown, ours, pages
 from scripts.books.facts import Book, Facts
 from scripts.books.facts import name as name_of
 
@@ -157,8 +157,8 @@ def compare(title: str, mine: Book, other: Book) -> Comparison:
 def books(corpus: Path, database_path: Path | None) -> Mapping[str, Comparison]:
     """The comparisons for which there are sources."""
     found = {"srd-2024": compare("srd-2024", ours.book(corpus, "srd-2024"), markdown.book(corpus))}
-    if pages := ours.printed("srd-2024"):
-        found["srd-2024 pages"] = compare("srd-2024 pages", pages, ours.book(corpus, "srd-2024"))
+    if printed := ours.printed("srd-2024"):
+        found["srd-2024 pages"] = compare("srd-2024 pages", printed, ours.book(corpus, "srd-2024"))
     if database_path:
         found["srd-2014"] = compare("srd-2014", ours.book(corpus, "srd-2014"), database.book(database_path))
     return found
@@ -189,7 +189,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.explained:
             print(*(f"{found} | {reason.whose}: {reason.reason}" for found, reason in comparison.explained), sep="\n")
         print(*comparison.unexplained, sep="\n")
-    return 1 if any(comparison.unexplained for comparison in compared.values()) else 0
+    unread = pages.unread("2024")
+    print(f"{len(unread)} paragraphs of the pages of srd-2024 are in no entry")
+    print(*(f"p. {each.page}: {each.text}" for each in unread), sep="\n")
+    return 1 if unread or any(comparison.unexplained for comparison in compared.values()) else 0
 
 
 if __name__ == "__main__":

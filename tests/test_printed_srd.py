@@ -17,6 +17,9 @@ from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render import markdown
+from scripts import compare_books
+from scripts.books import ours
+from scripts.books.pages import unread
 
 INVENTED = Path(__file__).with_name("data") / "printed_srd"
 
@@ -63,6 +66,21 @@ def test_the_whole_document(whole: tuple[str, Imported]):
     else:
         assert (counted["spells"], counted["creatures"]) == (339, 331 + within_others)
         assert all(entity.fields["classes"] for entity in found.entities if entity.type == "spells")
+
+
+@pytest.mark.slow
+def test_every_paragraph_stands_in_an_entry(whole: tuple[str, Imported]):
+    if whole[0] == "2024":
+        assert unread("2024") == []
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+def test_creatures_and_spells_are_those_of_open5e(whole: tuple[str, Imported], corpus: Path):
+    if whole[0] == "2024":
+        compared = compare_books.compare("srd-2024 pages", ours.printed("srd-2024"), ours.book(corpus, "srd-2024"))
+        assert compared.unexplained == []
+        assert (compared.rows["creature"][0], compared.rows["spell"][0]) == (331, 339)
 
 
 @pytest.mark.slow

@@ -61,12 +61,11 @@ def read_pages(folder: Path, edition: str) -> Imported:
         OSError: a page cannot be read.
     """
     document = DOCUMENTS[edition]
-    pages = [path.read_bytes().decode("utf-8") for path in sorted(folder.glob("page-*.txt"))]
     titles = _titles(edition)
     outline = [(each.title, each.level, each.page) for each in titles.values() if each.level]
     marks = folder.parent / OUTLINE
     rules = {place: title for place, title in titles.items() if title.is_rule}
-    found = _from(document, paragraphs(pages, _is_box, _is_whole))
+    found = printed_paragraphs(folder, edition)
     structure = Structure(found, outline or _bookmarks(marks), _says_kind, _is_box, _has_value, _RUBRICS, titles)
     lines, numbers = list[str](), list[int]()
     for block in structure.blocks():
@@ -129,9 +128,17 @@ def _bookmarks(path: Path) -> list[tuple[str, int, int]]:
     return [(mark["title"], mark["depth"], mark["page"]) for mark in marks if mark["page"] is not None]
 
 
-def _from(document: Document, found: list[Paragraph]) -> list[Paragraph]:
-    start = next((place for place, each in enumerate(found) if each.text == document.start), 0)
+def printed_paragraphs(folder: Path, edition: str) -> list[Paragraph]:
+    """The paragraphs of a document from its first chapter on; see `read_pages`."""
+    pages = [path.read_bytes().decode("utf-8") for path in sorted(folder.glob("page-*.txt"))]
+    found = paragraphs(pages, _is_box, _is_whole)
+    start = next((place for place, each in enumerate(found) if each.text == DOCUMENTS[edition].start), 0)
     return [each for each in found if each.page >= found[start].page]
+
+
+def is_value_or_kind(line: str) -> bool:
+    """Whether a line is a value of an entry, or says what it is."""
+    return _has_value(line) or _says_kind(line)
 
 
 def _is_box(line: str) -> bool:

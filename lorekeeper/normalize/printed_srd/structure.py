@@ -23,6 +23,9 @@ _RUN_IN = re.compile(
 )
 _ENDS_TEXT = re.compile(r"[.!?:;,\u201d]$")
 _LABELLED = re.compile(r"[A-Z][\w ]{2,30}: \S")
+_IN_ORDER = 4
+"""Lines of a list that are in the order of the alphabet by no accident."""
+
 _DIE = re.compile(r"1?d\d{1,3}\b")
 
 
@@ -125,7 +128,7 @@ class Structure:
         self.has_value = has_value
         self.rubrics = rubrics
         self.taking = taking
-        self.times = Counter(each.text for each in found)
+        self.times = Counter(_without_brackets(each.text) for each in found)
         self.levels = _outlined(self.paragraphs, outline)
         self.paragraphs = self._apart_behind()
         self.levels = _outlined(self.paragraphs, outline)
@@ -134,7 +137,7 @@ class Structure:
 
     def blocks(self) -> Iterator[Block]:
         """All blocks of the book."""
-        place, level, in_head, is_taking, list_of = 0, 1, False, False, _List()
+        place, level, in_head, is_taking, list_of, head = 0, 1, False, False, _List(), ""
         while place < len(self.paragraphs):
             each = self.paragraphs[place]
             in_head = self.says_kind(each.text) or (in_head and self.has_value(each.text))
@@ -142,17 +145,18 @@ class Structure:
                 level = self.levels[place]
                 is_taking = (each.page, fold(each.text)) in self.taking
                 yield Block(titled(each.text), each.page, level)
-            elif fold(each.text) in self.rubrics and not each.is_indented:
-                list_of = _List()
-                yield Block(each.text, each.page, level + 2)
             elif (end := self._table_end(place)) > place:
                 yield self._table(place, end)
                 place = end
                 continue
             elif self._is_caption(place) and is_title(self._text(place + 1)):
+                head = self._text(place + 1)
                 yield Block(f"**{each.text}**", each.page)
-                yield Block(self._text(place + 1), each.page)
-                place += 1
+            elif each.text == head:
+                yield Block(head, each.page)
+            elif fold(each.text) in self.rubrics and not each.is_indented:
+                list_of = _List()
+                yield Block(each.text, each.page, level + 2)
             elif not in_head and self._is_title(place):
                 takes = (each.page, fold(each.text)) in self.taking
                 is_part = is_taking and not takes and not self.says_kind(self._text(place + 1))
@@ -215,10 +219,9 @@ class Structure:
         if self.says_kind(text):
             return True
         is_labelled = _LABELLED.match(text) and self.paragraphs[place].lines < 3
-        recurs = self.times[text] > 1 and place not in self.levels and is_title(text)
-        return bool(is_labelled or recurs) and (
-            self._is_text(place + 1) or bool(_LABELLED.match(self._text(place + 1)))
-        )
+        recurs = self.times[_without_brackets(text)] > 1 and place not in self.levels and is_title(text)
+        above_label = _LABELLED.match(self._text(place + 1)) is not None
+        return bool(is_labelled or recurs) and (self._is_text(place + 1) or above_label)
 
     def _is_title(self, place: int) -> bool:
         each = self.paragraphs[place]
@@ -229,7 +232,25 @@ class Structure:
         if self._is_subtitle(place) and place and is_title(self._text(place - 1)):
             return False
         below = place + 1
+        if self._ends_list(place):
+            return False
         return below not in self.levels and (self._is_text(below) or self._is_subtitle(below))
+
+    def _ends_list(self, place: int) -> bool:
+        """Whether a line is the last of several, no texts, of which each might be a title, in the order of the alphabet."""
+        first = place
+        while first and place - first < _IN_ORDER - 1 and self._is_short(first - 1):
+            first -= 1
+        return self._is_in_order(first, place)
+
+    def _is_short(self, place: int) -> bool:
+        each = self.paragraphs[place]
+        is_alone = place not in self.levels and not self._is_text(place)
+        return is_alone and is_title(each.text) and not (each.is_indented or each.is_point)
+
+    def _is_in_order(self, first: int, last: int) -> bool:
+        names = [fold(self._text(place)) for place in range(first, last + 1)]
+        return len(names) >= _IN_ORDER and names == sorted(set(names)) and not any(map(is_value, names[0].split()))
 
     # --- tables -------------------------------------------------------------------------------------------------------
 
@@ -258,7 +279,8 @@ class Structure:
             return is_value(each.text.split(" ")[0]) or each.text == self._text(head)
         if self._is_caption(place):
             return False
-        return each.lines == 1 and not self._is_title(place)
+        is_like_others = self._is_in_order(head + 1, place) or any(map(is_value, each.text.split()))
+        return each.lines == 1 and (is_like_others or not self._is_title(place))
 
     def _table(self, place: int, end: int) -> Block:
         each = self.paragraphs[place]
@@ -272,6 +294,10 @@ class Structure:
         if len(rows[0]) == 1:
             self.unread.append((each.text if has_caption else lines[0], each.page))
         return Block(each.text if has_caption else "", each.page, rows=rows)
+
+
+def _without_brackets(text: str) -> str:
+    return text.partition(" (")[0]
 
 
 def _whole_titles(found: Sequence[Paragraph], titles: set[str]) -> list[Paragraph]:
