@@ -108,8 +108,8 @@ LISTS: Lists = {
             ref("Knots (1 rope)", "features", "knots-1", level=1, desc=["You tie knots."]),
             ref("Knots (2 ropes)", "features", "knots-2", level=2, desc=["You tie knots."]),
             ref("Spellcasting: Skipper", "features", level=1, desc=["You cast by the moon."]),
-            ref("Knots: Bowline", "features", level=1, parent=ref("x", "things", "knots-1"), desc=["A loop."]),
-            ref("Chart Room", "features", level=2, subclass=ref("Pilot"), desc=["You read on a wind- ing stair."]),
+            ref("Knots: Bowline", "features", level=1, parent=ref("x", "things", "knots-1"), desc=["A loop of 5th-level."]),
+            ref("Chart Room", "features", level=2, subclass=ref("Pilot"), desc=["A wind- ing 5th- level stair, 5- to 9-foot."]),
         )
     ],
     "proficiencies": [ref("Light Armor", "proficiencies", type="Armor")],
@@ -181,12 +181,12 @@ def test_a_class_has_its_levels_and_features(tmp_path: Path) -> None:
         "Choose one skill",
         "an oar or",
         "Dexterity 13",
-        "**Bowline.** A loop.",
+        "**Bowline.** A loop of 5th-level.",
         "**Tide Magic.** You know the tides.\n\n- Ebb\n- Flow",
     ):
         assert line in skipper
     assert "Chart Room" not in skipper
-    assert "You read on a winding stair." in pilot
+    assert "A winding 5th-level stair, 5- to 9-foot." in pilot
 
 
 def test_a_section_gives_a_rule_for_each_heading(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 Object = Mapping[str, Any]
 
-_SPLIT = re.compile(r"\b([^\W\d_]{1,40})[-­] {1,3}([^\W\d_]{1,40})(?=\W|$)")
+_SPLIT = re.compile(r"\b([^\W_]{1,40})[-\u00ad] {1,3}([^\W\d_]{1,40})(?=\W|$)")
 """A word that a printed line ended in: "Blud- geoning"."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _LISTED = re.compile(r"\s{0,3}(?:[-*] |\d{1,2}\. |\|)")
 _DASH = re.compile(r"(?<=[\w.,;:)'’\"]) {0,1}--(?!-) {0,1}(?=\w)")
 _BREAK = re.compile(r" {1,8}\n|\n {1,8}(?=[^\s\-*|\d])")
