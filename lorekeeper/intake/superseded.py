@@ -78,11 +78,14 @@ class Known:
         """Whether an entry is there under its name, or as forms or as the form of something."""
         kind = _ONE_KIND.get(entity.kind, entity.kind)
         same = (kind, fold(entity.name)) in self._names
-        return same or successor(entity.type, entity.slug, self._slugs.get(kind, ())) is not None
+        slugs = self._slugs.get(kind, ())
+        return (
+            same or (successor(entity.type, entity.slug, slugs) or _base(entity.type, entity.slug, slugs)) is not None
+        )
 
 
 def successor(entity_type: str, slug: str, slugs: Sequence[str]) -> str | None:
-    """The slug, among others of a document, of what has taken the place of an entry; None if nothing has."""
+    """The slug, among others of a document, of what has the key of an entry, or is the first of its forms; None if nothing is."""
     own = _tail(slug)
     by_tail: Mapping[str, str] = {_tail(each): each for each in sorted(slugs, reverse=True)}
     if own in by_tail:
@@ -93,9 +96,16 @@ def successor(entity_type: str, slug: str, slugs: Sequence[str]) -> str | None:
     forms = [
         each for each in by_tail if {*words} <= {*each.split("-")} and (len(words) > 1 or each.startswith(f"{own}-"))
     ]
+    return by_tail[min(forms)] if forms else None
+
+
+def _base(entity_type: str, slug: str, slugs: Sequence[str]) -> str | None:
+    """The slug, among others of a document, of what an entry is a form of: whose words begin its own; of real entries only."""
+    if entity_type not in FORMS:
+        return None
+    words, tails = _tail(slug).split("-"), {_tail(each): each for each in slugs}
     shorter = ("-".join(words[:number]) for number in range(len(words) - 1, 0, -1))
-    found = min(forms, default=None) or next((each for each in shorter if each in by_tail), None)
-    return by_tail[found] if found else None
+    return next((tails[each] for each in shorter if each in tails), None)
 
 
 def _tail(slug: str) -> str:
