@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lorekeeper.entities import Entity
+from tests.support.gateway import gateway
 from tests.support.hostile_pages import hostile_pages, large_page
+from tests.support.libraries import open_library, ship, small_books
+from tests.support.loops import in_thread
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -27,6 +33,11 @@ CLOBBERED = """[...document.querySelectorAll("article [id]")].map(each => each.i
     id => document.querySelectorAll("#" + CSS.escape(id)).length > 1
 ).concat([...document.querySelectorAll("article :is(img, script, style, iframe, form, input)")].map(each => each.outerHTML))"""
 """Ids that the frame of the page has as well, and elements that load, run or send."""
+
+SPELLS = ("fireball", "shield", "light", "wish", "bless", "fly", "sleep", "web", "haste")
+
+SHOWN = (*SPELLS, "lich", "mummy-lord", "sorcerer", "wizard")
+"""Entries of the starter compendium that are opened."""
 
 
 PAGES = 72
@@ -48,6 +59,26 @@ def hostile(seed: int) -> list[Entity]:
 @pytest.fixture(scope="module")
 def entities(seed) -> list[Entity]:
     return hostile(seed)
+
+
+@asynccontextmanager
+async def serving(folder: Path, entities: list[Entity]) -> AsyncIterator[str]:
+    """The address of a server of the starter compendium and these entries."""
+    async with open_library(folder, backend="sqlite") as library:
+        await library.load_starter()
+        for entity_type in sorted({entity.type for entity in entities}):
+            await library.cache.store_entities([e for e in entities if e.type == entity_type], entity_type)
+        async with gateway(library) as client:
+            yield str(client.base_url).rstrip("/")
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory, entities) -> Iterator[str]:
+    books = small_books(tmp_path_factory.mktemp("books"), SHOWN)
+    with pytest.MonkeyPatch.context() as patch:
+        ship(books, patch)
+        with in_thread(serving(tmp_path_factory.mktemp("pages"), entities)) as address:
+            yield address
 
 
 def path_of(entity: Entity) -> str:
@@ -103,3 +134,27 @@ def printed(page: Page) -> list[str]:
     """The texts of the sheets of paper."""
     pypdf = pytest.importorskip("pypdf")
     return [sheet.extract_text() for sheet in pypdf.PdfReader(io.BytesIO(page.pdf(format="A4"))).pages]
+
+
+def test_nine_spells_are_cards_on_few_sheets(window):
+    page = window().page
+    query = "&".join(f"uri=lore://spells/{STARTER}/{name}" for name in SPELLS)
+    page.goto(f"/print?{query}")
+    assert page.locator("article.card").count() == len(SPELLS)
+    sheets = printed(page)
+    assert len(sheets) <= 2
+    for name in SPELLS:
+        (sheet,) = [sheet for sheet in sheets if f"{name.capitalize()}\n" in sheet]
+        assert "Casting Time" in sheet
+    assert not any("Search" in sheet for sheet in sheets)
+
+
+def test_an_entry_is_printed_without_what_is_around_it(window):
+    page = window().page
+    page.goto(f"/entries/creatures/{STARTER}/lich")
+    page.locator(".alike .name").first.wait_for()
+    text = " ".join(printed(page))
+    assert "Lich" in text
+    assert "Challenge" in text
+    assert "MORE LIKE THIS" not in text.upper()
+    assert "Shelf" not in text

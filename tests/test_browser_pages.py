@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from tests.support import axe
+from tests.support.libraries import table_folder
+from tests.support.serving import http_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -45,8 +49,24 @@ PAGES = {
     "cards to print": f"/print?uri=lore://{ENTRIES['spell']}&uri=lore://{ENTRIES['creature']}",
 }
 
+TWINS = {
+    "/?q=fire": "/search.json?q=fire",
+    "/books": "/books.json",
+    f"/books/{STARTER}": f"/books/{STARTER}.json",
+    "/sessions": "/sessions.json",
+    "/recent": "/recent.json",
+    "/topics?q=maudlin": "/topics.json?q=maudlin",
+    **{f"/entries/{path}": f"/entries/{path}.json" for path in ENTRIES.values()},
+}
+"""Pages, and the same as JSON."""
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Iterator[str]:
+    with http_server(table_folder(tmp_path_factory)) as address:
+        yield address.removesuffix("/mcp")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -97,3 +117,38 @@ def test_several_entries_go_on_one_sheet_as_cards(window):
     text = " ".join(sheet.extract_text() for sheet in sheets).casefold()
     assert [name for name in names if name.replace("-", " ") not in text] == []
     assert len(sheets) <= 2
+
+
+PASTED = """Fen Lantern
+Tiny undead, neutral
+Armor Class 14
+Hit Points 9 (2d4 + 4)
+Speed 0 ft., fly 30 ft. (hover)
+STR DEX CON INT WIS CHA
+1 (-5) 18 (+4) 14 (+2) 6 (-2) 12 (+1) 11 (+0)
+Challenge 1/2 (100 XP)
+Glow. The lantern sheds light.
+"""
+
+
+def test_an_entry_is_added_without_scripts(window):
+    opened = window(**PHONE, java_script_enabled=False)
+    page = opened.page
+    page.goto("/books")
+    page.get_by_role("link", name="Add an entry").click()
+    page.get_by_label("Text").fill(PASTED)
+    page.get_by_role("button", name="Show what is read").click()
+    assert "9 (2d4 + 4)" in page.get_by_label("What was read").inner_text()
+    page.get_by_role("button", name="Store it").click()
+    page.get_by_role("link", name="Fen Lantern").click()
+    assert page.url.endswith("/entries/creatures/homebrew/fen-lantern")
+
+
+def test_pages_have_a_twin_in_json(origin):
+    with httpx.Client(base_url=origin) as client:
+        for page, twin in TWINS.items():
+            assert client.get(page).headers["content-type"].startswith("text/html")
+            answer = client.get(twin)
+            assert answer.headers["content-type"].startswith("application/json"), twin
+            assert answer.status_code == 200, twin
+            assert answer.json()

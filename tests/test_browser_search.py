@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,6 +22,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 OGRE = "lore://creatures/lorekeeper-starter/ogre"
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Iterator[str]:
+    with http_server(table_folder(tmp_path_factory)) as address:
+        yield address.removesuffix("/mcp")
 
 
 @pytest.fixture

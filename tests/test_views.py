@@ -304,6 +304,7 @@ def marks_of(case: tuple[str, int, Viewer]) -> list[pytest.MarkDecorator]:
         for case in CASES
     ],
 )
+@pytest.mark.timeout(900)
 async def test_by_every_face_a_player_receives_what_a_library_without_the_secrets_gives(
     backend: str, example: int, viewer: Viewer, tmp_path: Path, seed: int, request: pytest.FixtureRequest
 ) -> None:

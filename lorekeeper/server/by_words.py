@@ -37,12 +37,12 @@ NEAREST = "The nearest in meaning:"
 async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     """The page of a lookup; if no entry has its name, what a search for the name finds under the same other filters.
 
-    A name that is not open content, or that other filters leave out, is answered by the page as it is.
+    A name that is an address, that is not open content, or that other filters leave out, is answered by the page as it is.
     """
     name = query.filters.get(NAME.name)
     if not isinstance(name, str) or query.text or query.similar_to or page.results or query.offset:
         return page
-    if CLOSED.format("") in (page.note or ""):
+    if name.strip().startswith("lore://") or CLOSED.format("") in (page.note or ""):
         return page
     others = {key: value for key, value in query.filters.items() if key != NAME.name}
     if (others or query.where) and await _is_named(view, query, name):
