@@ -59,7 +59,7 @@ class Client(threading.Thread):
             semantic: dict[str, Any] = {"semantic_query": f"burning {self.answered} moths"}
             arguments: dict[str, Any] = [semantic, {"name": "before"}, semantic | {"level_max": 3}][self.answered % 3]
             try:
-                answer = self.server.ask("lookup_spell", **arguments)
+                answer = self.server.ask("lookup_spell", **arguments, detail="json")
                 if answer.is_error or answer.structured["total"] == 0:
                     self.errors.append(f"{arguments}: {answer.text}")
                 self.answered += 1
@@ -108,7 +108,7 @@ def test_servers_and_an_import_survive_the_process_that_serves_them(
         client.enough.set()
         client.join()
     assert [client.errors for client in clients] == [[]] * SERVERS
-    found = clients[0].server.ask("lookup_spell", documents=["test"], limit=1)
+    found = clients[0].server.ask("lookup_spell", documents=["test"], limit=1, detail="json")
     assert found.structured["total"] == 20 + IMPORTED
     assert [client.server.end() for client in clients] == [(0, "")] * SERVERS
     assert complaint == ""

@@ -282,7 +282,10 @@ def test_a_player_finds_what_is_shared_and_the_game_master_everything(tmp_path):
         found = {}
         for name, token in {**tokens, "": TOKEN}.items():
             session = table.open(token).headers["mcp-session-id"]
-            arguments = {"name": "search_lore", "arguments": {"query": "barley of Harrow", "types": ["notes"]}}
+            arguments = {
+                "name": "search_lore",
+                "arguments": {"query": "barley of Harrow", "types": ["notes"], "detail": "json"},
+            }
             text = table.post("tools/call", arguments, token, session).text
             found[name] = {note for note in ("Mill", "Miller", "Cellar") if f'"name":"{note}"' in text}
     assert found == {"Ana": {"Mill", "Miller"}, "Ben": {"Mill"}, "": {"Mill", "Miller", "Cellar"}}

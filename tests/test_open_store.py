@@ -338,7 +338,7 @@ async def test_while_a_library_is_compared_it_answers_as_it_was_left_and_says_so
         said = "being checked, since its files are not as they were when it was closed last: spells, 1 of 1"
         assert said in str(found.content)
         named = await client.call_tool("lookup_spell", {"name": "s7"})
-        assert "lore://spells/own/s7" in str(named.content)
+        assert "s7, own" in str(named.content)
         comparing.set()
         await library.cache.count_entities("spells")
         again = await client.call_tool("lookup_spell", {"semantic_query": QUESTION})

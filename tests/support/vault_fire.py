@@ -151,7 +151,7 @@ class Asker(threading.Thread):
         answer = self.server.ask("search_lore", query=query)
         if answer.is_error:
             self._outcome.errors.append(f"{query}: {answer.text[:300]}")
-        self._outcome.behind += "still being read" in str(answer.structured)
+        self._outcome.behind += "still being read" in answer.text
         self._outcome.slowest = max(self._outcome.slowest, time.monotonic() - began)
         self._outcome.questions += 1
 
