@@ -252,7 +252,7 @@ async def test_without_the_model_it_answers_by_keywords_and_says_why(library):
 @pytest.mark.slow
 async def test_an_empty_library_answers_from_the_starter_and_says_how_to_add_books(tmp_path):
     async with connected(tmp_path) as (client, _):
-        content = await ask(client, "lookup_spell", semantic_query="we are falling off a cliff")
+        content = await asked(client, "lookup_spell", semantic_query="we are falling off a cliff")
     assert content["results"][0]["name"] == "Feather Fall"
     assert "lorekeeper import" in content["note"]
 
