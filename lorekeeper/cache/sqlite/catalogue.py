@@ -351,7 +351,10 @@ class Catalogue:
         sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG}"
         found_rows = c.execute(sql, [json.dumps([index.ids[i] for i, _ in best])])
         identities = {row: (document, slug) for row, document, slug in found_rows}
-        return [Ranked(identities[index.ids[i]], index.folded[i], score) for i, score in best]
+        ranked = [Ranked(identities[index.ids[i]], index.folded[i], score) for i, score in best]
+        first = {each.score: place for place, each in reversed(list(enumerate(ranked)))}
+        # of one score they stand in the order in which they were written, which is no order of theirs
+        return sorted(ranked, key=lambda each: (first[each.score], each.name, each.identity))
 
     def _columns_of(self, c: sqlite3.Connection, entity_type: str) -> Columns:
         return self._cached(c, entity_type, Columns.of)
