@@ -29,7 +29,7 @@ from lorekeeper.text.searchable import SHORT_TEXT, is_short
 from lorekeeper.text.sections import TEXT_KEYS
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.protocol import SearchCache
+    from lorekeeper.cache.protocol import LibraryCache
     from lorekeeper.cache.supplied_vectors import GivenVectors
     from lorekeeper.embedding.protocol import Vectors
     from lorekeeper.embedding.service import Model
@@ -53,9 +53,6 @@ Entry = dict[str, Any]
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 """What a search goes by: meaning and words, or one of them."""
-
-HOMEBREW = "homebrew"
-"""The document of dicts that name none, unless a cache was given another default."""
 
 
 C = TypeVar("C", bound="EntityCache")
@@ -94,12 +91,12 @@ class EntityCache(AsyncClosing):
 
     def __init__(
         self,
-        cache: SearchCache,
+        cache: LibraryCache,
         embedding: EmbeddingService,
         types: Mapping[str, Collection] = COLLECTIONS,
         *,
         owned: bool = True,
-        default_document: str = HOMEBREW,
+        default_document: str | None = None,
     ) -> None:
         self._cache, self._embedding, self._types, self._owned = cache, embedding, types, owned
         self._default_document = default_document
@@ -306,10 +303,9 @@ class EntityCache(AsyncClosing):
 
     def _given(self) -> GivenVectors:
         """Where vectors of the caller's wait for their entities; CacheError if the cache makes all vectors itself."""
-        given: GivenVectors | None = getattr(self._cache, "given", None)
-        if given is None or getattr(self._cache, "store", None) is None:
+        if self._cache.store is None:
             raise CacheError("this backend of another package makes its vectors itself; store without vectors=")
-        return given
+        return self._cache.given
 
     async def _fallback(
         self,
@@ -361,7 +357,7 @@ class MilvusCache(EntityCache):
         embedding: makes the vectors: the name or folder of a model, a provider, or an `EmbeddingService`, which is not closed with
             the cache; by default the model of LOREKEEPER_EMBEDDING_MODEL.
         collections: the types of entity that it holds; by default those of 5e, `COLLECTIONS`.
-        default_document: the document of dicts that name none.
+        default_document: the document of dicts that name none, "homebrew" unless another is given.
         token: the server's token, or ``user:password``.
         folder: with a server, where files of this machine are.
         index: with a server, the index of the collections that it makes; all but FLAT find approximately.
@@ -379,7 +375,7 @@ class MilvusCache(EntityCache):
         *,
         embedding: Embedding = None,
         collections: Types = None,
-        default_document: str = HOMEBREW,
+        default_document: str | None = None,
         token: str | None = None,
         folder: str | Path = HOME,
         index: Literal["FLAT", "IVF_FLAT", "HNSW"] = "FLAT",
@@ -415,7 +411,7 @@ class SqliteCache(EntityCache):
         *,
         embedding: Embedding = None,
         collections: Types = None,
-        default_document: str = HOMEBREW,
+        default_document: str | None = None,
         db_path: str | Path | None = None,
     ) -> None:
         file = Path(path if db_path is None else db_path)
@@ -467,7 +463,7 @@ def create_cache(
     *,
     embedding: Embedding = None,
     collections: Types = None,
-    default_document: str = HOMEBREW,
+    default_document: str | None = None,
 ) -> EntityCache:
     """The cache of the environment: by LOREKEEPER_CACHE_BACKEND, in LOREKEEPER_MILVUS_DB_PATH, _MILVUS_URI or _SQLITE_DB_PATH.
 
@@ -509,7 +505,7 @@ def _temporary(make: Callable[[Path], C]) -> C:
 
 def _opened(
     settings: Settings, embedding: Embedding, collections: Types
-) -> tuple[SearchCache, EmbeddingService, Mapping[str, Collection]]:
+) -> tuple[LibraryCache, EmbeddingService, Mapping[str, Collection]]:
     """The cache of the settings, what makes its vectors, and its types; both open at first use."""
     given = COLLECTIONS.values() if collections is None else map(declare, collections)
     types = {collection.name: collection for collection in given}
@@ -539,7 +535,7 @@ def _fused(rankings: Mapping[str, Sequence[Ranked]]) -> dict[Identity, float]:
     return scores
 
 
-def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str, default: str) -> list[Entity]:
+def _entities(objects: Iterable[Mapping[str, Any] | Entity], entity_type: str, default: str | None) -> list[Entity]:
     """The entities of objects; EntityError, with the place of the first one that cannot be stored. Blocking."""
     from lorekeeper.normalize.plain import plain_entity
 

@@ -13,7 +13,7 @@ from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import BOOKS
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.server.found import page_content, page_text
+from lorekeeper.server.found import Shown, page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
@@ -44,7 +44,7 @@ async def test_twenty_variants_take_one_place_in_lists_and_rankings(tmp_path):
         ranked = await library.search(Query(["equipment"], text="burns with fire"))
     assert [len(result.variants) for result in listed.results] == [19, 0]
     assert (listed.total, listed.next_offset) == (21, None)
-    assert "; also as " in page_text(listed) or "(also as " in page_text(listed)
+    assert "; also as " in page_text(Shown(listed)) or "(also as " in page_text(Shown(listed))
     assert sorted(len(result.variants) for result in ranked.results) == [0, 19]
     assert ranked.total == 2
     variants = next(r["variants"] for r in page_content(ranked)["results"] if "variants" in r)

@@ -28,7 +28,7 @@ from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.search.resolve_entry import find_entry, versions
 from lorekeeper.search.results import ResultPage
 from lorekeeper.server.answers import documents_answer
-from lorekeeper.server.found import page_text
+from lorekeeper.server.found import Shown, page_text
 from lorekeeper.text.keywords import content_words
 from tests.support.entities import make
 from tests.support.libraries import open_library
@@ -129,9 +129,9 @@ async def test_a_note_beside_a_nearer_name_names_what_is_closed(starter):
 async def test_a_type_without_any_entry_is_said_with_the_command_that_brings_some(starter):
     for query in (Query(["notes"], filters={"name": "mirra"}), Query(["notes"], "what did we promise")):
         page = await starter.search(query)
-        assert page_text(page) == f"The library has no notes to search: {BRING_NOTES}."
+        assert page_text(Shown(page)) == f"The library has no notes to search: {BRING_NOTES}."
     characters = await ask(starter, ["characters"], filters={"classes": "wizard"})
-    assert page_text(characters) == f"The library has no characters to search: {BRING_CHARACTERS}."
+    assert page_text(Shown(characters)) == f"The library has no characters to search: {BRING_CHARACTERS}."
 
 
 async def test_books_that_are_not_there_are_said_too(tmp_path):
@@ -139,8 +139,8 @@ async def test_books_that_are_not_there_are_said_too(tmp_path):
         await library.cache.store_entities([make("mirra", "An innkeeper.", type="notes", name="Mirra")], "notes")
         page = await ask(library, ["spells"], "a ball of fire")
         both = await ask(library, ["spells", "rules"], filters={"name": "fire"})
-    assert page_text(page) == f"The library has no spells to search: {BRING_BOOKS}."
-    assert page_text(both) == f"The library has no spells or rules to search: {BRING_BOOKS}."
+    assert page_text(Shown(page)) == f"The library has no spells to search: {BRING_BOOKS}."
+    assert page_text(Shown(both)) == f"The library has no spells or rules to search: {BRING_BOOKS}."
 
 
 async def test_a_document_without_the_type_is_not_the_whole_library(starter):
@@ -155,13 +155,13 @@ async def test_an_offset_beyond_the_end_says_how_many_there_are(starter, text, f
     total = (await ask(starter, ["spells"], text, filters=filters)).total
     page = await ask(starter, ["spells"], text, filters=filters, offset=5000)
     assert page.results == []
-    assert f"{total:,} found in all" in page_text(page)
+    assert f"{total:,} found in all" in page_text(Shown(page))
 
 
 async def test_nothing_found_is_one_sentence(starter):
     page = await ask(starter, ["spells", "rules"], "qqzx vrrp xkcdq")
-    assert page_text(page).startswith("Nothing that was searched is close")
-    assert "Nothing found" not in page_text(page)
+    assert page_text(Shown(page)).startswith("Nothing that was searched is close")
+    assert "Nothing found" not in page_text(Shown(page))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ FOREIGN_QUESTIONS = [
 async def test_a_question_in_another_language_is_told_that_the_books_are_in_english(starter, question):
     page = await ask(starter, ["spells", "creatures", "rules"], question)
     assert (page.note or "").startswith(FOREIGN)
-    assert "is close to this query" not in page_text(page)
+    assert "is close to this query" not in page_text(Shown(page))
 
 
 @pytest.mark.parametrize(

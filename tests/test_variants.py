@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import label_of, other_facts
-from lorekeeper.server.found import page_content, page_text
+from lorekeeper.server.found import Shown, page_content, page_text
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.tables import each_row
@@ -51,7 +51,7 @@ async def library(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lib
 async def first(library: Library, text: str | None = None, **filters: object) -> dict[str, object]:
     page = await library.search(Query(["equipment"], text, filters=filters))
     content = page_content(page)["results"][0]
-    assert str(content["facts"]) in page_text(page)
+    assert str(content["facts"]) in page_text(Shown(page))
     return dict(content)
 
 

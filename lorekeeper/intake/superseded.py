@@ -72,45 +72,49 @@ class Known:
     """
 
     def __init__(self, entities: Iterable[Entity], document: str) -> None:
-        self._slugs: dict[str, list[str]] = {}
+        slugs: dict[str, list[str]] = {}
         self._names: set[tuple[str, str]] = set()
         for each in entities:
             if each.document not in (document, SHARED) or not each.source_api.startswith(OPEN5E):
                 continue
             kind = _ONE_KIND.get(each.kind, each.kind)
-            self._slugs.setdefault(kind, []).append(each.slug)
+            slugs.setdefault(kind, []).append(each.slug)
             self._names.add((kind, fold(each.name)))
+        self._tails = {kind: by_tail(own) for kind, own in slugs.items()}
 
     def covers(self, entity: Entity) -> bool:
         """Whether an entry is there under its name, or as forms or as the form of something."""
         kind = _ONE_KIND.get(entity.kind, entity.kind)
-        same = (kind, fold(entity.name)) in self._names
-        slugs = self._slugs.get(kind, ())
-        return (
-            same or (successor(entity.type, entity.slug, slugs) or _base(entity.type, entity.slug, slugs)) is not None
-        )
+        if (kind, fold(entity.name)) in self._names:
+            return True
+        tails = self._tails.get(kind, {})
+        return bool(successor(entity.type, entity.slug, tails) or _base(entity.type, entity.slug, tails))
 
 
-def successor(entity_type: str, slug: str, slugs: Sequence[str]) -> str | None:
-    """The slug, among others of a document, of what has the key of an entry, or is the first of its forms; None if nothing is."""
+def by_tail(slugs: Iterable[str]) -> dict[str, str]:
+    """Slugs of a document by what they are without the chapter that they begin with; of equal ones the first in the alphabet."""
+    return {_tail(slug): slug for slug in sorted(slugs, reverse=True)}
+
+
+def successor(entity_type: str, slug: str, tails: Mapping[str, str]) -> str | None:
+    """The slug, among others (see `by_tail`), of what has the key of an entry, or is the first of its forms; None if nothing is."""
     own = _tail(slug)
-    by_tail: Mapping[str, str] = {_tail(each): each for each in sorted(slugs, reverse=True)}
-    if own in by_tail:
-        return by_tail[own]
+    if own in tails:
+        return tails[own]
     if entity_type not in FORMS:
         return None
     words = own.split("-")
     forms = [
-        each for each in by_tail if {*words} <= {*each.split("-")} and (len(words) > 1 or each.startswith(f"{own}-"))
+        each for each in tails if {*words} <= {*each.split("-")} and (len(words) > 1 or each.startswith(f"{own}-"))
     ]
-    return by_tail[min(forms)] if forms else None
+    return tails[min(forms)] if forms else None
 
 
-def _base(entity_type: str, slug: str, slugs: Sequence[str]) -> str | None:
-    """The slug, among others of a document, of what an entry is a form of: whose words begin its own; of real entries only."""
+def _base(entity_type: str, slug: str, tails: Mapping[str, str]) -> str | None:
+    """The slug, among others, of what an entry is a form of: whose words begin its own; of real entries only."""
     if entity_type not in FORMS:
         return None
-    words, tails = _tail(slug).split("-"), {_tail(each): each for each in slugs}
+    words = _tail(slug).split("-")
     shorter = ("-".join(words[:number]) for number in range(len(words) - 1, 0, -1))
     return next((tails[each] for each in shorter if each in tails), None)
 

@@ -31,8 +31,8 @@ _HINTS = {"spells": "spells", "creatures": "creatures", "rules": "rules", "docum
 """The types whose objects are read as those of one Open5e endpoint, also if they have only some of its keys."""
 
 
-def plain_entity(obj: object, entity_type: str, default: str = DOCUMENT) -> Entity:
-    """The entity of an object, of the document ``default`` if it names none; an `Entity` is one already.
+def plain_entity(obj: object, entity_type: str, default: str | None = None) -> Entity:
+    """The entity of an object, of the document ``default``, else `DOCUMENT`, if it names none; an `Entity` is one already.
 
     Raises:
         EntityError: it cannot be one; the message says why.
@@ -143,12 +143,12 @@ def _name(obj: Mapping[str, Any], slug: str) -> str:
     return _title(obj) or slug.replace("-", " ").replace("_", " ").title()
 
 
-def _document(obj: Mapping[str, Any], entity_type: str, default: str) -> str:
+def _document(obj: Mapping[str, Any], entity_type: str, default: str | None) -> str:
     """The key of an object's document: as a text, or as Open5e writes references."""
     if entity_type == "documents":
         return _slug(obj)
     named = obj.get("document__slug") or obj.get("document")
-    return ref_key(named) or default
+    return ref_key(named) or default or DOCUMENT
 
 
 def _has_open5e_key(obj: Mapping[str, Any], document: str) -> bool:

@@ -14,6 +14,7 @@ from lorekeeper.search.fusion import CAMPAIGN
 from lorekeeper.search.party import CHARACTERS
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage, words_of
+from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.parts import has_part, part
 from lorekeeper.text.evidence import read
 from lorekeeper.text.matching import occurring, word_stems
@@ -42,7 +43,7 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     name = query.filters.get(NAME.name)
     if not isinstance(name, str) or query.text or query.similar_to or page.results or query.offset:
         return page
-    if name.strip().startswith("lore://") or CLOSED.format("") in (page.note or ""):
+    if name.strip().startswith(SCHEME) or CLOSED.format("") in (page.note or ""):
         return page
     others = {key: value for key, value in query.filters.items() if key != NAME.name}
     if (others or query.where) and await _is_named(view, query, name):

@@ -228,9 +228,8 @@ def _variants(name: str, variants: Sequence[str]) -> str:
 # --- the text --------------------------------------------------------------------------------------------------------
 
 
-def page_text(shown: Shown | ResultPage) -> str:
+def page_text(shown: Shown) -> str:
     """A page as text: what is to be known of it, the results, and how to read on."""
-    shown = Shown(shown) if isinstance(shown, ResultPage) else shown
     page = shown.page
     if not page.results:
         return nothing_found(page.note)

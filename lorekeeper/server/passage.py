@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import Entity, remembered
 from lorekeeper.errors import NotFoundError
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
@@ -36,9 +36,15 @@ _NUMBER = re.compile(r"\d+")
 _CAPTION = re.compile(r"\*\*[^*]+\*\*")
 
 
+@remembered
+def _page(entity: Entity) -> str:
+    """The page of an entry, of which an answer asks several times."""
+    return markdown(entity)
+
+
 def body(entity: Entity, page: str | None = None) -> str:
     """The page of an entry without its title, and of a rule without the lines that only say what it is."""
-    text = untitled(markdown(entity) if page is None else page)
+    text = untitled(_page(entity) if page is None else page)
     return _STUB.sub("", _KIND.sub("", text)).strip() if entity.type == "rules" else text.strip()
 
 
@@ -52,8 +58,7 @@ def passage(entity: Entity, section: str, query: str) -> str:
     """
     if entity.type == NOTES:
         return _of_note(entity, section, query)
-    page = markdown(entity)
-    text = body(entity, page)
+    page, text = _page(entity), body(entity)
     if len(text) <= WHOLE:
         return text
     level = asks_for_a_level(query) if entity.kind in ("class", "subclass") else None

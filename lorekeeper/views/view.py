@@ -167,10 +167,10 @@ class View:
         await self.refresh()
         entity = await self.cache.get_entity(entity_type, document, slug)
         if entity is None and document in REFERENCES:
-            from lorekeeper.intake.superseded import successor
+            from lorekeeper.intake.superseded import by_tail, successor
 
-            slugs = [each for _, each in await self.cache.identities(entity_type, document)]
-            placed = successor(entity_type, slug, slugs)
+            tails = by_tail(each for _, each in await self.cache.identities(entity_type, document))
+            placed = successor(entity_type, slug, tails)
             entity = await self.cache.get_entity(entity_type, document, placed) if placed else None
         return [] if entity is None else [entity]
 
