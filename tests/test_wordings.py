@@ -16,7 +16,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.library import Library
 from lorekeeper.search.query import MAX_WORDINGS, Query
 from lorekeeper.search.results import described, found_by
-from lorekeeper.server.found import page_content, page_text
+from lorekeeper.server.found import Shown, page_content, page_text
 from lorekeeper.server.tools import all_tools
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import MAX_WORDS, KeywordQuery
@@ -123,7 +123,7 @@ async def test_answers_say_which_wording_found_a_result(library):
     several = await library.search(asked(*WORDINGS))
     numbers = {result.entity.uri: list(WORDINGS).index(result.wording) + 1 for result in several.results}
     assert {row["uri"]: row["wording"] for row in page_content(several)["results"]} == numbers
-    assert "cork-skin (spell): Your body floats" in page_text(several), "the best of each wording is told"
+    assert "cork-skin (spell): Your body floats" in page_text(Shown(several)), "the best of each wording is told"
     one = await library.search(asked(WORDINGS[0]))
     assert one.results
     assert not any("wording" in row for row in page_content(one)["results"])
