@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.audiences import Audiences, ListedAudience
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.notes.statblocks import read_stat_block
+from lorekeeper.records.stat_blocks import read_stat_block
 from lorekeeper.render.pages import markdown
 
 XML = """<?xml version="1.0" encoding="UTF-8"?>

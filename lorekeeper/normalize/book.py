@@ -17,7 +17,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import equipment, lined, options
 from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
-from lorekeeper.notes.printed import SPELL, Printed, plain, printed
+from lorekeeper.records.printed import SPELL, Printed, plain, printed
 from lorekeeper.records.values import first_number, gold
 
 EDITIONS = {"5e-2024": "5th Edition 2024", "5e-2014": "5th Edition 2014"}

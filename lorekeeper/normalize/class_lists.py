@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from lorekeeper.folding import fold
 from lorekeeper.notes.facts import cells
-from lorekeeper.notes.printed import plain
+from lorekeeper.records.printed import plain
 
 _TITLE = re.compile(r"(?:the )?([^\W\d_][\w' -]{2,40}?)(?:'s)? spells?(?: lists?)?", re.IGNORECASE)
 _LEVEL = re.compile(

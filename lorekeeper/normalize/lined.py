@@ -8,7 +8,7 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.normalize import equipment, spells, statblocks
 from lorekeeper.normalize.build import Origin, build, without_empty
-from lorekeeper.notes.printed import CREATURE, SPELL, Printed
+from lorekeeper.records.printed import CREATURE, SPELL, Printed
 
 SOURCE = "printed"
 """``Entity.source_api`` of what was printed."""

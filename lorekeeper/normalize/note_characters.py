@@ -32,8 +32,9 @@ from lorekeeper.normalize.note_parts import slug_of
 from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.normalize.unsupported_formats import of_text
-from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock, is_players
+from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
 from lorekeeper.printable import shown
+from lorekeeper.records.stat_blocks import is_players
 from lorekeeper.records.values import first_number
 from lorekeeper.render.prose import inline
 from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, MOVEMENTS, PASSIVES, SENSES

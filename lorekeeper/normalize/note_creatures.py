@@ -20,10 +20,11 @@ from lorekeeper.normalize.notes import SOURCE, vault_audiences
 from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
 from lorekeeper.normalize.stat_block import Block, line, of_other_game, read_block
 from lorekeeper.notes.names import is_generic
-from lorekeeper.notes.note import Note, StatBlock, is_players
-from lorekeeper.notes.printed import CREATURE, SPELL
+from lorekeeper.notes.note import Note, StatBlock
 from lorekeeper.printable import has_controls, shown
 from lorekeeper.records import Source, creature
+from lorekeeper.records.printed import CREATURE, SPELL
+from lorekeeper.records.stat_blocks import is_players
 
 Find = Callable[[str], Entity | None]
 """The creature of the library that has a name, None if there is none."""

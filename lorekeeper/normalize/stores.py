@@ -10,7 +10,7 @@ from typing import Any
 
 from lorekeeper.normalize.stat_block import line, text
 from lorekeeper.normalize.statblocks import SOURCE
-from lorekeeper.notes.printed import type_line
+from lorekeeper.records.printed import type_line
 from lorekeeper.records.values import first_number
 
 INITIATIVE = "improved-initiative"

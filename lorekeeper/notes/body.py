@@ -20,10 +20,10 @@ from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, narrowest, title_mark
 from lorekeeper.notes.names import file_name, is_generic, plain
 from lorekeeper.notes.note import MOVED_PLACE, NEW, PATH_SEPARATOR, Held, Link, Section, StatBlock
-from lorekeeper.notes.printed import Printed, printed
 from lorekeeper.notes.source import OPEN, Code, blocks, language, span
-from lorekeeper.notes.statblocks import LANGUAGE, StatBlockError, read_stat_block
 from lorekeeper.notes.tidying import Tidying
+from lorekeeper.records.printed import Printed, printed
+from lorekeeper.records.stat_blocks import LANGUAGE, StatBlockError, read_stat_block
 
 DEEPEST = 8
 """Marked stretches within marked stretches; what is deeper is for the game master alone."""

@@ -175,8 +175,3 @@ class Note:
     problems: Sequence[str] = ()
     doubts: Sequence[str] = ()
     unread: str = ""
-
-
-def is_players(values: Mapping[str, object]) -> bool:
-    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
-    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import yaml
 
 from lorekeeper.folding import fold
-
-LARGEST = 1 << 16
-"""Characters of YAML that are parsed: PyYAML reads some 100,000 a second."""
+from lorekeeper.records.stat_blocks import LARGEST
 
 MOST_TEXTS, MOST_STEPS = 1000, 20_000
 """Texts taken from one value, and steps to find them: aliases of YAML can make millions of a few lines."""

@@ -26,10 +26,8 @@ from lorekeeper.notes.marks import (
 )
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
 from lorekeeper.notes.note import Link, Note, Section, StatBlock
-from lorekeeper.notes.printed import CREATURE
 from lorekeeper.notes.properties import READ_ALONE, Properties, joined, texts
 from lorekeeper.notes.source import Code, front_matter, normal
-from lorekeeper.notes.statblocks import base_of, in_front_matter
 from lorekeeper.notes.visibility import (
     TAG_KEYS,
     doubts,
@@ -44,6 +42,8 @@ from lorekeeper.notes.visibility import (
 )
 from lorekeeper.notes.words import listed as words
 from lorekeeper.printable import one_line
+from lorekeeper.records.printed import CREATURE
+from lorekeeper.records.stat_blocks import base_of, in_front_matter
 
 _HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
 

@@ -22,9 +22,9 @@ from lorekeeper.normalize.build import Origin, own_error, slugify
 from lorekeeper.normalize.class_lists import classes_of_spells
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.own import DEFAULT_DOCUMENT
-from lorekeeper.notes.printed import printed
-from lorekeeper.notes.statblocks import StatBlockError, read_stat_block
 from lorekeeper.printable import shown
+from lorekeeper.records.printed import printed
+from lorekeeper.records.stat_blocks import StatBlockError, read_stat_block
 
 SUFFIXES = (*MARKDOWN, ".txt")
 

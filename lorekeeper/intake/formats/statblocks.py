@@ -19,8 +19,8 @@ from lorekeeper.normalize.statblocks import SOURCE, creature
 from lorekeeper.normalize.statblocks import recognises as is_creature
 from lorekeeper.normalize.stores import INITIATIVE, stored, stored_spells
 from lorekeeper.normalize.taken import texts_of
-from lorekeeper.notes.statblocks import StatBlockError, read_documents
 from lorekeeper.printable import shown
+from lorekeeper.records.stat_blocks import StatBlockError, read_documents
 
 MAX_CHARS = 16 << 20
 """Longest file."""

@@ -14,7 +14,7 @@ from lorekeeper.normalize.build import Imported, Origin, slugify
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.printed_srd.layout import Paragraph, paragraphs
 from lorekeeper.normalize.printed_srd.structure import Structure
-from lorekeeper.notes.printed import CREATURE, RUBRICS, has_value, kind_said, plain
+from lorekeeper.records.printed import CREATURE, RUBRICS, has_value, kind_said, plain
 
 OUTLINE = "index.json"
 """File beside the folder of the pages that has the bookmarks of the PDF: a title, a depth and the number of a page each."""

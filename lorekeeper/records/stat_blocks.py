@@ -9,10 +9,11 @@ from itertools import islice
 import yaml
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.note import is_players
-from lorekeeper.notes.properties import LARGEST
 
 LANGUAGE = "statblock"
+
+LARGEST = 1 << 16
+"""Characters of YAML that are parsed: PyYAML reads some 100,000 a second."""
 
 BASE_KEYS = ("creature", "monster", "extends", "base")
 """Keys that name a creature of the books, which the others change."""
@@ -178,3 +179,8 @@ def _json(value: object, budget: Iterator[int], depth: int) -> Value:
     if isinstance(value, (list, tuple, set)):
         return [_json(part, budget, depth + 1) for part in value]
     return str(value)
+
+
+def is_players(values: Mapping[str, object]) -> bool:
+    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
+    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")
