@@ -1,7 +1,7 @@
 # make demo and make test set themselves up: all they need is Python 3.11 or later, and pip's way to its packages.
 PYTHON ?= python3
-# One more than two cores have: many tests wait for other programs.
-WORKERS ?= 3
+# One more than two cores have where many tests wait for other programs.
+WORKERS ?= $(if $(filter --thorough --processes,$(ARGS)),3,2)
 VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base

@@ -26,9 +26,8 @@ from lorekeeper.text.phrases import SHIPPED_BOOKS
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, forking, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
-from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.libraries import settings, ship, small_books, starter_folder
+from tests.support.libraries import settings, ship, small_books
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
@@ -110,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
     runtime = tempfile.mkdtemp(prefix="lk")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     if not config.getoption("thorough"):  # whose tests may install packages
-        os.environ.setdefault("SSL_CERT_FILE", str(_one_authority(Path(runtime))))
+        os.environ["SSL_CERT_FILE"] = str(_one_authority(Path(runtime)))
     config.add_cleanup(lambda: shutil.rmtree(runtime, ignore_errors=True))
     if config.getoption("numprocesses", None) and os.environ[WITH_PROCESSES] == "True" and hasattr(os, "fork"):
         os.environ[forking.SHARED] = forking.start()  # which the workers inherit
@@ -151,6 +150,17 @@ MODELS = {
 }
 """Modules of which whoever imports anything loads a real model, as does whoever imports `starter_folder`."""
 
+STARTING = re.compile(
+    r"^(?:import subprocess$|from (?:"
+    + "|".join(map(re.escape, sorted(PROCESSES | MODELS)))
+    + r") import |from [\w.]+ import (?:[^\n(]*|\([^)]*)\b(?:environment|run_lorekeeper|starter_folder|subprocess)\b)",
+    re.MULTILINE,
+)
+"""The import statements of such modules."""
+
+QUICK_TESTS = re.compile(r"pytest\.mark\.(?:faces|store|pure)\b")
+SLOW_FILE = re.compile(rf"^pytestmark = .*\b(?:slow|{'|'.join(SLOW)})\b", re.MULTILINE)
+
 SERVED = {"chromium", "corpus", "embeddings", "milvus_server", "standalone_server"}
 """Fixtures with a process, a server, or files from elsewhere."""
 
@@ -158,6 +168,17 @@ FACES = ("lorekeeper.server", "lorekeeper.cli", "lorekeeper.library", "tests.sup
 STORES = ("lorekeeper.cache", "lorekeeper.intake", "lorekeeper.plugin", "lorekeeper.vaults", "lorekeeper.views")
 OPENED = {"backend", "cache", "caches", "embedded"}
 """Modules of which whoever imports anything asks through a face, or opens a store, and fixtures that open one."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the modules of which no test would run: half of them, in each worker."""
+    if config.option.thorough or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text("utf-8")
+    if SLOW_FILE.search(text):
+        return True
+    other = os.environ[WITH_PROCESSES] != "True" and _starts_processes(collection_path)
+    return True if other and not QUICK_TESTS.search(text) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -263,7 +284,7 @@ def _tier_of(item: pytest.Item) -> str:
     assert module is not None
     if marked := next((name for name in QUICK if item.get_closest_marker(name)), ""):
         return marked
-    if _starts_processes(module.obj) or fixtures & SERVED:
+    if _starts_processes(module.path) or fixtures & SERVED:
         return "processes"
     if _imports(module.obj, FACES):
         return "faces"
@@ -280,11 +301,9 @@ def _imports(module: ModuleType, rooms: tuple[str, ...]) -> bool:
 
 
 @functools.cache
-def _starts_processes(module: ModuleType) -> bool:
-    """Whether what a test module imports starts processes, or loads models."""
-    known = [each for each in vars(module).values() if callable(each) or each is subprocess]
-    own = (subprocess, environment, run_lorekeeper, starter_folder)
-    return any(each in own or getattr(each, "__module__", "") in PROCESSES | MODELS for each in known)
+def _starts_processes(file: Path) -> bool:
+    """Whether what a test module imports starts processes, or loads models; its text says so before anything is imported."""
+    return bool(STARTING.search(file.read_text("utf-8")))
 
 
 _running: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -49,7 +50,7 @@ class Tool:
     listed: Mapping[str, str] = field(default_factory=dict)
     entity_type: str | None = None
 
-    @property
+    @functools.cached_property
     def input_schema(self) -> JsonObject:
         """JSON Schema of the arguments that are listed, in the words that every host takes, without what a model does not need.
 
