@@ -117,10 +117,11 @@ class Recorder:
     def __init__(self) -> None:
         from coverage import Coverage
 
-        self.coverage = Coverage(source=["lorekeeper"], data_file=None, config_file=False)
+        self.coverage = Coverage(source=["lorekeeper"], data_file=None)
         self.seconds: dict[str, float] = {}
 
     def pytest_sessionstart(self) -> None:
+        self.coverage.get_data().add_lines({})  # opens its database, which a pure test may not
         self.coverage.start()
 
     @pytest.hookimpl(wrapper=True)
@@ -180,8 +181,7 @@ def judge(file: Path, number: int, seed: int) -> None:
         noticed += found
         print(
             "noticed" if found else "missed ",
-            f"{len(tests):5} tests",
-            f"{fault.module}:{fault.line}",
+            f"{len(tests):5} tests {fault.module}:{fault.line}",
             fault.what,
             flush=True,
         )

@@ -184,8 +184,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each test its tier, and leave the slow ones out without ``--thorough``.
 
-    Of a test with many like cases, marked ``alike(N)``, all but N are slow; the N are spread evenly over all.
+    Of a test with many like cases, marked ``alike(N)``, all but N are slow; the N are spread evenly over all. Of a test on both
+    kinds of store the case on Milvus is slow, but in the contract, which says that both are alike.
     """
+    names = {item.nodeid for item in items}
+    for item in items:
+        if (
+            "milvus" in item.nodeid
+            and "contract" not in item.nodeid
+            and item.nodeid.replace("milvus", "sqlite") in names
+        ):
+            item.add_marker("slow")
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("alike"):

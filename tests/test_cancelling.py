@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,6 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "roll": lambda word: {"what": "2d6+3"},
 }
 """Arguments of a call with a word that none before it had; the lookups describe what they look for."""
-
-
-@pytest.fixture(scope="module")
-def embeddings() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    with server.running():
-        yield server
 
 
 @pytest.fixture(scope="module")

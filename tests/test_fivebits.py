@@ -251,6 +251,7 @@ def test_nothing_of_the_package_is_lost(document: str) -> None:
 NOWHERE = DataPackage("no-such-package", "1.0", OBJECTS.files)
 
 
+@pytest.mark.slow
 async def test_a_document_is_imported_whole_and_once(tmp_path: Path) -> None:
     if OBJECTS.path("srd-2024") is None or PAGES.path("srd-2024") is None:
         pytest.skip("the packages of data-packages.txt are not installed")

@@ -295,7 +295,7 @@ async def library(tmp_path: Path, address: str) -> Any:
         yield library
 
 
-@pytest.mark.alike(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(MALFORMED), AT_ONCE))
 async def test_b13_a_malformed_answer_is_a_clear_error_and_costs_its_own_list_only(start, server, library):
     await library.sync(["spells", "creatures"])

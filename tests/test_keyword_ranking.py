@@ -22,7 +22,7 @@ from lorekeeper.text.passages import passages
 RARE = [f"rare{number}" for number in range(30)]
 COMMON = ["ape", "boat", "cave", "dune", "east", "fire"]
 SPELLS = Selection("spells")
-QUERIES = 100
+QUERIES = 25
 
 
 def spell(number: int, name: str, text: str) -> Entity:

@@ -104,6 +104,7 @@ def quadratic(pattern: re.Pattern[str], units: Iterable[str]) -> list[tuple[str,
     return []
 
 
+@pytest.mark.slow
 @each_row("file", FILES)
 def test_a_search_takes_twice_as_long_for_a_run_of_twice_the_length(file: Path) -> None:
     patterns = searched_in(file).values()

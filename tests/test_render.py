@@ -119,6 +119,7 @@ def anything(chance: random.Random, depth: int = 3) -> Any:
     return {name: anything(chance, depth - 1) for name in names}
 
 
+@pytest.mark.slow
 def test_no_object_breaks_a_page_or_poses_as_our_own_headings(seed):
     chance = random.Random(f"{seed} render")
     for number in range(600):

@@ -71,7 +71,8 @@ def test_every_row_of_the_table_of_marks_is_closed_and_what_only_sounds_like_one
     assert len(ROWS) > 200
 
 
-@pytest.mark.parametrize("backend", ["sqlite", pytest.param("milvus", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["sqlite", "milvus"])
 async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend: str, tmp_path: Path) -> None:
     notes = {f"r{n:03}/{row.path}": row.text.replace(WORD, f"zq{n:03}bell") for n, row in enumerate(ROWS)}
     async with vault_library(tmp_path, [write(tmp_path / "saga", notes)], backend) as library:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -50,7 +49,7 @@ class Tool:
     listed: Mapping[str, str] = field(default_factory=dict)
     entity_type: str | None = None
 
-    @functools.cached_property
+    @property
     def input_schema(self) -> JsonObject:
         """JSON Schema of the arguments that are listed, in the words that every host takes, without what a model does not need.
 

@@ -16,63 +16,9 @@ from typing import Any
 SEED = 15
 
 Object = Mapping[str, Any]
-Stratum = tuple[str, str]
-"""A file of the corpus, with the part of it in brackets, and a document."""
-
-QUOTAS: dict[str, dict[str, dict[str, int]]] = {
-    "creatures": {
-        "creatures": {
-            "srd-2014": 30, "srd-2024": 30, "a5e-mm": 25, "bfrd": 15, "tob": 13, "tob-2023": 12, "tob2": 12, "tob3": 12,
-            "ccdx": 10, "tdcs": 1,
-        },
-        "creatures:lair": {"srd-2014": 2, "srd-2024": 3, "a5e-mm": 2, "tob": 3, "tob2": 2, "ccdx": 1},
-        "creatures:hover": {"srd-2014": 2, "srd-2024": 1, "bfrd": 2, "tob": 2, "tob2": 2, "ccdx": 1},
-        "creatures:more": {
-            "srd-2014": 4, "srd-2024": 4, "a5e-mm": 4, "bfrd": 3, "tob": 2, "tob-2023": 2, "tob2": 2, "tob3": 2, "ccdx": 1,
-        },
-    },
-    "spells": {
-        "spells": {
-            "srd-2014": 34, "srd-2024": 34, "a5e-ag": 28, "deepm": 18, "spells-that-dont-suck": 10, "toh": 8, "deepmx": 7,
-            "wz": 5, "kp": 4, "open5e": 2,
-        },
-        "spells:consumes": {"srd-2014": 4, "srd-2024": 2, "deepm": 2},
-        "spells:regain": {"srd-2014": 3, "srd-2024": 3, "a5e-ag": 2, "deepm": 2},
-        "spells:more": {
-            "srd-2014": 5, "srd-2024": 5, "a5e-ag": 6, "deepm": 6, "toh": 2, "spells-that-dont-suck": 3, "wz": 2, "kp": 1,
-        },
-    },
-    "equipment": {
-        "magicitems": {"srd-2014": 24, "srd-2024": 26, "vom": 28},
-        "items:weapon": {"srd-2014": 5, "srd-2024": 5},
-        "items:armor": {"srd-2014": 4, "srd-2024": 4},
-        "items:gear": {"srd-2014": 6, "srd-2024": 6},
-        "services": {"srd-2024": 2},
-        "magicitems:curse": {"srd-2014": 4, "srd-2024": 4, "vom": 8},
-        "magicitems:cursed": {"srd-2024": 4},
-        "magicitems:more": {"srd-2014": 3, "srd-2024": 3, "vom": 10},
-    },
-    "character_options": {
-        "classes": {"srd-2014": 4, "srd-2024": 5, "toh": 4, "open5e": 3, "a5e-ag": 2, "bfrd": 2, "tdcs": 1},
-        "species": {"srd-2014": 3, "srd-2024": 2, "toh": 4, "open5e": 1},
-        "feats": {"a5e-ag": 4, "srd-2024": 3, "toh": 1, "srd-2014": 1},
-        "backgrounds": {"a5e-ag": 3, "toh": 2, "srd-2024": 1, "srd-2014": 1, "tdcs": 1, "a5e-ddg": 1, "open5e": 1},
-    },
-    "rules": {
-        "rules": {"srd-2014": 14, "srd-2024": 8},
-        "rulesets": {"srd-2014": 3, "srd-2024": 2},
-        "conditions": {"core": 4, "a5e-ag": 2},
-        "sections_v1": {"wotc-srd": 3},
-        "weaponproperties": {"srd-2014": 2, "srd-2024": 2},
-        "environments": {"core": 1, "srd-2014": 1},
-        "skills": {"core": 1, "a5e-ag": 1},
-        "abilities": {"core": 1},
-        "languages": {"core": 1, "tob": 1},
-        "damagetypes": {"core": 1},
-        "spellschools": {"core": 1},
-        "itemsets": {"srd-2014": 1},
-    },
-}  # fmt: skip
+QUOTAS: dict[str, dict[str, dict[str, int]]] = json.loads(
+    (Path(__file__).parents[1] / "labels" / "quotas.json").read_text("utf-8")
+)
 """How many are drawn, by collection, file and document."""
 
 
