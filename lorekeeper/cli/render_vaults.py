@@ -67,6 +67,7 @@ def print_vault_report(report: VaultReport) -> None:
         )
     else:
         console.print("All notes are up to date.")  # a server that runs may have read them just now
+    print_understood(report.understood)
     if report.passed:
         passed = ", ".join(f"{reason} {number:,}" for reason, number in report.passed.most_common())
         console.print(f"[dim]Skipped: {plain(passed)}[/]")
@@ -78,6 +79,12 @@ def print_vault_report(report: VaultReport) -> None:
             f"Closed to players until you look at them: {' and '.join(waiting)}. 'lorekeeper shared' lists them."
         )
     print_problems(report)
+
+
+def print_understood(lines: Sequence[str]) -> None:
+    """What was understood of vaults, and what is doubtful."""
+    for line in lines:
+        console.print(f"  {plain(line)}")
 
 
 TITLES = {"dangling": "broken links"}

@@ -150,15 +150,23 @@ async def _synced(call: Call, keys: list[str]) -> int:
 
 
 async def _check(call: Call) -> int:
-    from lorekeeper.cli.render_vaults import print_vault_findings
+    from lorekeeper.cli.render_vaults import print_understood, print_vault_findings
+    from lorekeeper.vaults.understood import understood
 
     async with call.library() as library:
         key = call.arguments.what
         findings = await library.vaults.check(key)
         checked = [each for each in await library.vaults.status() if key in (None, each.vault.key)]
+        rows = [await asyncio.to_thread(library.vaults.rows, each.vault.key) for each in checked if each.folder]
     notes = sum(each.summary.notes for each in checked)
-    content = {"findings": [finding.as_dict() for finding in findings]}
-    call.show(content, lambda: print_vault_findings(findings, notes))
+    lines = [line for each in rows for line in understood(each)]
+    content = {"understood": lines, "findings": [finding.as_dict() for finding in findings]}
+
+    def tell() -> None:
+        print_understood(lines)
+        print_vault_findings(findings, notes)
+
+    call.show(content, tell)
     return FAILED if findings else DONE
 
 

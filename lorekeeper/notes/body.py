@@ -16,6 +16,7 @@ from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unqu
 from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_spans, infobox_lines, is_underlined
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
+from lorekeeper.notes.kinds import ALONE, Usage
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, narrowest, title_mark
 from lorekeeper.notes.names import file_name, is_generic, plain
@@ -89,6 +90,7 @@ class Body:
         own: the user's own marks.
         lone_tags: of the lines that have tags alone: those are of the whole note.
         values: what queries for the note's own keys are answered with, by folded key.
+        usage: what its vault says of the note.
         is_open: whether a mark of the whole note opens it, so that its headings wait until they were looked at.
         title: its first heading, if that is the title of the whole; "" for none.
         headings: paths of those that nothing closes.
@@ -101,6 +103,7 @@ class Body:
     own: OwnMarks
     values: Mapping[str, str] = field(default_factory=dict)
     is_open: bool = False
+    usage: Usage = ALONE
     title: str = ""
     headings: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
@@ -182,7 +185,7 @@ class Body:
             for i, (_, _, each) in enumerate(found)
             if not i or title_mark(each.text, self.own).audience != DM
         ]
-        has_title = bool(found) and place.depth == 0 and is_title(found[0][2].text, levels, self.path)
+        has_title = bool(found) and place.depth == 0 and is_title(found[0][2].text, levels, self.path, self.usage)
         places = [place]
         for _, _, each in found[has_title:]:
             places.append(places[-1].under(each))
@@ -342,16 +345,16 @@ class Body:
         return has_words
 
 
-def is_title(heading: str, levels: Sequence[int], path: str) -> bool:
+def is_title(heading: str, levels: Sequence[int], path: str, usage: Usage) -> bool:
     """Whether the first of the headings, whose levels are given, is the title of a note.
 
-    One of the first level is, unless it is the like of "Overview" among others of its level; a lower one only if the file has
+    One of the first level is, unless it stands above many notes, and among others of its level; a lower one only if the file has
     the same name.
     """
     folded = fold(heading)
     if levels[0] > 1:
         return bool(folded) and folded == fold(file_name(path))
-    return bool(folded) and not (is_generic(heading) and levels.count(1) > 1)
+    return bool(folded) and not (is_generic(heading, usage) and levels.count(1) > 1)
 
 
 def _place_at(parts: Sequence[tuple[int, Place]], line: int) -> Place:

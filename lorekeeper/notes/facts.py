@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from markdown_it.token import Token
 
+from lorekeeper.folding import fold
 from lorekeeper.notes.links import is_navigation
 from lorekeeper.notes.source import span
+from lorekeeper.notes.stems import listed
 
 Pair = tuple[int, str, str]
 """Number of a line, and the key and value in it."""
@@ -31,6 +33,16 @@ _HEADER_WORDS = frozenset(
 )
 
 
+KNOWN = frozenset(
+    key
+    for what in ("played", "session", "player", "class", "level", "ac", "hp", "speed")
+    for key in listed(f"key {what}")
+)
+"""Folded keys that are properties of a note wherever they stand in it."""
+
+_PLAIN = re.compile(_BULLET + r"([^\W\d_][^:|\n]{1,40}):[ \t]+(\S[^\n]*)")
+
+
 def bold_pair(line: str) -> tuple[str, str] | None:
     """Key and value of ``**Key**: value`` or ``**Key:** value``, also as an item of a list."""
     match = _BOLD.fullmatch(line.rstrip())
@@ -41,6 +53,27 @@ def field_pair(line: str) -> tuple[str, str] | None:
     """Key and value of ``key:: value``, where that is all of a line."""
     match = _FIELD.fullmatch(line.rstrip())
     return (_bare(match[2]), match[3].strip()) if match else None
+
+
+def pairs_in(text: str) -> Iterator[tuple[str, str]]:
+    """What the lines of a text say of known keys (`KNOWN`): bold or plain ones before a colon, fields, rows of two cells.
+
+    Several keys that share a line say as many things: "CA/PF: 12 / 27".
+    """
+    for line in text.split("\n"):
+        if ":" not in line and "|" not in line:
+            continue
+        row = cells(line) if line.lstrip().startswith("|") else []
+        plain = _PLAIN.fullmatch(line)
+        pair = (row[0], row[1]) if len(row) == 2 else field_pair(line) or bold_pair(line) or (plain and plain.groups())
+        for key, value in _apart(*pair) if pair else ():
+            if value and fold(key) in KNOWN:
+                yield _bare(key), value.strip("*_ ")
+
+
+def _apart(key: str, value: str) -> list[tuple[str, str]]:
+    keys, values = key.split("/"), re.split(r"[ \t]/[ \t]|/(?=\d)", value)
+    return list(zip(keys, values, strict=True)) if len(keys) == len(values) else [(key, value)]
 
 
 def cells(line: str) -> list[str]:

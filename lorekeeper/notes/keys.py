@@ -6,25 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.words import alternatives, listed
+from lorekeeper.notes.dating import is_of_a_world, world_date
+from lorekeeper.notes.kinds import PLAYED_KEYS
+from lorekeeper.notes.stems import first, listed
 
 OPEN, DONE = "open", "done"
 
-_STATE_KEYS = listed("state")
-_DONE_KEYS = ("done", "completed", "complete", "resolved", "finished", "closed", "erledigt")
-"""Keys of a state, and keys that are true of what is done."""
+_STATE_KEYS, _DONE_KEYS, _WORLD_KEYS, _DATE_KEYS = (
+    listed(f"key {what}") for what in ("state", "done", "world", "date")
+)
+"""Keys of a state, keys that are true of what is done, and those of dates."""
 
-_OPEN_WORDS, _DONE_WORDS = alternatives("open"), alternatives("done")
-_FOLDER_OF_DONE = re.compile(rf"\b(?:{_DONE_WORDS})\b")
-_IS_OPEN, _IS_DONE = re.compile(rf"(?:{_OPEN_WORDS})\b"), re.compile(rf"(?:{_DONE_WORDS})\b")
-_YES, _NO = frozenset(listed("yes")), frozenset(listed("no"))
+_YES, _NO = frozenset(listed("value yes")), frozenset(listed("value no"))
 _TASK = re.compile(r"^[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[(.)\](?=[ \t])", re.MULTILINE)
 _TODO, _DROPPED = ' /<>!?*"liIpcbu', "-"
 """What stands in the box of a task that is still to do, and of one that nobody will; anything else is done."""
-
-_WORLD_KEYS = ("fc date", "aat event start date", "in world date", "ingame date", "in game date", "game world date")
-_WORLD_DATE = re.compile(r"(?P<year>-?[0-9]{1,5})(?:\W(?P<month>[0-9]{1,2})(?:\W(?P<day>[0-9]{1,2}))?)?(?![0-9])")
-_PART = re.compile(r"(year|month|day)\W{1,3}(-?[0-9]{1,5})")
 
 
 def properties_of(facts: Mapping[str, str]) -> Iterator[str]:
@@ -41,11 +37,9 @@ def state_of(facts: Mapping[str, str], texts: Iterable[str], path: str) -> str |
         if value in _YES or value in _NO:
             return DONE if value in _YES else OPEN
     for value in (by_key[key] for key in _STATE_KEYS if key in by_key):
-        if _IS_OPEN.match(value):
-            return OPEN
-        if _IS_DONE.match(value):
-            return DONE
-    if any(_FOLDER_OF_DONE.search(fold(folder)) for folder in path.split("/")[:-1]):
+        if state := _state(*value.split()[:2]):
+            return state
+    if any(_state(word) == DONE for folder in path.split("/")[:-1] for word in fold(folder).split()):
         return DONE
     boxes = {box for text in texts if "[" in text for box in _TASK.findall(text)} - {_DROPPED}
     if not boxes:
@@ -53,12 +47,17 @@ def state_of(facts: Mapping[str, str], texts: Iterable[str], path: str) -> str |
     return DONE if boxes.isdisjoint(_TODO) else OPEN
 
 
+def _state(*words: str) -> str:
+    """What the first words of a state say: open, done, or ""."""
+    return next(filter(None, (first("state ", " ".join(words[:end])) for end in range(len(words), 0, -1))), "")
+
+
 def world_date_of(facts: Mapping[str, str]) -> int | None:
-    """The date in a note's own world, as of Calendarium: year, month and day as digits, 14920310; None for none."""
+    """The date in a note's own world, as of Calendarium: year, month and day as digits, 14920310; None for none.
+
+    A date that no calendar of ours has is one as well, whatever its key.
+    """
     by_key = {fold(key): value for key, value in facts.items()}
-    value = next((by_key[key] for key in _WORLD_KEYS if key in by_key), "")
-    match = _WORLD_DATE.match(value.strip())
-    parts = match.groupdict() if match else dict(_PART.findall(value))
-    if not parts.get("year"):
-        return None
-    return int(parts["year"]) * 10_000 + int(parts.get("month") or 0) * 100 + int(parts.get("day") or 0)
+    dates = (by_key[key] for key in (*PLAYED_KEYS, *_DATE_KEYS) if key in by_key)
+    told = [by_key[key] for key in _WORLD_KEYS if key in by_key] or list(filter(is_of_a_world, dates))
+    return world_date(told[0]) if told else None

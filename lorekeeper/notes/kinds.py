@@ -1,91 +1,132 @@
-"""Kinds of notes, and which session one is about: from front matter, tags, folders and names."""
+"""What a note is, and which session it tells of: from its properties, tags, folders and names, and from what its vault does."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.dating import date_in, impossible, without_dates
+from lorekeeper.notes.marks import says_plan
 from lorekeeper.notes.properties import Properties
-from lorekeeper.notes.words import alternatives, kinds, listed
+from lorekeeper.notes.stems import first, listed
 
-NOTE, SESSION, PREP = "note", "session", "prep"
+NOTE, SESSION, PREP, CHARACTER, NPC, CREATURE, JOURNAL = (
+    "note",
+    "session",
+    "prep",
+    "character",
+    "npc",
+    "creature",
+    "journal",
+)
 
-_BY_WORD = kinds()
-"""Our kinds by the folded words for them."""
-
-_PLANS = re.compile(rf"\b(?:{alternatives(f'kind {PREP}')})s?\b")
-
-SUBKIND_KEYS = listed("subkind_keys")
+SUBKIND_KEYS = listed("key subkind")
 """Keys that say more of a kind whose word we do not know."""
 
-KIND_KEYS = listed("kind_keys")
+KIND_KEYS, PLAYED_KEYS = listed("key kind"), listed("key played")
 
-NAMED = frozenset({"npc", "character", "location", "faction", "item", "deity", "creature"})
+NAMED = frozenset({NPC, CHARACTER, "location", "faction", "item", "deity", CREATURE})
 """Kinds whose notes bear a name, to which a heading may add an explanation."""
 
-_SESSION_KEYS = listed("session_keys")
-_DATE_KEYS, _CHANGED_KEYS, _CREATED_KEYS = listed("dated"), listed("changed"), listed("created")
+_STATED_KEYS = (*listed("key changed"), *listed("key created"))
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
-_SESSION = re.compile(rf"\b(?:{alternatives('session')}) (?:no |nr |number )?0*([0-9]{{1,4}})\b")
+_SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?0*([0-9]{{1,3}})\b")
 _LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
 """The number that sorts a file of a folder of sessions; one of a date is none."""
-_SHORT_SESSION = re.compile(r"^(?:s|ep|episode|game|chapter|part) ?0*([0-9]{1,4})\b")
-_NUMBER = re.compile(r"\b0*([0-9]{1,4})\b")
-_FIRST_YEAR, _LAST_YEAR = 1970, 2100
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
-_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)?"
-_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
-_DATES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<![0-9]){_YEAR}[-._/](?P<month>[0-9]{{1,2}})[-._/](?P<day>[0-9]{{1,2}})(?![0-9])",
-        rf"(?<![0-9])(?P<day>[0-9]{{1,2}})\.[ ]?(?P<month>[0-9]{{1,2}})\.[ ]?{_YEAR}(?![0-9])",
-        rf"\b{_MONTH}[ ]{_DAY},?[ ]{_YEAR}(?![0-9])",
-        rf"(?<![0-9]){_DAY}[ ](?:of[ ])?{_MONTH},?[ ]{_YEAR}(?![0-9])",
-        rf"(?<![0-9]){_YEAR}(?P<month>[01][0-9])(?P<day>[0-3][0-9])(?![0-9])",
-    )
-)
-"""Dates as people write them, unambiguous ones first. American "5/12/2024" could be either, and is none."""
+_SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})\b")
+_NUMBER = re.compile(r"\b0*([0-9]{1,3})\b")
 
 
-def kind_of(properties: Properties, tags: Iterable[str], path: str, title: str) -> str:
-    """The kind of a note: the first of front matter, tags, folders and names that says one, else "note"."""
+@dataclass(frozen=True)
+class Usage:
+    """What the vault of a note says of it: how notes like it are used there.
+
+    Attributes:
+        kind: what the vault's own settings say that it is; "" if they say nothing.
+        likely: what the other notes of its folder, or those that are named like it, are.
+        number: the number that counts up in its name; None if none does.
+        date_key: the key, folded, whose dates rise with the numbers of sessions; "" for none.
+        is_apart: whether it has neither number nor date, where the sessions of its folder have one.
+        is_shared: whether its first heading stands above many notes, and names none.
+        day_first: which of "5/12/2024" is the day; None if nothing shows it.
+    """
+
+    kind: str = ""
+    likely: str = ""
+    number: int | None = None
+    date_key: str = ""
+    is_apart: bool = False
+    is_shared: bool = False
+    day_first: bool | None = None
+
+
+ALONE = Usage()
+"""A note of which nobody knows the vault."""
+
+
+def kind_of(
+    front: Properties, table: Properties, tags: Iterable[str], path: str, title: str, usage: Usage = ALONE
+) -> str:
+    """What a note is: what says it first of the vault's settings, properties, tags, folders and names; else "note".
+
+    Args:
+        front: the front matter, whose type counts even if we have no word for it.
+        table: all properties, those of front matter and those of the text.
+        tags: of the note.
+        path: of the note.
+        title: its first heading.
+        usage: what its vault says.
+    """
+    if usage.kind:
+        return usage.kind
     *folders, file = path.split("/")
-    stem = file.rpartition(".")[0]
-    written = properties.text(*KIND_KEYS)
-    if kind := known(written) or known(written.partition("/")[0]) or known(properties.text(*SUBKIND_KEYS)):
-        return _played_or_planned(kind, folders, stem)
-    if is_listing(path):
+    names = (file.rpartition(".")[0], *folders)
+    written = front.text(*KIND_KEYS)
+    kind = own_kind(table, () if is_listing(path) else tags)
+    if not kind and is_listing(path):
         return fold(written) or NOTE
-    tagged = (known(part) for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]))
-    by_tag = list(filter(None, tagged))
-    if kind := next((kind for kind in by_tag if kind != "lore"), next(iter(by_tag), "")):
-        return _played_or_planned(kind, folders, stem)
-    foldered = (of_folder(folder) for folder in reversed(folders))
-    kind = next(filter(None, foldered), "") or _of_keys(properties)
-    is_session = session_number(stem) is not None or session_number(title) is not None
-    return _played_or_planned(kind or (SESSION if is_session else "") or fold(written) or NOTE, folders, stem)
+    is_counted = any(session_number(name) is not None for name in (names[0], title))
+    is_by_folder = False
+    if not kind:
+        kind = next(filter(None, map(of_folder, reversed(folders))), "")
+        kind = kind_by_keys(table, kind) or kind or usage.likely
+        is_by_folder = kind == SESSION
+    if kind in ("", JOURNAL) and (is_counted or table.text(*PLAYED_KEYS)):
+        kind = SESSION
+    if kind == SESSION and any(map(says_plan, (*names, *table.texts(*KIND_KEYS), table.text(*listed("key state"))))):
+        return PREP
+    if is_by_folder and usage.is_apart and not table.text(*PLAYED_KEYS):
+        kind = ""
+    return kind or fold(written) or NOTE
 
 
-_RACE, _CLASS, _PLAYED = frozenset(listed("race")), frozenset(listed("class")), frozenset(listed("player"))
-
-
-def _of_keys(properties: Properties) -> str:
-    """The kind that the keys of front matter tell where no word does: a race is somebody's, and a class if someone plays them."""
-    keys = {folded for key in properties.values if properties.text(folded := fold(key))}
-    if not keys.isdisjoint(_PLAYED) and not keys.isdisjoint(_RACE | _CLASS):
-        return "character"
-    return "" if keys.isdisjoint(_RACE) else "npc"
-
-
-def _played_or_planned(kind: str, folders: list[str], stem: str) -> str:
-    """The kind of what is a session by some word, and a plan for one by its names."""
-    if kind != SESSION:
+def own_kind(table: Properties, tags: Iterable[str]) -> str:
+    """What properties and tags say that a note is; "" if they say nothing that we know."""
+    written = table.text(*KIND_KEYS)
+    if kind := known(written) or known(written.partition("/")[0]) or known(table.text(*SUBKIND_KEYS)):
         return kind
-    return PREP if any(_PLANS.search(fold(name)) for name in (*folders, stem)) else SESSION
+    by_tag = [kind for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]) if (kind := known(part))]
+    return next((kind for kind in by_tag if kind != "lore"), next(iter(by_tag), ""))
+
+
+def kind_by_keys(table: Properties, folder: str) -> str:
+    """The kind that the keys of a note tell where only a folder says one: who has a player is a character.
+
+    A class is a character's too, a race is somebody's, and what has an armor class and hit points is a creature.
+    """
+    if table.text(*listed("key player")) and folder in ("", NPC, CHARACTER):
+        return CHARACTER
+    if folder:
+        return ""
+    has_race, has_class = (bool(table.text(*listed(f"key {what}"))) for what in ("race", "class"))
+    if has_class and table.text(*listed("key level")):
+        return CHARACTER
+    if has_race:
+        return NPC
+    return CREATURE if table.text(*listed("key ac")) and table.text(*listed("key hp")) else ""
 
 
 def is_listing(path: str) -> bool:
@@ -94,7 +135,7 @@ def is_listing(path: str) -> bool:
     return bool(folders) and stands_for_folder(file, folders) and bool(of_folder(folders[-1]))
 
 
-INDEXES = frozenset({"index", "readme", "indice", "indeks", "inhaltsverzeichnis"})
+INDEXES = frozenset(listed("file index"))
 """Folded names of files that stand for their folder, and last words of such names."""
 
 
@@ -106,9 +147,9 @@ def stands_for_folder(file: str, folders: list[str]) -> bool:
 
 def known(words: str) -> str:
     """Our kind for a word or two, singular or plural; "" if we have none."""
-    folded = fold(words)
-    candidates = (folded, folded.removesuffix("s"), folded.removesuffix("es"), folded.removesuffix("ies") + "y")
-    return next((_BY_WORD[word] for word in candidates if word in _BY_WORD), "")
+    if not words:
+        return ""
+    return first("kind ", fold(words)) or (PREP if says_plan(words) else "")
 
 
 def of_folder(folder: str) -> str:
@@ -117,29 +158,34 @@ def of_folder(folder: str) -> str:
         return SESSION
     folded = fold(_LEADING_NUMBER.sub("", folder))
     words = folded.split() or [""]
-    return known(folded) or known(words[-1]) or known(words[0])
+    return next(filter(None, map(known, (folded, words[-1], words[0]))), "")
 
 
-def session_of(properties: Properties, kind: str, path: str, title: str) -> int | None:
-    """Number of the session a note is about; None for none."""
-    number = _NUMBER.search(properties.text(*_SESSION_KEYS))
-    if number:
+def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> int | None:
+    """Number of the session a note is about; None for none.
+
+    What counts up in the names of many notes is right where a key, copied from the note before, says another number.
+    """
+    *folders, file = path.split("/")
+    stem = file.rpartition(".")[0]
+    if kind == SESSION and usage.number is not None and usage.number == session_number(stem):
+        return usage.number
+    if number := _NUMBER.search(without_dates(table.text(*listed("key session")))):
         return int(number[1])
     if kind != SESSION:
         return None
-    if (text := properties.text("number", "no", "nr")) and (number := _NUMBER.fullmatch(text)):
+    if number := _NUMBER.fullmatch(table.text(*listed("key number"))):
         return int(number[1])
-    *folders, file = path.split("/")
-    stem = file.rpartition(".")[0]
-    places = (stem, title, *reversed(folders))
-    if (found := next((found for place in places if (found := session_number(place)) is not None), None)) is not None:
-        return found
-    leading = _LEADING.match(stem) if folders and of_folder(folders[-1]) == SESSION and not date_in(stem) else None
-    return int(leading[1]) if leading else None
+    found = next((n for place in (stem, title) if (n := session_number(place)) is not None), usage.number)
+    if found is None:
+        found = next((n for place in reversed(folders) if (n := session_number(place)) is not None), None)
+    leading = _LEADING.match(without_dates(stem)) if folders and of_folder(folders[-1]) == SESSION else None
+    return int(leading[1]) if found is None and leading else found
 
 
 def session_number(name: str) -> int | None:
     """The number in "Session 12", "S03", "Session-3 - The Bridge"; None for none."""
+    name = without_dates(name)
     long = number_in(name, _SESSION)
     return long if long is not None else number_in(_LEADING_NUMBER.sub("", name), _SHORT_SESSION)
 
@@ -149,47 +195,34 @@ def number_in(name: str, pattern: re.Pattern[str]) -> int | None:
     return int(match[1]) if match else None
 
 
-def date_of(properties: Properties, kind: str, path: str, title: str) -> date | None:
+def date_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> date | None:
     """When a session was played; None where nothing says so, or only in another calendar than ours."""
     if kind != SESSION:
         return None
-    stem = path.rpartition("/")[2].rpartition(".")[0]
-    places = (*(properties.text(key) for key in _DATE_KEYS), stem, title)
-    return next((found for place in places if (found := date_in(place))), None)
+    keys = (*filter(None, [usage.date_key]), *PLAYED_KEYS, *listed("key date"))
+    return _first_date(_told(table, keys, path, title), usage)
 
 
-def stated_date(properties: Properties, path: str, title: str) -> date | None:
+def stated_date(table: Properties, path: str, title: str, usage: Usage = ALONE) -> date | None:
     """The date that a note states: of what it tells, else in its names, else when it was changed or begun; None for none."""
-    stem = path.rpartition("/")[2].rpartition(".")[0]
-    written = (properties.text(key) for key in _DATE_KEYS)
-    changed = (properties.text(key) for key in (*_CHANGED_KEYS, *_CREATED_KEYS))
-    return next((found for place in (*written, stem, title, *changed) if (found := date_in(place))), None)
+    told = _told(table, (*PLAYED_KEYS, *listed("key date")), path, title)
+    return _first_date((*told, *(table.text(key) for key in _STATED_KEYS)), usage)
+
+
+def _told(table: Properties, keys: Iterable[str], path: str, title: str) -> list[str]:
+    return [*(table.text(key) for key in keys), path.rpartition("/")[2].rpartition(".")[0], title]
+
+
+def _first_date(texts: Iterable[str], usage: Usage) -> date | None:
+    return next((found for text in texts if (found := date_in(text, day_first=usage.day_first))), None)
 
 
 def misdated(properties: Properties) -> list[str]:
     """What stands as a date in front matter, and is none: "date: 2025-13-45"."""
-    texts = ((properties.key(key), properties.text(key)) for key in (*_DATE_KEYS, *_CHANGED_KEYS, *_CREATED_KEYS))
+    keys = (*PLAYED_KEYS, *listed("key date"), *_STATED_KEYS)
+    texts = ((properties.key(key), properties.text(key)) for key in keys)
     return [
         f"{key}: {text} is not a date; write year-month-day, as in 2025-07-08"
         for key, text in texts
-        if (match := _DATES[0].match(text))
-        and not (int(match["month"]) in range(1, 13) and int(match["day"]) in range(1, 32))
+        if impossible(text)
     ]
-
-
-def date_in(text: str) -> date | None:
-    """The first date in a text, from 1970 to 2100: "2025-07-08", "Tuesday, July 8th 2025, 5:13:47 pm", "8.7.2025"."""
-    for pattern in _DATES:
-        match = pattern.search(text[:200])
-        if match and (found := _date(match["year"], match["month"].casefold(), match["day"])):
-            return found
-    return None
-
-
-def _date(year: str, month: str, day: str) -> date | None:
-    number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-    try:
-        found = date(int(year), number, int(day))
-    except ValueError:
-        return None
-    return found if _FIRST_YEAR <= found.year <= _LAST_YEAR else None

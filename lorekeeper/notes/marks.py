@@ -9,8 +9,8 @@ or ``none`` only where it is the whole of it, or all of it but what stands in br
 something from players: that a heading says it is for them opens nothing before the game master has looked at it.
 
 The classes of stems: ``master``, ``secret`` and a ``sign`` close wherever something is marked, ``inner`` and ``plan`` in what names
-something, ``ahead`` in names of files and folders. A ``role`` closes beside a word of ``own`` ("Keeper's notes"), ``player`` and
-``group`` beside a ``not`` ("Not for players"). A name that consists of ``player``, ``group``, ``public`` and ``open`` alone is for
+something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes beside a word of ``own`` ("Keeper's notes"),
+``player`` and ``group`` beside a ``not`` ("Not for players"). A name of ``player``, ``group``, ``public`` and ``open`` alone is for
 players ("What the party knows"); ``the``, and words of up to three letters that the table does not have, count for nothing. A
 word that is ``plain`` as well, "planes", closes only beside another language's letters or words ("Pläne", "Planes del villano").
 ``none`` and ``unset`` are values of front matter.
@@ -25,18 +25,18 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
+from lorekeeper.notes.stems import by_beginning, rows, table
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 9
+RULES = 10
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -46,13 +46,11 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-STEMS = Path(__file__).with_name("stems.tsv")
-
 NAME, TITLE, LINE, VALUE = "name", "title", "line", "value"
 """Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; how a line begins; front matter."""
 
 _CLOSING = {
-    NAME: frozenset({"master", "secret", "inner", "plan", "ahead"}),
+    NAME: frozenset({"master", "secret", "inner", "plan", "ahead", "draft"}),
     TITLE: frozenset({"master", "secret", "inner", "plan"}),
     LINE: frozenset({"master", "secret"}),
     VALUE: frozenset({"master", "secret", "inner", "none"}),
@@ -114,18 +112,8 @@ class Stem:
 
 @functools.cache
 def stems() -> tuple[Stem, ...]:
-    """The table of stems."""
-    rows = (line.split("\t") for line in STEMS.read_text("utf-8").splitlines() if not line.startswith("#"))
-    return tuple(Stem(*row) for row in rows if row[0] != "stem")
-
-
-@functools.cache
-def _table() -> dict[str, frozenset[str]]:
-    """The classes of each word and beginning."""
-    table: dict[str, set[str]] = {}
-    for stem in stems():
-        table.setdefault(stem.word, set()).add(stem.kind)
-    return {word: frozenset(kinds) for word, kinds in table.items()}
+    """The stems of marks."""
+    return tuple(Stem(*row) for row in rows() if " " not in row[1])
 
 
 @functools.cache
@@ -142,8 +130,8 @@ def _signs() -> re.Pattern[str]:
 _BEGIN, _END = 400, 100
 """Characters of a heading or key in which marks stand: nobody writes one in the midst of a longer text."""
 
-_LEAST, _ENDING, _SHORT, _LONG = 3, 2, 3, 24
-"""Letters of a beginning, at least; of the endings of "~"; of a word that counts for nothing, at most; and of a compound."""
+_ENDING, _SHORT, _LONG = 2, 3, 24
+"""Letters of a part of a compound, at least; of a word that counts for nothing, and of a compound, at most."""
 
 
 @functools.lru_cache(maxsize=8192)
@@ -158,18 +146,14 @@ def stem_kinds(word: str) -> frozenset[str]:
 
 
 def _looked_up(word: str) -> frozenset[str]:
-    table = _table()
-    if word in table or " " in word:
-        return table.get(word, frozenset())
+    known = table("")
+    if word in known or " " in word:
+        return known.get(word, frozenset())
     if len(word) <= _SHORT:
         return frozenset({"the"})
-    if word.endswith("s") and "inner" not in table.get(word[:-1], {"inner"}):
-        return table[word[:-1]]
-    for end in range(min(len(word), _LONG), _LEAST - 1, -1):
-        is_near = len(word) - end <= _ENDING
-        if found := table.get(f"{word[:end]}-") or (is_near and table.get(f"{word[:end]}~")):
-            return found
-    return frozenset()
+    if word.endswith("s") and "inner" not in known.get(word[:-1], {"inner"}):
+        return known[word[:-1]]
+    return by_beginning(known, word)
 
 
 def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
@@ -182,10 +166,7 @@ def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
     """
     written = folded.split()
     words = [word for word in written if "the" not in stem_kinds(word)]
-    pairs = (f"{one} {other}" for one, other in (*itertools.pairwise(words), *itertools.pairwise(written)))
-    found = {word: kinds for word in (*words, *pairs) if (kinds := stem_kinds(word))}
-    if not has_letters and _foreign().isdisjoint(written):
-        found = {word: kinds for word, kinds in found.items() if "plain" not in kinds}
+    found = _stems_in(written, words, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
@@ -203,6 +184,27 @@ def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
     if of_a_role and any("own" in kinds for word, kinds in found.items() if word != of_a_role[0]):
         return of_a_role[0]
     return ""
+
+
+def _stems_in(written: Sequence[str], words: Sequence[str], *, has_letters: bool) -> dict[str, frozenset[str]]:
+    """The words, and pairs of words side by side, that the table has."""
+    pairs = (f"{one} {other}" for one, other in (*itertools.pairwise(words), *itertools.pairwise(written)))
+    found = {word: kinds for word in (*words, *pairs) if (kinds := stem_kinds(word))}
+    if not has_letters and _foreign().isdisjoint(written):
+        found = {word: kinds for word, kinds in found.items() if "plain" not in kinds}
+    return found
+
+
+def says_plan(text: str) -> bool:
+    """Whether the name of something says that it is a plan, or a draft of one."""
+    words = comparable(humps_apart(text)).split()
+    found = _stems_in(words, words, has_letters=_has_letters(text))
+    return any(kinds & {"plan", "draft"} for kinds in found.values())
+
+
+def _has_letters(text: str) -> bool:
+    """Whether a text has letters that English has not."""
+    return not text.isascii() and any(letter.isalpha() and letter > "\x7f" for letter in text)
 
 
 def _says_players(folded: str, place: str) -> bool:
@@ -359,8 +361,7 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
             return Mark(text, OWN[listed])
     if sign := _signs().search(text):
         return Mark(text, DM, sign[0], text)
-    has_letters = not text.isascii() and any(letter.isalpha() and letter > "\x7f" for letter in text)
-    if word := _closing_word(whole, place, has_letters=has_letters):
+    if word := _closing_word(whole, place, has_letters=_has_letters(text)):
         return Mark(text, DM, word, text)
     if place != LINE and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
@@ -370,7 +371,7 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
 def first_words(text: str, number: int) -> str:
     """The first words of a text, behind an article."""
     words = text.split()
-    start = int(bool(words) and "the" in _table().get(comparable(words[0]), ()))
+    start = int(bool(words) and "the" in table("").get(comparable(words[0]), ()))
     return " ".join(words[start : start + number])
 
 

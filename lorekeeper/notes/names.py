@@ -7,16 +7,14 @@ import unicodedata
 from collections.abc import Iterator
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.kinds import INDEXES, NAMED, stands_for_folder
+from lorekeeper.notes.kinds import ALONE, INDEXES, NAMED, Usage, stands_for_folder
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.properties import Properties, listed
+from lorekeeper.notes.stems import listed as words
 
-ALIAS_KEYS = ("aliases", "alias", "aka", "also known as", "other names", "nicknames", "nickname")
+ALIAS_KEYS = words("key alias")
 
-GENERIC = frozenset(
-    "overview description summary notes history background appearance introduction information info details general "
-    "stats statistics personality relationships secrets about intro recap events".split()
-)
+_PARTS = frozenset(words("heading part"))
 """Folded headings that begin many notes and name none."""
 
 _ASIDE = re.compile(r"([^()]*?)[ \t]*\(([^()]+)\)[ \t]*")
@@ -56,17 +54,17 @@ def file_name(path: str) -> str:
     return folders[-1] if folders and stands_for_folder(file, folders) else stem
 
 
-def is_generic(heading: str) -> bool:
-    """Whether a heading names no note: the like of "Overview", or the placeholder of a template."""
-    return fold(heading) in GENERIC or "{{" in heading
+def is_generic(heading: str, usage: Usage = ALONE) -> bool:
+    """Whether a heading names no note: it stands above many, is the like of "Overview", or the placeholder of a template."""
+    return usage.is_shared or "{{" in heading or fold(heading) in _PARTS
 
 
-def name_of(properties: Properties, title: str, path: str) -> tuple[str, str]:
+def name_of(properties: Properties, title: str, path: str, usage: Usage) -> tuple[str, str]:
     """A note's name, and what it comes from: "name" or "title" of the front matter, "heading", "file" or "folder"."""
     for key in ("name", "title"):
         if (written := plain(properties.text(key))) and "{{" not in written:
             return written, key
-    if title and (fold(title) == fold(file_name(path)) or not is_generic(title)):
+    if title and (fold(title) == fold(file_name(path)) or not is_generic(title, usage)):
         return title, "heading"
     *folders, file = path.split("/")
     return file_name(path), "folder" if folders and stands_for_folder(file, folders) else "file"
@@ -84,7 +82,7 @@ def aliases_of(properties: Properties, name: str, title: str, path: str, kind: s
 def _aliases(properties: Properties, name: str, title: str, path: str, kind: str) -> Iterator[str]:
     for key in ALIAS_KEYS:
         yield from map(plain, listed(properties.texts(key)))
-    for shown in dict.fromkeys(filter(None, ("" if is_generic(title) else title, name))):
+    for shown in dict.fromkeys(filter(None, (title, name))):
         bare = without_emoji(shown)
         yield from (bare, shown, *_in_heading(bare, kind))
     own = path.rpartition("/")[2].rpartition(".")[0]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import yaml
 
@@ -70,6 +71,20 @@ class Properties:
 
     def _texts(self, key: str) -> list[str]:
         return texts(self.values[self._keys[key]]) if key in self._keys else []
+
+
+def joined_with(properties: Properties, *others: Iterable[tuple[str, object]]) -> Properties:
+    """All properties of a note in one table: front matter, what an object within it holds, and what the text says.
+
+    Of keys that are equal the first that has a text counts.
+    """
+    objects = (value for value in properties.values.values() if isinstance(value, Mapping))
+    inner = ((str(key), value) for each in objects for key, value in each.items())
+    found: dict[str, tuple[str, object]] = {}
+    for key, value in itertools.chain(properties.values.items(), inner, *others):
+        if texts(value):
+            found.setdefault(fold(key), (key, value))
+    return Properties(dict(found.values()))
 
 
 def read_properties(text: str) -> tuple[Properties, list[str]]:

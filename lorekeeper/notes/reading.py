@@ -10,7 +10,20 @@ from dataclasses import replace
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.body import Body, Fact, Place, held_by
-from lorekeeper.notes.kinds import KIND_KEYS, PREP, date_of, kind_of, known, misdated, session_of, stated_date
+from lorekeeper.notes.facts import pairs_in
+from lorekeeper.notes.kinds import (
+    ALONE,
+    CHARACTER,
+    KIND_KEYS,
+    PREP,
+    Usage,
+    date_of,
+    kind_of,
+    known,
+    misdated,
+    session_of,
+    stated_date,
+)
 from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import (
     BUILT_IN,
@@ -24,10 +37,11 @@ from lorekeeper.notes.marks import (
     tag_mark,
     title_mark,
 )
-from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, name_of
+from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, is_generic, name_of
 from lorekeeper.notes.note import Link, Note, Section, StatBlock
-from lorekeeper.notes.properties import READ_ALONE, Properties, joined, texts
+from lorekeeper.notes.properties import READ_ALONE, Properties, joined, joined_with, texts
 from lorekeeper.notes.source import Code, front_matter, normal
+from lorekeeper.notes.stems import listed as words
 from lorekeeper.notes.visibility import (
     TAG_KEYS,
     doubts,
@@ -40,14 +54,13 @@ from lorekeeper.notes.visibility import (
     property_mark,
     says_audience,
 )
-from lorekeeper.notes.words import listed as words
 from lorekeeper.printable import one_line
 from lorekeeper.records.printed import CREATURE
 from lorekeeper.records.stat_blocks import base_of, in_front_matter
 
 _HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
 
-SETTINGS = frozenset(words("settings"))
+SETTINGS = frozenset(words("key look"))
 """Folded keys of front matter by which people and plugins say how a note looks."""
 
 
@@ -55,7 +68,7 @@ UNREAD = Mark("a note that cannot be read", DM)
 """What keeps a note from players of which nobody knows what its marks are."""
 
 
-def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
+def read_note(path: str, text: str, own: OwnMarks = BUILT_IN, usage: Usage = ALONE) -> Note:
     """Read one note. Nothing that a text may hold is an error: what has no sense is in `Note.problems`.
 
     A note at which reading fails is a `plain_note`: its error is its own, and other notes are read.
@@ -64,10 +77,11 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN) -> Note:
         path: of the note within its vault, with "/" or "\\\\" between folders.
         text: of the whole file; a byte order mark, any line ends and any form of Unicode are taken.
         own: the user's own marks of who may see something, and what was shared and looked at.
+        usage: what its vault says of it.
     """
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
     try:
-        return _read(path, normal(text), own.of_note(path))
+        return _read(path, normal(text), own.of_note(path), usage)
     except MemoryError:
         raise
     except Exception as error:
@@ -82,7 +96,7 @@ def plain_note(path: str, text: str, error: Exception) -> Note:
     return Note(path, file_name(path), sections=[section], mark=UNREAD.text, audience=DM, unread=reason)
 
 
-def _read(path: str, text: str, own: OwnMarks) -> Note:
+def _read(path: str, text: str, own: OwnMarks, usage: Usage) -> Note:
     """The note that a text in normal form is."""
     front = front_matter(text)
     properties, problems = joined(front.blocks)
@@ -99,7 +113,7 @@ def _read(path: str, text: str, own: OwnMarks) -> Note:
     problems += misdated(properties)
     code = Code()
     opening = narrowest((property_mark(properties, own), path_mark(path, own)))
-    body = Body(code, path, own, _values(path, properties, own), opening.audience not in (None, DM))
+    body = Body(code, path, own, _values(path, properties, own), opening.audience not in (None, DM), usage)
     body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
     body.problems[:0] = problems
     if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
@@ -119,12 +133,14 @@ def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
 
 def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     """What front matter, text and path say together."""
-    title = body.title
+    title, usage = body.title, body.usage
+    told = [pair for section in body.sections if section.audience is None for pair in pairs_in(section.text)]
+    table = joined_with(properties, ((fact.key, fact.value) for fact in body.facts), told)
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
-    kind = kind_of(properties, tags, path, title)
-    name, origin = name_of(properties, title, path)
+    kind = kind_of(properties, table, tags, path, title, usage)
+    name, origin = name_of(properties, title, path, usage)
     mark, waits = _note_mark(opening, name, kind, properties, body)
-    aliases = aliases_of(properties, name, title, path, kind)
+    aliases = aliases_of(properties, name, "" if is_generic(title, usage) else title, path, kind)
     closed = {alias: closing for alias in aliases if (closing := audience_of(alias, own=body.own)).audience == DM}
     held = [*body.held, *(held_by(each, "alias") for each in closed.values())]
     facts, secrets = _property_facts(properties, origin, body.own)
@@ -136,15 +152,16 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
         secret_aliases=list(closed),
         tags=list(dict.fromkeys((*tags, *secret_tags))),
         secret_tags=[tag for tag in secret_tags if tag not in tags],
-        session=session_of(properties, kind, path, title),
-        session_date=date_of(properties, kind, path, title),
-        dated=stated_date(properties, path, title),
+        session=session_of(table, kind, path, title, usage),
+        session_date=date_of(table, kind, path, title, usage),
+        dated=stated_date(table, path, title, usage),
         facts=_merged(facts + body.facts),
         facts_in_text=_in_text(facts, body.facts),
         keys=_settings(properties, body.own),
         sections=[*secrets, *body.sections],
         links=[*_property_links(properties, body.own), *body.links_in_order()],
-        stat_blocks=body.stat_blocks,
+        stat_blocks=body.stat_blocks
+        or ([] if kind == CHARACTER else list(_told_creature(name, body.sections, body.facts))),
         audience=mark.audience,
         mark=mark.text,
         opened_by=mark.opening,
@@ -157,6 +174,24 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
         problems=body.problems,
         doubts=doubts(properties, body.own),
     )
+
+
+def _told_creature(name: str, sections: Sequence[Section], facts: Sequence[Fact]) -> Iterator[StatBlock]:
+    """What facts and lines say of a creature, in the keys of a stat block: what has an armor class and hit points is one."""
+    parts = [Section("", "\n".join(f"{fact.key}: {fact.value}" for fact in facts)), *sections]
+    for mark in dict.fromkeys((part.mark, part.audience, part.opened_by, part.opened) for part in parts):
+        these = [each for each in parts if (each.mark, each.audience, each.opened_by, each.opened) == mark]
+        told = {fold(key): value for each in reversed(these) for key, value in pairs_in(each.text)}
+        values = {
+            name: value
+            for name in ("ac", "hp", "speed")
+            if (value := next((told[key] for key in words(f"key {name}") if key in told), ""))
+        }
+        if all(re.match(r"\D{0,3}\d", values.get(key, "")) for key in ("ac", "hp")):
+            where = next(
+                each.path for each in these if any(fold(key) in words("key ac") for key, _ in pairs_in(each.text))
+            )
+            yield StatBlock({"name": name, **values}, where, "", *mark)
 
 
 def _heading(line: str) -> str:

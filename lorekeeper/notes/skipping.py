@@ -7,11 +7,11 @@ import re
 from lorekeeper.folding import fold
 from lorekeeper.notes.properties import Properties, joined
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
-from lorekeeper.notes.words import listed
+from lorekeeper.notes.stems import listed
 
 FEWEST_WORDS = 3
 
-TOOLS = frozenset(listed("tools"))
+TOOLS = frozenset(listed("file tools"))
 """Folded names of files about the vault's tools, not about its world."""
 
 _TEMPLATES = frozenset({"template", "templates", "templater"})

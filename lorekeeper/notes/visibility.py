@@ -27,21 +27,21 @@ from lorekeeper.notes.marks import (
     value_audience,
 )
 from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, Properties, listed, texts
-from lorekeeper.notes.words import listed as words
+from lorekeeper.notes.stems import listed as words
 
-STRICT = frozenset(words("audience_keys"))
+STRICT = frozenset(words("key audience"))
 """Keys whose value is an audience: words, or names of people. Anything else is for the game master alone."""
 
-_LOOSE = frozenset(words("access_keys"))
+_LOOSE = frozenset(words("key access"))
 """Keys that say it too, and more often something else, as of the way into a harbour: only words, and lists of names."""
 
-_PUBLISHING = frozenset(words("publish_keys"))
+_PUBLISHING = frozenset(words("key publish"))
 """Keys that open a note where they are true, and close it where they are anything else."""
 
-_EVERYDAY = frozenset(words("public_keys"))
+_EVERYDAY = frozenset(words("key public"))
 """Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
 
-_YES, _NO = frozenset(words("yes")), frozenset(words("no"))
+_YES, _NO = frozenset(words("value yes")), frozenset(words("value no"))
 
 TAG_KEYS = ("tags", "tag")
 """Keys of the tags of a note, some of which are marks."""

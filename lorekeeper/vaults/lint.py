@@ -10,6 +10,7 @@ from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.notes.conventions import SETTINGS_FILE, Conventions, clue_of
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.reading import plain_note
 from lorekeeper.vaults.links import Links
@@ -18,6 +19,7 @@ from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.scan import SHEETS, TEMPLATE, scan
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
 from lorekeeper.vaults.sheets import sheets_of
+from lorekeeper.vaults.understood import settings_of
 
 KINDS = {
     "unreadable": "cannot be read",
@@ -67,7 +69,8 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
     findings += [Finding("conflict", vault.key, path) for path in found.conflicts]
     if found.root is None:
         findings.append(Finding("unreadable", vault.key, "", what="the folder is missing"))
-    notes: dict[str, Note] = {}
+    texts, declared = dict[str, str](), settings_of(vault.path)
+    findings += [Finding("unreadable", vault.key, SETTINGS_FILE, what=why) for why in declared.problems]
     for path, file in found.files.items():
         try:
             text = content(vault.path, file).text
@@ -80,11 +83,13 @@ def check(vault: Vault, own: OwnMarks = BUILT_IN) -> list[Finding]:
                 found.others.add(path)
                 findings += _disguised(vault, path, text)
             else:
-                notes[path] = read_note(path, text, own)
+                texts[path] = text
         except MemoryError:
             raise
         except Exception as error:
             findings.append(Finding("unreadable", vault.key, path, what=str(error)))
+    conventions = Conventions({path: clue_of(path, text) for path, text in texts.items()}, declared)
+    notes = {path: read_note(path, text, own, conventions.usage(path)) for path, text in texts.items()}
     links = Links({path: note.aliases for path, note in notes.items()}, found.others)
     creatures = {fold(str(block.values.get("name"))) for note in notes.values() for block in note.stat_blocks}
     for note in notes.values():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lorekeeper.notes import Note
+from lorekeeper.notes.conventions import Clue, Conventions, Declared
 from lorekeeper.vaults.links import FOLDER, Links, answers, asked
 from lorekeeper.vaults.reading import Content
 from lorekeeper.vaults.scan import Scan
@@ -51,6 +52,8 @@ class Plan:
         rows: rows of files that were read and give nothing.
         gone: paths of files that are no longer there.
         stored: content hashes of what the library has, by "type slug".
+        clues: what each note shows of the conventions of the vault, by path.
+        declared: what the vault's own settings say.
     """
 
     scan: Scan
@@ -60,6 +63,13 @@ class Plan:
     rows: dict[str, Row] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     stored: dict[str, str] = field(default_factory=dict)
+    clues: dict[str, Clue] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        """How the vault is written; to be asked for when all clues are known."""
+        return Conventions(self.clues, self.declared)
 
     @cached_property
     def links(self) -> Links:

@@ -26,6 +26,7 @@ class VaultReport(ImportReport):
         passed: files and folders that were passed over, by reason.
         renamed: notes that have moved, with their vectors.
         waiting: what is shared and was not looked at: notes, and headings of open notes.
+        understood: what the vaults have, and what is doubtful of that, in at most ten lines a vault.
         marked: notes that their author marked for players, and nobody has looked at.
     """
 
@@ -38,6 +39,7 @@ class VaultReport(ImportReport):
         "renamed",
         "waiting",
         "marked",
+        "understood",
     )
 
     vaults: list[str] = field(default_factory=list)
@@ -49,6 +51,7 @@ class VaultReport(ImportReport):
     renamed: int = 0
     waiting: dict[str, int] = field(default_factory=lambda: {"notes": 0, "headings": 0})
     marked: int = 0
+    understood: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """That of imports, with the attributes above; the `COUNTED` numbers stand beside the others."""

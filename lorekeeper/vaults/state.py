@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, remove_database
 from lorekeeper.errors import CacheError
@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 9
+FORMAT = 10
 """SQLite's user_version; a file of another one is made anew."""
 
 SHEET = "a character's sheet"
@@ -57,6 +57,11 @@ class Row:
         people: folded names of the characters that it states, with whether it is a sheet of theirs, with ability scores.
         open_to: whom it is open to, for people; "" if it is the game master's.
         waits: what of it is shared and was not looked at: paths of headings, "" for the note itself.
+        clue: what it shows of the conventions of the vault, the values of `Clue`; [] if it is no note.
+        usage: what these said of it when it was read, the values of `Usage`.
+        kind: of the note.
+        session: number of the session that it tells of.
+        played: when that was, year-month-day; "" if nothing says so.
         is_marked: whether its author marked it, or a part of it, for players, and nobody has looked at it.
     """
 
@@ -80,6 +85,11 @@ class Row:
     waits: list[str] = field(default_factory=list)
     is_marked: bool = False
     people: dict[str, bool] = field(default_factory=dict)
+    clue: list[Any] = field(default_factory=list)
+    usage: list[Any] = field(default_factory=list)
+    kind: str = ""
+    session: int | None = None
+    played: str = ""
 
     @property
     def is_sheet(self) -> bool:

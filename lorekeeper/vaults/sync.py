@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 
 from lorekeeper.audience import DM, PLAYERS, Audience, parsed
@@ -25,6 +25,7 @@ from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.notes.conventions import SETTINGS_FILE, Clue, clue_of
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.reading import plain_note
 from lorekeeper.printable import one_line, shown
@@ -41,6 +42,7 @@ from lorekeeper.vaults.shares import begun, kept, opened, taken_over
 from lorekeeper.vaults.sheets import Sheets, is_cut_off, sheets_of
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
 from lorekeeper.vaults.state import SHEET, Row, State, Summary, all_entities
+from lorekeeper.vaults.understood import settings_of, understood
 
 NOTES = "notes"
 
@@ -150,6 +152,7 @@ class VaultSync:
                 self._left.setdefault(known.digest, []).append(path)
         kept = (each for path, each in plan.before.items() if decided.get(path) == DM)
         self._kept = frozenset(each.digest for each in kept)
+        self._collect(plan)
         due = self._due(plan, verified=stored is not None)
         if self._start:
             self._start(len(due))
@@ -168,6 +171,19 @@ class VaultSync:
         self._read_again(plan)
         return plan
 
+    def _collect(self, plan: Plan) -> None:
+        """Collect what the notes show of the conventions of the vault; those that have changed are read for it."""
+        plan.declared = settings_of(self._vault.path)
+        self._report.failed += [ImportFileError(self._where(SETTINGS_FILE), why) for why in plan.declared.problems]
+        for path, file in plan.scan.files.items():
+            row = plan.before.get(path)
+            if row and _is_unchanged(row, file) and not self._is_marked_otherwise:
+                plan.clues |= {path: Clue(*row.clue)} if row.clue else {}
+            elif not path.lower().endswith(SHEETS):
+                with suppress(OSError, UnreadableError):
+                    text = content(self._vault.path, file).text
+                    plan.clues |= {} if passed_over(path, text) else {path: clue_of(path, text)}
+
     def _due(self, plan: Plan, *, verified: bool) -> dict[str, Row | None]:
         """The files to read, with what they said before if the library still has it; the others are kept."""
         recorded = _recorded(plan.before.values())
@@ -180,6 +196,8 @@ class VaultSync:
                 row = None  # the creatures that it changes may have changed
             if row and not self._is_read_right(path, row):
                 row = None  # what it says is as before, but not who may see it
+            if row and not row.passed and row.usage != list(astuple(plan.conventions.usage(path))):
+                row = None  # other notes show otherwise what it is
             if row and _is_unchanged(row, file):
                 plan.kept[path] = row
             else:
@@ -202,7 +220,7 @@ class VaultSync:
                 return
             if path not in plan.before or plan.before[path].digest != read.digest:
                 self._take_over(plan, path, read.digest)
-            reason, note, sheets = self._understood(path, read.text, plan.before.get(path))
+            reason, note, sheets = self._understood(plan, path, read.text, plan.before.get(path))
         except FileNotFoundError:
             del plan.scan.files[path]
         except UnreadableError as error:
@@ -226,7 +244,9 @@ class VaultSync:
             else:
                 plan.read[path] = _read_as(read, note, modified, sheets)
 
-    def _understood(self, path: str, text: str, before: Row | None) -> tuple[str, Note | None, Sheets | None]:
+    def _understood(
+        self, plan: Plan, path: str, text: str, before: Row | None
+    ) -> tuple[str, Note | None, Sheets | None]:
         """Why a file is passed over, or its note, with the characters in its place if it is no note.
 
         Raises:
@@ -234,7 +254,7 @@ class VaultSync:
         """
         if not path.lower().endswith(SHEETS):
             reason = passed_over(path, text) or ""
-            return reason, None if reason else read_note(path, text, self._own), None
+            return reason, None if reason else read_note(path, text, self._own, plan.conventions.usage(path)), None
         sheets = sheets_of(path, text, self._own)
         if before and before.is_sheet and not (sheets and sheets.found) and is_cut_off(text):
             raise UnreadableError("is not complete JSON; the library keeps the characters that it had before")
@@ -296,8 +316,8 @@ class VaultSync:
                 with suppress(OSError, UnreadableError):
                     read = content(self._vault.path, plan.scan.files[path])
                     modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
-                    _, note, sheets = self._understood(path, read.text, row)
-                    note = note or read_note(path, read.text, self._own)
+                    _, note, sheets = self._understood(plan, path, read.text, row)
+                    note = note or read_note(path, read.text, self._own, plan.conventions.usage(path))
                     plan.read[path] = _read_as(read, note, modified, sheets)
                     del plan.kept[path]
 
@@ -411,6 +431,11 @@ class VaultSync:
             waits=waiting_in(note),
             is_marked=is_marked(note, self._own.shares),
             people=dict(read.people),
+            clue=list(astuple(plan.clues.get(path, Clue()))),
+            usage=list(astuple(plan.conventions.usage(path))),
+            kind=note.kind,
+            session=note.session,
+            played=str(note.session_date or ""),
         )
         return row, entities
 
@@ -491,6 +516,7 @@ class VaultSync:
             report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
         report.waiting["notes"] += sum("" in row.waits for row in rows.values())
         report.waiting["headings"] += sum(len(list(filter(None, row.waits))) for row in rows.values())
+        report.understood += understood(rows)
         report.marked += sum(row.is_marked for row in rows.values())
         problems = [str(problem) for problem in report.failed]
         root = list(plan.scan.root) if plan.scan.root else None

@@ -17,6 +17,7 @@ from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import Note, passed_over, read_note
+from lorekeeper.notes.kinds import ALONE, Usage
 from lorekeeper.notes.marks import OwnMarks, audience_of, comparable, says_players, stem_kinds
 from lorekeeper.notes.note import Held
 from lorekeeper.printable import shown
@@ -272,12 +273,12 @@ def _looked(
 ) -> Look:
     shares = Shares([each for each in after if each.vault == vault.key])
     own = replace(vaults.marks.current(), shares=shares, is_looking=True)
-    found = Look()
+    found, rows = Look(), vaults.rows(vault.key)
     for path in paths:
         progress(1)
         try:
             text = content(vault.path, File(path, path, 0, 0, 0)).text
-            looked = _of_note(vault, path, text, own, opens, viewer)
+            looked = _of_note(vault, path, text, own, opens, viewer, _usage(rows.get(path)))
         except (OSError, UnreadableError, FilterError, ValueError, RecursionError):
             found.unread.append(path)
         else:
@@ -286,18 +287,23 @@ def _looked(
     return found
 
 
+def _usage(row: Row | None) -> Usage:
+    """What its vault said of a note when it was read last: its headings are those that were stored."""
+    return Usage(*row.usage) if row and row.usage else ALONE
+
+
 def _of_note(
-    vault: Vault, path: str, text: str, own: OwnMarks, opens: Collection[str], viewer: Viewer | None
+    vault: Vault, path: str, text: str, own: OwnMarks, opens: Collection[str], viewer: Viewer | None, usage: Usage
 ) -> Looked | None:
     """A note as it is looked at; None for a file that is none."""
     if path.lower().endswith(SHEETS):
         sheets = sheets_of(path, text, own)
         note = sheets.note if sheets and sheets.found else None
     else:
-        note = None if passed_over(path, text) else read_note(path, text, own)
+        note = None if passed_over(path, text) else read_note(path, text, own, usage)
     before = own.shares.opened(path)
     for _ in range(_DEEPEST if opens and note else 0):
-        note = read_note(path, "" if path.lower().endswith(SHEETS) else text, own)
+        note = read_note(path, "" if path.lower().endswith(SHEETS) else text, own, usage)
         wanted = {comparable(each) for each in opens}
         stems = {
             digest_of(comparable(each.said))
@@ -383,7 +389,8 @@ def closed_again(vaults: Vaults, target: Target, people: Sequence[str] = ()) -> 
         if row.passed or not _is_of(path, row, target):
             continue
         try:
-            note = read_note(path, content(target.vault.path, File(path, path, 0, 0, 0)).text, own)
+            text = content(target.vault.path, File(path, path, 0, 0, 0)).text
+            note = read_note(path, text, own, _usage(row))
         except (OSError, UnreadableError, ValueError, RecursionError):
             continue
         seen = [own.shares.decided(path, row.tags)[1], note.audience, *(section.audience for section in note.sections)]

@@ -115,7 +115,7 @@ def _note(entity: Entity, viewer: Viewer, resolve: Resolve) -> Entity:
         data = {**_without(data, NOTE_LEVEL), "aliases": [], "facts": {}, "title_from": "file"}
         fields = {name: value for name, value in entity.fields.items() if name in OWN}
         nothing = Properties({})
-        kind, dated = kind_of(nothing, (), entity.slug, ""), stated_date(nothing, entity.slug, "")
+        kind, dated = kind_of(nothing, nothing, (), entity.slug, ""), stated_date(nothing, entity.slug, "")
         return replace(
             entity,
             kind=kind,

@@ -1,0 +1,240 @@
+"""How a vault is written, as its notes show it: which headings and names repeat, what counts up, and which dates rise with that."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lorekeeper.folding import fold
+from lorekeeper.notes.dating import date_in, day_first_in, may_be_date, rising, without_dates
+from lorekeeper.notes.facts import leading, pairs_in
+from lorekeeper.notes.kinds import ALONE, PREP, SESSION, Usage, known, of_folder, own_kind, session_number
+from lorekeeper.notes.names import file_name, plain
+from lorekeeper.notes.properties import joined, joined_with, texts
+from lorekeeper.notes.source import front_matter, normal
+from lorekeeper.notes.stems import listed
+
+SETTINGS_FILE = ".lorekeeper.toml"
+"""What the game master says of a vault, in its folder: nobody else writes it."""
+
+FEWEST, MOST_OF, HALF = 3, 0.6, 0.5
+"""Notes that show a convention, at least; and the share of the notes of a folder, and of those that count up."""
+
+_HEADING, _TITLE = re.compile(r"#{1,6}[ \t]"), re.compile(r"#[ \t]+(\S.*)")
+_FIRST_LINES = 60
+_COUNTED = re.compile(r"(?<![0-9])0*([0-9]{1,3})(?![0-9])")
+_NOT_PLAYED = frozenset((*listed("key changed"), *listed("key created"), *listed("key world")))
+
+
+@dataclass(frozen=True)
+class Clue:
+    """What one note shows of the conventions of its vault.
+
+    Attributes:
+        title: its first heading of the first level, folded.
+        kind: what its own properties, tags or names say that it is; "" for nothing.
+        dates: the texts of its properties that have a date, by folded key.
+    """
+
+    title: str = ""
+    kind: str = ""
+    dates: Mapping[str, str] = field(default_factory=dict)
+
+
+def clue_of(path: str, text: str) -> Clue:
+    """What a note shows; nothing if it cannot be read."""
+    try:
+        return _clue_of(path, text)
+    except MemoryError:
+        raise
+    except Exception:
+        return Clue()  # reading it as a note says what is wrong
+
+
+def _clue_of(path: str, text: str) -> Clue:
+    front = front_matter(normal(text))
+    properties, _ = joined(front.blocks)
+    lines = [line for line in front.lines[:_FIRST_LINES] if line.strip()]
+    at = next((i for i, line in enumerate(lines) if _HEADING.match(line)), -1)
+    match = _TITLE.match(lines[at]) if at >= 0 else None
+    heading, below = match[1] if match else "", lines[at + 1 :]
+    facts, _ = leading(below, 0)
+    table = joined_with(properties, ((key, value) for _, key, value in facts), pairs_in("\n".join(below)))
+    tags = " ".join(properties.texts("tags", "tag")).replace(",", " ").replace("#", " ").split()
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    kind = own_kind(table, tags) or (SESSION if session_number(stem) is not None else "")
+    dates = {
+        fold(key): said for key, value in table.values.items() if (said := " ".join(texts(value))) and may_be_date(said)
+    }
+    return Clue(fold(plain(heading)), kind, dates)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the settings of a vault say.
+
+    Attributes:
+        kinds: kinds of notes, by the path of a note or folder.
+        date: the key of the dates on which sessions were played.
+        day_first: whether the first number of 5/12/2024 is the day.
+        title: "file" if headings are no titles.
+        problems: what of the settings is not understood.
+    """
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    date: str = ""
+    day_first: bool | None = None
+    title: str = ""
+    problems: Sequence[str] = ()
+
+
+def declared_in(text: str) -> Declared:
+    """The settings of a vault from the text of `SETTINGS_FILE`; what is wrong with them is in ``problems``."""
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return Declared(problems=[f"it is not TOML: {error}"])
+    wanted: dict[str, tuple[type, str]] = {
+        "kinds": (dict, 'a table of folders and notes, as in [kinds] "Logs" = "session"'),
+        "date": (str, 'the key of the dates of sessions, as in date = "Played"'),
+        "day_first": (bool, "true or false"),
+        "title": (str, '"file" or "heading"'),
+    }
+    problems = [f"{key!r} is not one of {', '.join(wanted)}" for key in said if key not in wanted]
+    problems += [
+        f"{key!r} must be {what}" for key, (kind, what) in wanted.items() if not isinstance(said.get(key, kind()), kind)
+    ]
+    if problems:
+        return Declared(problems=problems)
+    kinds = {path.strip("/"): known(str(kind)) or fold(str(kind)) for path, kind in said.pop("kinds", {}).items()}
+    return Declared(kinds, **said)
+
+
+class Conventions:
+    """The conventions of one vault.
+
+    Args:
+        clues: what each note shows, by path.
+        declared: what the vault's own settings say.
+    """
+
+    def __init__(self, clues: Mapping[str, Clue], declared: Declared | None = None) -> None:
+        self._clues, self._declared = clues, declared or Declared()
+        titles = Counter(clue.title for path, clue in clues.items() if clue.title != fold(file_name(path)))
+        self._shared = frozenset(title for title, number in titles.items() if title and number >= FEWEST)
+        day_first = day_first_in(text for clue in clues.values() for text in clue.dates.values())
+        self._day_first = day_first if self._declared.day_first is None else self._declared.day_first
+        self._counted: dict[str, Usage] = {}
+        for counted in _counting(clues).values():
+            self._read_counted(counted)
+        for dated in _dated(clues).values():
+            others = sum(self._clues[path].kind not in ("", SESSION, PREP) for path in dated)
+            self._counted |= {path: Usage(likely=SESSION) for path in dated if others < HALF * len(dated)}
+        self._folders = _kinds_of_folders(clues)
+        self._sessions = self._folders_of_sessions()
+
+    def usage(self, path: str) -> Usage:
+        """What the vault says of a note."""
+        clue, declared = self._clues.get(path, Clue()), self._declared
+        counted = self._counted.get(path, ALONE)
+        above = [path, *reversed(folders_above(path))]
+        return replace(
+            counted,
+            kind=next((declared.kinds[each] for each in above if each in declared.kinds), ""),
+            likely=counted.likely or self._folders.get(path.rpartition("/")[0], ""),
+            date_key=fold(declared.date) or counted.date_key,
+            is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
+            is_shared=declared.title == "file" or clue.title in self._shared,
+            day_first=self._day_first,
+        )
+
+    def _is_placed(self, path: str) -> bool:
+        """Whether a number or a date of our calendar says when the session of a note was."""
+        texts = (path.rpartition("/")[2], *self._clues[path].dates.values()) if path in self._clues else ()
+        is_dated = any(date_in(text, day_first=self._day_first) for text in texts)
+        return is_dated or path in self._counted or self._clues.get(path, Clue()).kind == SESSION
+
+    def _folders_of_sessions(self) -> frozenset[str]:
+        """The folders that are named for sessions, half of whose notes have a number or a date."""
+        notes: dict[str, list[bool]] = {}
+        for path in self._clues:
+            for folder in folders_above(path):
+                if of_folder(folder.rpartition("/")[2]) == SESSION:
+                    notes.setdefault(folder, []).append(self._is_placed(path))
+        return frozenset(folder for folder, placed in notes.items() if sum(placed) >= max(FEWEST, HALF * len(placed)))
+
+    def _read_counted(self, counted: Mapping[str, int]) -> None:
+        """Notes in whose names the same thing counts up: if half are sessions, or real dates rise with it, all are."""
+        paths = sorted(counted, key=counted.__getitem__)
+        kinds = [self._clues[path].kind or by_folders(path) for path in paths]
+        key = self._rising_key(list({counted[path]: path for path in reversed(paths)}.values())[::-1])
+        sessions = sum(kind in (SESSION, PREP) for kind in kinds)
+        others = sum(kind not in ("", SESSION, PREP) for kind in kinds)
+        if sessions < HALF * len(paths) and not (key is not None and others < HALF * len(paths)):
+            return
+        self._counted |= {path: Usage(likely=SESSION, number=counted[path], date_key=key or "") for path in paths}
+
+    def _rising_key(self, paths: Sequence[str]) -> str | None:
+        """The key whose dates rise in this order, "" for those in names; None if none do."""
+        keys = dict.fromkeys(key for path in paths for key in self._clues[path].dates if key not in _NOT_PLAYED)
+        for key in (*keys, ""):
+            texts = (self._clues[path].dates.get(key, "") if key else path.rpartition("/")[2] for path in paths)
+            if rising(date_in(text, day_first=self._day_first) for text in texts):
+                return key
+        return None
+
+
+def folders_above(path: str) -> list[str]:
+    """The folders that a note is in, by their paths."""
+    return [path[:end] for end, sign in enumerate(path) if sign == "/"]
+
+
+def by_folders(path: str) -> str:
+    """The kind that the nearest folder says which says one."""
+    return next(filter(None, map(of_folder, reversed(path.split("/")[:-1]))), "")
+
+
+def _are_sessions(clues: Mapping[str, Clue], paths: Iterable[str]) -> bool:
+    """Whether all of some notes say that they are sessions: then one fewer shows what counts up."""
+    return all(clues[path].kind == SESSION for path in paths)
+
+
+def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, int]]:
+    """The notes whose names have a number behind the same words, by folder and words, each with its number: three at least."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for path in clues:
+        folder, _, file = path.rpartition("/")
+        stem = without_dates(file.rpartition(".")[0]).replace("_", " ")
+        if match := _COUNTED.search(stem):
+            found.setdefault((folder, fold(stem[: match.start()])), {})[path] = int(match[1])
+    return {
+        where: paths
+        for where, paths in found.items()
+        if len(set(paths.values())) >= max(FEWEST - _are_sessions(clues, paths), MOST_OF * len(paths))
+    }
+
+
+def _dated(clues: Iterable[str]) -> dict[str, list[str]]:
+    """The notes that are called by dates of our calendar and nothing that counts up, by folder: three at least."""
+    found: dict[str, list[str]] = {}
+    for path in clues:
+        folder, _, file = path.rpartition("/")
+        if date_in(file) and not _COUNTED.search(without_dates(file)):
+            found.setdefault(folder, []).append(path)
+    return {folder: paths for folder, paths in found.items() if len(paths) >= FEWEST}
+
+
+def _kinds_of_folders(clues: Mapping[str, Clue]) -> dict[str, str]:
+    """The kind that most notes of a folder say they are."""
+    found: dict[str, Counter[str]] = {}
+    for path, clue in clues.items():
+        found.setdefault(path.rpartition("/")[0], Counter())[clue.kind] += 1
+    most = {folder: max(kinds, key=lambda kind: (bool(kind), kinds[kind])) for folder, kinds in found.items() if folder}
+    return {
+        folder: kind
+        for folder, kind in most.items()
+        if kind and found[folder][kind] >= max(FEWEST, MOST_OF * found[folder].total())
+    }

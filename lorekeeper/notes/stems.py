@@ -1,0 +1,66 @@
+"""The table of words by what they say, in all languages together: ``stems.tsv``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+STEMS = Path(__file__).with_name("stems.tsv")
+
+_LEAST, _ENDING, _LONG = 3, 2, 24
+"""Letters of a beginning, at least; of the endings of "~", at most; and of a word that is looked up by its beginning."""
+
+Table = dict[str, frozenset[str]]
+"""What each stem says."""
+
+
+@cache
+def rows() -> tuple[tuple[str, str, str], ...]:
+    """Each stem, what it says, and a language that has it: "*" for several."""
+    lines = (line.split("\t") for line in STEMS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return tuple((stem, what, language) for what, language, stems in lines for stem in stems.split(", "))
+
+
+@cache
+def listed(what: str) -> tuple[str, ...]:
+    """The stems that say something, each once."""
+    return tuple(dict.fromkeys(stem for stem, each, _ in rows() if each == what))
+
+
+@cache
+def table(beginning: str) -> Table:
+    """The stems that say something which begins so, each with what follows; "" for what has no groups, the marks."""
+    found: dict[str, set[str]] = {}
+    for stem, what, _ in rows():
+        if (" " in what) == bool(beginning) and what.startswith(beginning):
+            found.setdefault(stem, set()).add(what.removeprefix(beginning))
+    return {stem: frozenset(says) for stem, says in found.items()}
+
+
+def by_beginning(found_in: Table, word: str) -> frozenset[str]:
+    """What the longest stem says that a word begins with."""
+    for end in range(min(len(word), _LONG), _LEAST - 1, -1):
+        is_near = len(word) - end <= _ENDING
+        if found := found_in.get(f"{word[:end]}-") or (is_near and found_in.get(f"{word[:end]}~")):
+            return found
+    return frozenset()
+
+
+def first(beginning: str, folded: str) -> str:
+    """What a folded word or two says, singular or plural; "" for nothing."""
+    known = table(beginning)
+    candidates = _singulars(folded)
+    found = next((known[each] for each in candidates if each in known), None) or by_beginning(known, folded)
+    return min(found, default="", key=_order(beginning).__getitem__)
+
+
+def _singulars(folded: str) -> Iterator[str]:
+    yield from (folded, folded.removesuffix("s"), folded.removesuffix("es"), folded.removesuffix("ies") + "y")
+
+
+@cache
+def _order(beginning: str) -> dict[str, int]:
+    """The place of the first row that says something."""
+    found = dict.fromkeys(what.removeprefix(beginning) for _, what, _ in rows() if what.startswith(beginning))
+    return {what: place for place, what in enumerate(found)}

@@ -1,0 +1,125 @@
+"""What a vault shows of itself: sessions, plans, dates and kinds are read from how its notes are written."""
+
+from __future__ import annotations
+
+from calendar import timegm
+from collections.abc import Mapping
+from pathlib import Path
+
+from lorekeeper.entities import Entity
+from lorekeeper.library import Library
+from tests.support.vaults import notes_of, vault_library, write
+
+EVENINGS = {
+    f"Abende/Abend {number}.md": f"# Rückblick\n\n**Gespielt:** {day}\n\nDie Gruppe kam in das Dorf {number}.\n"
+    for number, day in enumerate(("3/5/2024", "17/5/2024", "31/5/2024"), 1)
+}
+FIGHTS = {
+    f"Runs/{day} Job.md": f"---\ndate: {world}\nyear: 2065\n---\nThe crew broke into the vault of block {day}.\n"
+    for day, world in (("2026-01-13", "2065-03-04"), ("2026-02-10", "2065-03-09"), ("2026-03-10", "2065-04-01"))
+}
+
+
+async def read(library: Library, root: Path, notes: Mapping[str, str]) -> dict[str, Entity]:
+    write(root, notes)
+    if not await library.vaults.status():
+        await library.vaults.add(root)
+    await library.vaults.sync()
+    return await notes_of(library)
+
+
+def said(note: Entity) -> tuple[object, ...]:
+    return note.name, note.kind, note.fields.get("session"), note.fields.get("session_date")
+
+
+async def test_what_counts_up_and_what_repeats_says_which_session_a_note_tells_of(tmp_path):
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", {**EVENINGS, **FIGHTS})
+    evenings = [said(found[path]) for path in EVENINGS]
+    days = [timegm((2024, 5, day, 0, 0, 0)) for day in (3, 17, 31)]
+    assert evenings == [(f"Abend {n}", "session", n, day) for n, day in enumerate(days, 1)]
+    runs = [said(found[path])[1:] for path in FIGHTS]
+    assert runs == [
+        ("session", None, timegm((2026, month, day, 0, 0, 0))) for month, day in ((1, 13), (2, 10), (3, 10))
+    ]
+    assert [found[path].fields["world_date"] for path in FIGHTS] == [20650304, 20650309, 20650401]
+
+
+async def test_notes_are_read_again_when_others_show_what_they_are(tmp_path):
+    *first, last = EVENINGS
+    async with vault_library(tmp_path) as library:
+        before = await read(library, tmp_path / "vault", {path: EVENINGS[path] for path in first})
+        after = await read(library, tmp_path / "vault", {last: EVENINGS[last]})
+    assert {before[path].name for path in first} == {"Rückblick"}
+    assert [after[path].name for path in EVENINGS] == ["Abend 1", "Abend 2", "Abend 3"]
+
+
+async def test_a_plan_is_told_by_a_property_a_folder_or_a_name_in_any_language(tmp_path):
+    plans = {
+        "Sessions/Session 4 Plans.md": "The party will meet the duke at the gate.",
+        "Sessions/spunti/Session 5.md": "The duke will betray them in the hall.",
+        "Sessions/Session 6.md": "**Tipo:** pianificazione sessione\n\nThe duke flees over the river at night.",
+        "Sessions/Session 7.md": "---\nstatus: planned\n---\nThe duke returns with an army from the north.",
+    }
+    played = {"Sessions/Session 3.md": "The party met the duke at the bridge and let him go."}
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", {**plans, **played})
+    assert {path: note.kind for path, note in found.items()} == {
+        **dict.fromkeys(plans, "prep"),
+        **dict.fromkeys(played, "session"),
+    }
+
+
+async def test_players_characters_and_what_has_hit_points_are_found_by_their_properties_in_any_language(tmp_path):
+    notes = {
+        "personaggi/Tove.md": "**Giocatore:** Cipri\n**Classe:** Mago\n**Livello:** 4\n\nNata nel bosco del nord.",
+        "personaggi/Orm.md": "Un uomo del fiume.\n\n## Scheda di gioco\n\n**CA/PF/Velocità:** 12 / 27 / 30 ft.\n",
+        "Folk/Ulv.md": "Bor i skogen.\n\n## DM Notes\n\n| RK | 15 |\n|---|---|\n| TP | 40 |\n",
+        "Folk/Gate.md": "The gate of the town has a keeper. AC: 15 is all that we know.",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+        creatures = await library.cache.get_entities("creatures", "vault")
+    assert [found[path].kind for path in notes][:2] == ["character", "npc"]
+    assert {(each.name, each.fields["armor_class"], each.fields["hit_points"]) for each in creatures} == {
+        ("Orm", 12, 27),
+        ("Ulv", 15, 40),
+    }
+
+
+async def test_one_line_of_the_vault_s_own_settings_overrides_what_was_understood(tmp_path):
+    notes = {
+        **EVENINGS,
+        "Abende/Skizze.md": "Ein Blatt mit einer Karte des Dorfes.",
+        "Lose/Blatt.md": "Drei alte Worte hier.",
+    }
+    async with vault_library(tmp_path) as library:
+        before = await read(library, tmp_path / "vault", notes)
+        settings = '[kinds]\n"Lose" = "handout"\n"Abende/Abend 2.md" = "plan"\n'
+        after = await read(library, tmp_path / "vault", {".lorekeeper.toml": settings})
+        write(tmp_path / "vault", {".lorekeeper.toml": "kind = 3\n"})
+        report = await library.vaults.sync()
+    assert (before["Lose/Blatt.md"].kind, after["Lose/Blatt.md"].kind) == ("note", "handout")
+    assert [after[path].kind for path in EVENINGS] == ["session", "prep", "session"]
+    assert [str(each) for each in report.failed] == [
+        "vault/.lorekeeper.toml: 'kind' is not one of kinds, date, day_first, title"
+    ]
+
+
+async def test_a_sync_says_in_ten_lines_what_was_understood_and_what_is_doubtful(tmp_path):
+    notes = {
+        **EVENINGS,
+        "Abende/Abend 3 (Kopie der Runde).md": "**Gespielt:** 31/5/2024\n\nNoch einmal die Gruppe im Wald.",
+        "NPCs/Mira.md": "The smith of the town.",
+        "Sessions/Session 9 plan.md": "What the party will meet.",
+        **{f"Zettel/{n}.md": f"Loses Blatt mit drei Worten {n}." for n in "abcd"},
+    }
+    async with vault_library(tmp_path) as library:
+        await read(library, tmp_path / "vault", notes)
+        report = await library.vaults.sync()
+    assert report.understood == [
+        "4 sessions (1 to 3, 2024-05 to 2024-05)",
+        "4 notes of no kind, 1 person, 1 plan",
+        "Abende/Abend 3.md: session 3, as is Abende/Abend 3 (Kopie der Runde).md",
+        'Zettel/: 4 notes of no kind; [kinds] "Zettel" = "item" in .lorekeeper.toml names it',
+    ]
