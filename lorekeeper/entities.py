@@ -169,6 +169,7 @@ COLLECTIONS: dict[str, Collection] = {
                     T.DECIMAL,
                     'challenge rating, as 0.25 or "1/4"',
                     ("cr", "cr_min", "cr_max"),
+                    revision=2,
                     facet=True,
                 ),
                 Field("type", T.TEXTS, "beast, undead, ...; swarm", ("type",), parts=terms.type_parts, facet=True),
@@ -178,6 +179,7 @@ COLLECTIONS: dict[str, Collection] = {
                     "tiny, small, medium, large, huge, gargantuan",
                     ("size",),
                     parts=terms.size_parts,
+                    revision=2,
                     facet=True,
                 ),
                 Field(

@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from mcp import Client
 
 from lorekeeper.differences import Differences, differences
 from lorekeeper.differences.result import Runs
 from lorekeeper.entities import Entity
+from lorekeeper.server.mcp import build_server
 from tests.support.comparing import broken_laws, versions
 from tests.support.corpus import imported_entries
+from tests.support.entities import make
 from tests.support.examples import examples
+from tests.support.libraries import open_library
 from tests.support.tables import each_row
 
 
@@ -53,6 +57,22 @@ def test_a_reworded_sentence_stands_beside_its_counterpart_with_the_changed_word
     assert compared(
         "Cold water strikes. The target takes 3d6 damage.", "Cold water strikes. Each target takes 4d6 damage."
     ) == [("[The] target takes [3d6] damage.", "[Each] target takes [4d6] damage.")]
+
+
+def test_what_an_item_of_a_list_is_called_is_its_name_and_no_sentence():
+    mine = "- Slow Wading. Your speed in the marsh falls by 5 feet until dawn.\n- Weak Arm. You drop what you hold."
+    result = differences([spell(mine), spell("Your speed in the marsh falls by 10 feet until dawn.", "two")])
+    assert broken_laws(result) == []
+    assert {(place or ("",))[-1] for passage, _ in result.differing_passages for place in passage.places if place} == {
+        "Slow Wading",
+        "Weak Arm",
+    }
+    fall = "Your speed in the marsh falls by [{}] feet until dawn."
+    assert rows_of(result) == [(fall.format(5), fall.format(10)), ("You drop what you hold.", None)]
+
+
+def test_the_marks_of_a_box_are_no_text():
+    assert compared("It burns.\n\n> It also blinds.", "It burns.\n\nIt also blinds.") == []
 
 
 @each_row(("one", "other"), [
@@ -199,3 +219,25 @@ def test_no_pair_of_2014_and_2024_entries_breaks_a_law(entries):
     pairs = versions(entries, "srd-2014", "srd-2024")
     assert len(pairs) > FEWEST_PAIRS
     assert {pair[0].uri: broken for pair in pairs if (broken := broken_laws(differences(pair)))} == {}
+
+
+async def test_versions_are_of_books_and_what_has_no_counterpart_is_not_said_to_be_theirs_only(tmp_path):
+    texts = {
+        "srd-2024": "A wall hides you. You have a bonus of 2 behind half of it. Giants throw their rocks over everything.",
+        "srd-2014": "A wall hides you. Half of your body is behind something.",
+        "lorekeeper-rules-2024": "Half hidden: +2.",
+    }
+    told = [make("cover", text, type="rules", kind="rule", name="Cover", document=of) for of, text in texts.items()]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(told, "rules")
+        async with Client(build_server(library)) as client:
+            answer = (await client.call_tool("compare_entries", {"name": "Cover"})).content[0].text
+            alone = (await client.call_tool("compare_entries", {"uris": [told[0].uri, told[2].uri]})).content[0].text
+    assert "A. Cover, srd-2024" in answer
+    assert "B. Cover, srd-2014" in answer
+    assert "\nC. " not in answer
+    assert "Note: 1 more of that name, to compare by uri: lore://rules/lorekeeper-rules-2024/cover" in answer
+    assert "B. Cover, lorekeeper-rules-2024" in alone
+    for text in (answer, alone):
+        assert "only A" not in text
+        assert text.endswith("others do not say in like words; they may say it in other words.")

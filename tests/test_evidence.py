@@ -232,3 +232,11 @@ def test_a_snippet_has_the_text_as_it_is_repaired():
     assert made.data["desc"] == text
     for query in ("", "drink safe hour"):
         assert evidence(made, query).text.endswith("for 1 hour.")
+
+
+def test_the_passage_that_is_nearest_in_meaning_is_shown_as_it_is_repaired():
+    base = {"level": 4, "school": "illusion", "casting_time": "action", "document": "srd-2024"}
+    source = {**base, "key": "srd-2024_greater-invisibility", "name": "Greater Invisibility", "desc": ""}
+    (made,) = normalize(source)
+    shown = evidence(made, "make the fighter vanish", nearest="spell level 4 illusion · action · wizard")
+    assert shown.text.startswith("A creature that you touch")

@@ -85,6 +85,33 @@ async def test_a_long_entry_is_read_to_its_end_by_the_offsets_that_it_names(hall
     assert re.search(r"\(Chamber \d+, continued\)", whole)
 
 
+def tolls(*tables: tuple[str, int]) -> Entity:
+    """A rule with tables, each with a row a ware, and so much text that no answer has all of it."""
+    prose = " ".join(f"Of ferry {each} it is said that nobody has ever crossed without a coin." for each in range(20))
+    parts = [
+        f"{prose}\n\n**{of}**\n\n| Ware | Toll |\n|---|---|\n"
+        + "\n".join(f"| {of} ware {each} | {each} copper pieces |" for each in range(1, rows + 1))
+        for of, rows in tables
+    ]
+    return make("tolls", document="halls", name="Tolls", type="rules", kind="rule", data={"desc": "\n\n".join(parts)})
+
+
+async def test_rows_and_lines_that_a_passage_leaves_out_are_marked_where_they_were(halls):
+    await halls.cache.store_entities([tolls(("Salt", 3), ("Reed", 60))], "rules")
+    async with Client(build_server(halls)) as client:
+        answer = await client.call_tool("lookup_rule", {"semantic_query": "toll of reed ware 41"})
+    lines = [line.strip() for line in answer.content[0].text.splitlines()]
+    first = lines.index("| Reed ware 41 | 41 copper pieces |")
+    head = max(number for number, line in enumerate(lines[:first]) if line == "| Ware | Toll |")
+    rows = [line for line in lines[head + 2 :] if line.startswith("|")]
+    for before, after in zip(["| Reed ware 0 |", *rows], [*rows, "| Reed ware 61 |"], strict=True):
+        numbers = [int(found[1]) for row in (before, after) if (found := re.search(r"ware (\d+)", row))]
+        assert "…" in before + after or numbers[1] == numbers[0] + 1, (before, after)
+    # no head stands without a row of its table
+    heads = [number for number, line in enumerate(lines) if line.startswith("|---")]
+    assert all(lines[number + 1].startswith("| ") for number in heads)
+
+
 async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
     async with Client(build_server(halls)) as client:
         first = await client.call_tool("get_entity", {"uri": NORTH})

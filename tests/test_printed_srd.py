@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from importlib import metadata
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
+from lorekeeper.intake import data_packages
 from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.printed_srd import read_pages
@@ -81,6 +83,23 @@ def test_creatures_and_spells_are_those_of_open5e(whole: tuple[str, Imported], c
         compared = compare_books.compare("srd-2024 pages", ours.printed("srd-2024"), ours.book(corpus, "srd-2024"))
         assert compared.unexplained == []
         assert (compared.rows["creature"][0], compared.rows["spell"][0]) == (331, 339)
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+def test_magic_items_of_2024_have_the_texts_and_tables_of_their_own_pages(whole: tuple[str, Imported], corpus: Path):
+    if whole[0] == "2014":
+        return
+    united = {e.name: e for e in data_packages.entries(("srd-2024",)) if e.kind == "magic-item"}
+    objects = objects_of(corpus / "entities" / "magicitems.jsonl.gz")
+    for made in (entity for obj in objects for entity in open5e.entities(obj, open5e.ENDPOINTS["magicitems"])):
+        if made.document == "srd-2024" and made.name in united:
+            told, printed = (Counter(re.findall(r"\w+", markdown(each))) for each in (made, united[made.name]))
+            assert (told & printed).total() > 0.75 * told.total(), made.name
+    assert united["Plate Armor of Etherealness"].fields["requires_attunement"] is True
+    assert "Levers**" in markdown(united["Apparatus of the Crab"])
+    assert "Levers**" not in markdown(united["Armor of Resistance"])
+    assert {"Weapon", "Weapon +1", "Elixir of Health"} <= united.keys()
 
 
 @pytest.mark.slow

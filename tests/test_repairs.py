@@ -191,6 +191,49 @@ def test_lost_text_is_added_once():
     assert repaired_entry(repaired) is repaired
 
 
+def test_the_hit_dice_of_a_creature_of_2024_tell_its_size():
+    for dice, size, shown in (
+        ("3d4 + 3", ("tiny",), "*Tiny fey*"),
+        ("6d8 + 6", ("small", "medium"), "*Medium or Small fey*"),
+        ("3d6", ("small",), "*Small fey*"),
+    ):
+        called = creature(OF_2024, size={"name": "Small", "key": "small"}, hit_dice=dice, alignment="")
+        of_2014 = creature("srd-2014", size={"name": "Small", "key": "small"}, hit_dice=dice, alignment="")
+        assert (called.fields["size"], shown.lower() in markdown(called).lower()) == (size, True)
+        assert of_2014.fields["size"] == ("small",)
+
+
+async def test_a_second_entry_of_a_creature_with_half_of_its_values_gives_way_to_the_whole_one(tmp_path):
+    srd = {"key": "srd-2014", "name": "SRD 5.1"}
+    whole = {**BASE, "key": "srd_drow", "name": "Drow", "hit_dice": "3d8", "challenge_rating": 0.25, "document": srd}
+    stub = {
+        **whole,
+        "key": "srd_elf-drow",
+        "name": "Elf, Drow",
+        "hit_dice": None,
+        "speed": {"walk": 0},
+        "challenge_rating": 0.0,
+    }
+    for order in ([whole, stub], [stub, whole]):
+        async with open_library(tmp_path / order[0]["key"], backend="sqlite") as library:
+            report = await library.import_paths([write_lines(tmp_path / "creatures.jsonl", order)])
+            (stored,) = await library.cache.get_entities("creatures")
+            assert (stored.name, stored.fields["challenge_rating"], report.warnings) == ("Drow", 0.25, [])
+    (alone,) = normalize(stub)
+    assert alone.fields.get("challenge_rating") is None
+    assert "Challenge" not in markdown(alone)
+
+
+def test_a_set_lists_the_items_of_its_own_book():
+    items = [{"name": "Bow", "key": "srd_bow"}, {"name": "Musket", "key": "srd-2024_musket"}]
+    base = {"key": "ranged", "name": "Ranged", "desc": "From afar.", "document": {"key": "srd-2014"}}
+    (made,) = normalize({**base, "items": items})
+    assert "Bow" in markdown(made)
+    assert "Musket" not in markdown(made)
+    (other,) = normalize({**base, "items": items[1:]})
+    assert "Musket" in markdown(other)
+
+
 def test_the_copy_of_an_object_has_the_repaired_values():
     small = creature(OF_2024, size={"name": "Small", "key": "small"}, hit_dice="6d8 + 6", alignment="neutral")
     assert lean(small)["size"] == "Medium or Small"

@@ -19,7 +19,13 @@ _LINE = re.compile(r"- \*\*([^*\n]{1,80})\*\* (.+)")
 _NAMED = re.compile(r"(\*{2,3})_?([^*\n]{1,120}?)(?:[.:!?]_?\1|_?\1[.:])(?:\s+|$)")
 """The name of a trait, an action or a feature, as `render.source.feature` writes it."""
 
+_RUN_IN = re.compile(r"(?:- )((?:[A-Z0-9][\w'’]{0,30}(?: (?:of|to|the|and|in|or))*(?: |(?=\.))){1,6})\.\s+(?=[A-Z0-9])")
+"""The name that an item of a list begins with, as the books print those of conditions: "- Speed 0. Your Speed is 0"."""
+
 _ITALIC = re.compile(r"\*([^*\n]+)\*")
+_QUOTED = re.compile(r"\A(?:> ?)+")
+"""What a line of a box begins with."""
+
 _BULLET = re.compile(r"\A\s*- ")
 _ITEM = re.compile(r"\s*(?:- |\d{1,3}[.)] )")
 
@@ -72,7 +78,7 @@ class _Reader:
         self._unnamed: Block | None = None
 
     def read(self, page: str) -> Outline:
-        for number, paragraph in enumerate(_paragraphs(page.split("\n")[1:])):
+        for number, paragraph in enumerate(_paragraphs([_QUOTED.sub("", row) for row in page.split("\n")[1:]])):
             match = HEADING.fullmatch(paragraph[0])
             if match:
                 self._enter(len(match[1]), plain(match[2]))
@@ -119,10 +125,12 @@ class _Reader:
             if self._is_fact(item):
                 continue
             text = _BULLET.sub("", item, count=1)
-            name = _NAMED.match(text)
-            if name:
+            if name := _NAMED.match(text):
                 self._begin(plain(name[2]))
                 text = text[name.end() :]
+            elif name := _RUN_IN.match(item):
+                self._begin(plain(name[1]))
+                text = item[name.end() :]
             elif self._is_note:
                 # in a note "**Secret:** ..." names its own line, in a stat block all to the next name
                 self._block = self._unnamed

@@ -76,6 +76,10 @@ INSTALL = "in LoreKeeper's environment run 'pip install --no-deps --ignore-requi
 FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
 """The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014."""
 
+MAGIC = "magic-item"
+"""The kind of equipment that is from the pages in 2024, too: of the objects, the tables are run together in one line or lost, and
+texts stand under the names of others. These have items with a bonus each by itself, such as "Weapon +1"."""
+
 OF_CLASSES = "class-feature"
 """The kind of rules that are parts of classes, which the objects have whole."""
 
@@ -132,10 +136,22 @@ async def import_entries(cache: SearchCache, documents: Sequence[str], report: I
 
 
 def _united(document: str) -> Iterator[Entity]:
-    objects, pages = list(_objects(document)), _pages(document)
+    objects, pages = list(_objects(document)), list(_pages(document))
+    magic = [entity for entity in pages if entity.kind == MAGIC and document == "srd-2024"]
     if objects:
+        graded = {entity.name for entity in magic if "+" in entity.name}
+        kept = {name.partition(",")[0].casefold() for name in graded}
+        objects = [
+            each
+            for each in objects
+            if not magic or each.kind != MAGIC or "+" in each.name or each.name.casefold() in kept
+        ]
         wanted = FROM_PAGES[document]
-        pages = [entity for entity in pages if entity.type in wanted and entity.kind != OF_CLASSES]
+        pages = [
+            each
+            for each in pages
+            if (each.type in wanted or each in magic) and each.kind != OF_CLASSES and each.name not in graded
+        ]
     taken: set[tuple[str, ...]] = set()
     for source in (objects, pages) if document == "srd-2014" else (pages, objects):
         known = set(taken)

@@ -18,13 +18,14 @@ from lorekeeper.cache.protocol import Identity
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.intake.rules import rules
 from lorekeeper.normalize.book_tables import may_have_tables
+from lorekeeper.normalize.creatures import is_stub
 from lorekeeper.normalize.equipment import is_table_row
 from lorekeeper.regular_files import read_regular
 from lorekeeper.system import private_file, private_folder
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 
 DIGEST_BYTES = 16
 
@@ -37,7 +38,7 @@ class Digest(NamedTuple):
         document: key of its document.
         slug: its slug.
         content_hash: `Entity.content_hash`.
-        table_row: whether it is a row of a table, as `is_table_row` says.
+        table_row: whether it is a row of a table or a stub, which the whole entry replaces, as `is_table_row` and `is_stub` say.
         tables: whether it may have tables to roll on, as `may_have_tables` says.
     """
 
@@ -51,7 +52,7 @@ class Digest(NamedTuple):
     @classmethod
     def of(cls, entity: Entity) -> Self:
         """The digest of an entity."""
-        told = is_table_row(entity), may_have_tables(entity)
+        told = is_table_row(entity) or is_stub(entity), may_have_tables(entity)
         return cls(entity.type, *entity.identity, entity.content_hash, *told)
 
     @property

@@ -35,6 +35,7 @@ from lorekeeper.intake.sync_state import (
     sync_lock,
 )
 from lorekeeper.normalize import UnknownShapeError, normalize_open5e
+from lorekeeper.normalize.creatures import is_stub
 from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint, key_of
 from lorekeeper.normalize.taken import texts_of
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -378,8 +379,8 @@ def _with_suffix(entity: Entity, number: int) -> Entity:
 
 
 def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:
-    """The entities of one object of a list; UnknownShapeError if it is not of that list's type."""
-    entities = normalize_open5e(obj, hint=endpoint.name)
+    """The entities of one object of a list; UnknownShapeError if it is not of that list's type. The list has stubs whole, too."""
+    entities = [entity for entity in normalize_open5e(obj, hint=endpoint.name) if not is_stub(entity)]
     for entity in entities:
         if entity.type != endpoint.type:
             raise UnknownShapeError(f"its keys are those of another type, {entity.type}")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize.spellcasting import spells_cast
 from lorekeeper.records import Creature, Feature, Source, creature, effects
@@ -36,6 +37,21 @@ _NOT_A_LANGUAGE = re.compile(
     r"|cannot|doesnt|not|bark|none|one|two|three|four|five|six|form|ft|feet|miles?|only|telepath\w*|shares?|up|via)\b|\d"
 )
 _ALL_LANGUAGES = re.compile(r"\ball languages\b(?! (?:it|they|she|he|known)\b)", re.IGNORECASE)
+
+
+_WHOLE = {"elf-drow": "drow", "gnome-deep-svirfneblin": "deep-gnome-svirfneblin", "donkey": "mule"}
+"""Slugs of creatures that Open5e lists a second time, under another name and with half of their values."""
+
+
+def whole_slug(slug: str) -> str:
+    """The slug under which Open5e has the same creature whole."""
+    return _WHOLE.get(slug, slug)
+
+
+def is_stub(entity: Entity) -> bool:
+    """Whether an entry is such a second one. It is used only where the whole one is missing."""
+    key = str(entity.data.get("key")).partition("_")[2]
+    return entity.type == "creatures" and entity.source_api == "open5e-v2" and key in _WHOLE
 
 
 def creature_fields(obj: Object) -> Fields:

@@ -149,6 +149,7 @@ ENDPOINTS: dict[str, Endpoint] = {
             "creatures",
             "creature",
             creatures.read,
+            slug_of=creatures.whole_slug,
         ),
         Endpoint("monsters", (), "creatures", "creature", creatures.read, version=None),
         Endpoint(

@@ -15,7 +15,7 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.repairs.entries import repairs_of
 from lorekeeper.repairs.texts import repaired_line, repaired_texts, text_changes
-from lorekeeper.repairs.values import creature_changes, repaired_values
+from lorekeeper.repairs.values import repaired_values, value_changes
 
 __all__ = ["changes", "repaired", "repaired_excerpt", "with_values"]
 
@@ -53,8 +53,7 @@ def changes(entity: Entity) -> dict[str, str]:
         if changed is not data:
             found[repair.reason] = repair.path
         data = changed
-    if entity.type == "creatures":
-        found |= {reason: key for reason, key, _ in creature_changes(data)}
+    found |= {reason: key for reason, key, _ in value_changes(entity.type, data)}
     found |= dict.fromkeys(text_changes(entity.document, with_values(entity)), "text")
     read = ", ".join(_as_read(entity, data))
     return found | ({"values that contradict the text": read} if read else {})

@@ -20,7 +20,7 @@ on|the on|them or|her or|slow or|swimming pace|makes priest|can relatively|simpl
 restoration|or rolls|the see|into simple|to siren|can some|spent sources|of so|areas special|vehicles speed|and
 strike|or surface|or their|minds the|crew the|day the|difficulty the|dungeon the|gm the|help the|jump this|section
 this|weapon threatening|situation three|categories throws|against to|charm to|effects to|name travel|for water|must
-with|darkvision you|normally a|lance or|culture|check
+with|darkvision you|normally a|lance or|culture|check half|cover
 """
 """Words that stand without the space between them."""
 

@@ -34,9 +34,12 @@ LARGEST = {
 (speeds), 25 (armor class) and 1,230 (hit points)."""
 
 MEDIUM_OR_SMALL = {"name": "Medium or Small", "key": "small"}
-"""The size of a creature of 2024 that Open5e has cut to "Small". The key stays: it is the first value of the filter."""
+"""The key stays that of Open5e: it is the first value of the filter."""
 
-_MEDIUM_DICE = re.compile(r"\d{1,3}d8\b")
+SIZES = {"4": {"name": "Tiny", "key": "tiny"}, "8": MEDIUM_OR_SMALL}
+"""By the sides of its hit dice, the size of a creature of 2024 that Open5e calls "Small"."""
+
+_HIT_DICE = re.compile(r"\d{1,3}d(\d{1,2})\b")
 _DICE_AFTER_COST = re.compile(r" ?\(Costs \d+ Actions?\)$")
 _LEGENDARY = ("LEGENDARY_ACTION", "MYTHIC_ACTION")
 
@@ -49,13 +52,13 @@ def repaired_values(entity_type: str, data: Object) -> Object:
     data = repaired_entry(data)
     if entity_type == "equipment":
         return _with_damage(data)
-    changed = {key: value for _, key, value in creature_changes(data)} if entity_type == "creatures" else {}
+    changed = {key: value for _, key, value in value_changes(entity_type, data)}
     return {**data, **changed} if changed else data
 
 
-def creature_changes(data: Object) -> Iterator[tuple[str, str, Any]]:
-    """What the rules change in a creature: the reason, the key, and the value without the fault."""
-    for reason, rule in RULES:
+def value_changes(entity_type: str, data: Object) -> Iterator[tuple[str, str, Any]]:
+    """What the rules change in an object: the reason, the key, and the value without the fault."""
+    for reason, rule in RULES.get(entity_type, ()):
         for key, value in rule(data).items():
             if data.get(key) != value:
                 yield reason, key, value
@@ -109,11 +112,22 @@ def _alignment(data: Object) -> dict[str, Any]:
 
 
 def _size(data: Object) -> dict[str, Any]:
-    """ "Medium or Small" for a small creature of 2024 with the hit dice of a medium one."""
+    """The size that the hit dice of a creature of 2024 tell, which Open5e calls small for want of it: each size has its own die."""
     document = data.get("document")
     system = _key(document.get("gamesystem")) if isinstance(document, Mapping) else ""
-    small = _key(data.get("size")) == "small" and system == "5e-2024"
-    return {"size": MEDIUM_OR_SMALL} if small and _MEDIUM_DICE.match(str(data.get("hit_dice") or "")) else {}
+    dice = _HIT_DICE.match(str(data.get("hit_dice") or ""))
+    is_small = _key(data.get("size")) == "small" and system == "5e-2024"
+    return {"size": SIZES[dice[1]]} if is_small and dice and dice[1] in SIZES else {}
+
+
+def _zeros(data: Object) -> dict[str, Any]:
+    """No challenge rating where it is 0 for want of one: in an entry without hit dice, speed and experience points."""
+    speeds = data.get("speed")
+    moves = isinstance(speeds, Mapping) and any(isinstance(value, (int, float)) and value for value in speeds.values())
+    is_stub = (
+        "hit_dice" in data and "speed" in data and not (data["hit_dice"] or moves or data.get("experience_points"))
+    )
+    return {"challenge_rating": None} if is_stub and data.get("challenge_rating") == 0 else {}
 
 
 def _bonuses(data: Object) -> dict[str, Any]:
@@ -260,9 +274,23 @@ def _told(action: object) -> tuple[str, str] | None:
     return name.casefold(), " ".join(action["desc"].split()).casefold()
 
 
-RULES: Sequence[tuple[str, Callable[[Object], dict[str, Any]]]] = (
+def _items(data: Object) -> dict[str, Any]:
+    """The items of a set that its own book has: those of the other edition stand in the same list."""
+    listed = data.get("items")
+    prefix = f"{_PREFIXES.get(_document(data), _document(data))}_"
+    own = [each for each in _maps(listed) if str(each.get("key")).startswith(prefix)]
+    return {"items": own} if own and isinstance(listed, list) and len(own) < len(listed) else {}
+
+
+_PREFIXES = {"srd-2014": "srd"}
+"""How the keys of a document's objects begin where they do not begin with its own."""
+
+Rules = Sequence[tuple[str, Callable[[Object], dict[str, Any]]]]
+
+_OF_CREATURES: Rules = (
     ("an invented alignment, or the rest of a type line", _alignment),
-    ('"Medium or Small" cut to "Small"', _size),
+    ('"Tiny" and "Medium or Small" given as "Small"', _size),
+    ("a challenge rating of 0 in an entry that lacks one", _zeros),
     ("all environments instead of none", _environments),
     ("saving throws or skills listed as 0", _bonuses),
     ("bonuses cut to their first digit, or without proficiency", _cut_bonuses),
@@ -270,4 +298,6 @@ RULES: Sequence[tuple[str, Callable[[Object], dict[str, Any]]]] = (
     ("senses with their numbers run together", _senses),
     ("legendary actions listed among the actions too", _actions),
 )
-"""What is wrong, and the values of a creature without it."""
+
+RULES: Mapping[str, Rules] = {"creatures": _OF_CREATURES, "rules": (("items of another edition in a set", _items),)}
+"""By entity type: what is wrong, and the values of an object without it."""

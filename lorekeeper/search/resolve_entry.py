@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from lorekeeper.editions import COMPLETED_BY
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
@@ -147,7 +148,7 @@ class Versions:
 
     Attributes:
         entities: one of each edition first, in the order in which a search lists them.
-        left_out: uris of further ones.
+        left_out: uris of further ones, and of what tells the same in other words.
         note: how the name was understood, None if it is the entries' own.
     """
 
@@ -173,7 +174,12 @@ async def versions(
     """
     page = await called(search, name, types, documents)
     first = page.results[0].entity
-    of_type = [result for result in page.results if result.entity.type == first.type]
+    named = [result for result in page.results if result.entity.type == first.type]
+    books = {result.entity.document for result in named}
+    # the same rule in our words is no version of it
+    retold = {COMPLETED_BY[book] for book in books if book in COMPLETED_BY}
+    printed = [result for result in named if result.entity.document not in retold]
+    of_type = printed if len(printed) > 1 else named
     of_kind = [result for result in of_type if result.entity.kind == first.kind]
     # one book has as gear what another has as a magic item
     alike = of_kind if len(of_kind) > 1 else of_type
@@ -182,7 +188,9 @@ async def versions(
             f"only one entry is called {first.name}: {first.uri}; give the uris of what to compare it with"
         )
     ordered = [result.entity for result in _editions_first(alike)]
-    return Versions(ordered[:most], [entity.uri for entity in ordered[most:]], page.note)
+    ordered += [result.entity for result in named if result not in of_type]
+    number = min(most, len(alike))
+    return Versions(ordered[:number], [entity.uri for entity in ordered[number:]], page.note)
 
 
 def _editions_first(results: Sequence[Result]) -> list[Result]:

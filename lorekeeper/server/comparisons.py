@@ -37,6 +37,9 @@ MAX_TEXT, MAX_PASSAGES, MAX_HEADINGS = 6_400, 4_500, 500
 MAX_SHARED = 60
 """Longest value that is shown of a fact that all have alike, in characters."""
 
+ALONE = " What one letter has alone, others do not say in like words; they may say it in other words."
+"""What is said of sentences without a counterpart: that is a matter of their words, not of what they mean."""
+
 MAIN_TEXT = "Text"
 """Where sentences stand that have no heading."""
 
@@ -180,7 +183,8 @@ def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str 
     parts += _facts(result)
     parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
     same = quantity(result.same_sentences, "sentence")
-    return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ."])
+    alone = any(sum(text is None for text in row.texts) for _, rows in result.differing_passages for row in rows)
+    return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ.{ALONE if alone else ''}"])
 
 
 def _facts(result: Differences) -> Iterator[str]:
@@ -211,7 +215,7 @@ def passage_lines(passage: Passage, rows: Sequence[Row]) -> Iterator[str]:
             yield from (f"   {letters}: {text}" for row in group for letters, text in by_text(row.texts) if text)
         else:
             letter = LETTERS[lacking.index(False)]
-            yield f"   only {letter}: {_joined(filter(None, map(marked, _only(group))))}"
+            yield f"   {letter}: {_joined(filter(None, map(marked, _only(group))))}"
 
 
 def _only(rows: Iterator[Row]) -> Iterator[Runs | None]:

@@ -92,7 +92,12 @@ def lines(text: str, query: str, most: int = LINES) -> str:
     """The lines of a text that answer a question: those with its rare words, in their order, a list from its first item on."""
     pieces = _pieces(text)
     stems = word_stems(query)
-    held = [occurring(stems, piece) for piece in pieces]
+    heads = _heads(pieces)
+    # a row of a table says what stands in it and in the head
+    held = [
+        occurring(stems, piece if head == n else f"{pieces[head]}\n{piece}")
+        for n, (head, piece) in enumerate(zip(heads, pieces, strict=True))
+    ]
     numbers = Counter(stem for own in held for stem in own)
     counts = asks_for_a_figure(query)
     figures = frozenset(_NUMBER.findall(query))
@@ -106,11 +111,27 @@ def lines(text: str, query: str, most: int = LINES) -> str:
     for number in sorted(range(len(pieces)), key=lambda n: -weights[n]):
         if not weights[number] or weights[number] < max(weights) / 3:
             break
-        for each in _with_what_it_needs(pieces, number):
-            if sum(len(pieces[n]) for n in chosen | {each}) > most and chosen:
+        needed = _with_what_it_needs(pieces, heads, number)
+        if pieces[number].startswith("|") and chosen and _length(pieces, chosen.union(needed)) > most:
+            continue
+        for each in needed:
+            if chosen and _length(pieces, chosen | {each}) > most:
                 break
             chosen.add(each)
-    return _cut(_in_order(pieces, chosen), most + LONG)
+    return _cut(_in_order(pieces, heads, chosen), most + LONG)
+
+
+def _length(pieces: Sequence[str], chosen: set[int]) -> int:
+    return sum(len(pieces[number]) for number in chosen)
+
+
+def _heads(pieces: Sequence[str]) -> list[int]:
+    """For each line its place, for a row of a table that of the head of the table."""
+    heads: list[int] = []
+    for number, piece in enumerate(pieces):
+        is_next = number and piece.startswith("|") and pieces[number - 1].startswith("|")
+        heads.append(heads[-1] if is_next else number)
+    return heads
 
 
 def _weight(stems: Sequence[str], numbers: Mapping[str, int], *, figure: bool) -> float:
@@ -129,14 +150,11 @@ def _pieces(text: str) -> list[str]:
     return found
 
 
-def _with_what_it_needs(pieces: Sequence[str], number: int) -> list[int]:
+def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int) -> list[int]:
     """A line with the head of its table, the list that it introduces, or what stands below it if it is a heading."""
     piece = pieces[number]
     if piece.startswith("|"):
-        head = number
-        while head and pieces[head - 1].startswith("|"):
-            head -= 1
-        return [head, number]
+        return [heads[number], number]
     if HEADING.match(piece) or _CAPTION.fullmatch(piece) or piece.rstrip().rstrip("*").endswith(":"):
         end = number + 1
         while end < len(pieces) and not HEADING.match(pieces[end]) and (end == number + 1 or _ITEM.match(pieces[end])):
@@ -145,15 +163,19 @@ def _with_what_it_needs(pieces: Sequence[str], number: int) -> list[int]:
     return [number]
 
 
-def _in_order(pieces: Sequence[str], chosen: set[int]) -> str:
-    """Chosen lines, with an ellipsis where something between them is left out."""
-    text, before = "", -1
-    for number in sorted(chosen):
-        is_row = pieces[number].startswith("|") and text.rpartition("\n")[2].startswith("|")
-        gap = "… " if 0 <= before < number - 1 and not is_row else ""
-        text += f"{chr(10) if text else ''}{gap}{pieces[number]}"
-        before = number
-    return text
+def _in_order(pieces: Sequence[str], heads: Sequence[int], chosen: set[int]) -> str:
+    """Chosen lines, with an ellipsis wherever something is left out: between them, at the end, and as a row within a table."""
+    text = ""
+    for number in range(min(chosen), len(pieces)):
+        is_row = heads[number] != number
+        if number in chosen:
+            gap = "…\n" if pieces[number].startswith("|") else "… "
+            gap = gap if text and number - 1 not in chosen and not is_row else ""
+            text += f"{chr(10) if text else ''}{gap}{pieces[number]}"
+        elif number - 1 in chosen and is_row:
+            text += f"\n{'| … ' * pieces[number].count(' |')}|"
+    is_whole = len(pieces) - 1 in chosen or text.endswith("… |")
+    return text if is_whole else f"{text}{chr(10) if text.endswith('|') else ' '}…"
 
 
 def _cut(text: str, most: int) -> str:

@@ -22,6 +22,7 @@ from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import marked, said
+from lorekeeper.text.passages import passages
 from lorekeeper.text.rows import with_rows
 from lorekeeper.text.sections import Section, sections, written
 from lorekeeper.text.spelling import as_spelt
@@ -300,7 +301,17 @@ def _names(query: str, note: Entity) -> bool:
 def _nearest(entity: Entity, prose: Sequence[Section], nearest: str, place: str) -> Evidence:
     """The passage nearest in meaning; of a note its best section if that is another one."""
     is_other = entity.type == "notes" and len(prose) == 1 and nearest not in prose[0].text
-    return Evidence(prose[0].text, prose[0].heading) if is_other else Evidence(nearest, place)
+    return Evidence(prose[0].text, prose[0].heading) if is_other else _as_repaired(entity, nearest, place)
+
+
+def _as_repaired(entity: Entity, stored: str, place: str) -> Evidence:
+    """A stored passage as it is in the repaired entry: that of its passages with the most words of the stored one."""
+    repaired_entity = _repaired(entity)
+    if repaired_entity is entity:
+        return Evidence(stored, place)
+    words = set(_WORD.findall(fold(stored)))
+    found = max(passages(repaired_entity), key=lambda each: len(words.intersection(_WORD.findall(fold(each.text)))))
+    return Evidence(found.text.replace("\n", " "), found.section)
 
 
 def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ OUTLINE = "index.json"
 """File beside the folder of the pages that has the bookmarks of the PDF: a title, a depth and the number of a page each."""
 
 TITLES = Path(__file__).with_name("titles.tsv")
+
+_CAPTION = re.compile(r"^\*\*([^*\n]+)\*\*$", re.MULTILINE)
 
 _RUBRICS = frozenset(RUBRICS) - {"description", "features", "reaction", "action"}
 
@@ -87,7 +90,7 @@ def read_pages(folder: Path, edition: str) -> Imported:
         for name, page in structure.unread
         if not document.has_rules_alone or page in taken
     ]
-    return replace(read, entities=list(entities.values()))
+    return replace(read, entities=_with_own_tables(list(entities.values())))
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,26 @@ def _longer(entity: Entity, more: Entity) -> Entity:
     """An entry with the text of another one whose title is the same, on the same page."""
     texts = (str(each.data.get("desc") or "") for each in (entity, more))
     return replace(entity, data={**entity.data, "desc": "\n\n".join(filter(None, texts))})
+
+
+def _with_own_tables(entities: list[Entity]) -> list[Entity]:
+    """Items with their tables: one whose caption begins with the name of another item stands in the column of this one."""
+    items = {entity.name: entity for entity in entities if entity.type == "equipment"}
+    moved: dict[str, str] = {}
+    for item in items.values():
+        text = str(item.data.get("desc") or "")
+        for caption in _CAPTION.finditer(text):
+            owner = next((name for name in items if name != item.name and caption[1].startswith(f"{name} ")), None)
+            if owner and not caption[1].startswith(item.name):
+                moved[item.name] = text[: caption.start()].rstrip()
+                moved[owner] = f"{items[owner].data.get('desc')}\n\n{text[caption.start() :]}"
+                break
+    return [
+        replace(each, data={**each.data, "desc": moved[each.name]})
+        if items.get(each.name) is each and each.name in moved
+        else each
+        for each in entities
+    ]
 
 
 def _place(entity: Entity) -> tuple[int, str]:

@@ -213,7 +213,7 @@ def _joined(lines: Sequence[Paragraph], known: Counter[str], tables: set[str], i
     last, cut, on_page = "", -1, 0
     for place, line in enumerate(lines):
         is_apart = line.is_small or fold(line.text) in tables
-        if found and is_whole(found[-1].text):
+        if found and is_whole(found[-1].text) and not line.text.startswith("("):
             found[-1] = replace(found[-1], is_open=False)
         if found and _goes_on(found[-1], last, line) and not is_apart:
             found[-1] = _longer(found[-1], line, known)
