@@ -33,6 +33,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -368,7 +369,7 @@ def build_wheel(places: Places, folder: Path) -> Path:
             command = (places.python, "-m", f"scripts.{script}")
             run(places, command, "Building the embedding model", cwd=source, env=environ)
     except InstallError as error:
-        print(f"  The embedding model could not be built, and is downloaded at the first use instead.\n  {error}")
+        say(f"  The embedding model could not be built, and is downloaded at the first use instead.\n  {error}")
         shutil.rmtree(source / "lorekeeper" / "data" / "model", ignore_errors=True)
     pip(places, "Building the package", "wheel", "--no-deps", "--wheel-dir", folder, source)
     (wheel,) = folder.glob("lorekeeper_rpg-*.whl")
@@ -407,7 +408,7 @@ def install_package(places: Places, wheel: Path | None) -> None:
         if places.finished.exists():  # an update, whose version may be the same
             pip(places, "Installing", *options, "--force-reinstall", "--no-deps", wheel)
     else:
-        print("2/3  Installing the dependencies, 0.7 GB, and building the package. This takes some minutes ...")
+        say("2/3  Installing the dependencies, 0.7 GB, and building the package. This takes some minutes ...")
         pip(places, "Installing the dependencies", *options, *constrained(), *dependencies())
         with tempfile.TemporaryDirectory(dir=places.data) as folder:
             wheel = build_wheel(places, Path(folder))
@@ -579,7 +580,7 @@ def ask_clients(states: Mapping[str, str], ask: Ask) -> list[str]:
 def ask_vault(places: Places, ask: Ask) -> list[Path]:
     """Which folder of notes to add; none if the user presses Enter."""
     offered = obsidian_vaults(places)[:5]
-    print("\nWhere are the notes of your campaign? LoreKeeper reads a folder of Markdown files and never changes it.")
+    say("\nWhere are the notes of your campaign? LoreKeeper reads a folder of Markdown files and never changes it.")
     for number, folder in enumerate(offered, 1):
         print(f"  {number}  {folder}")
     while True:
@@ -591,16 +592,31 @@ def ask_vault(places: Places, ask: Ask) -> list[Path]:
         folder = typed_folder(answer, places.home, places.system)
         if folder.is_dir():
             return [folder]
-        print(f"There is no folder {folder}. Drag the folder into this window to get its path.")
+        say(f"There is no folder {folder}. Drag the folder into this window to get its path.")
+
+
+def say(text: str = "") -> None:
+    """Print sentences, in a terminal without breaking their words."""
+    width = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else 0
+    for line in text.split("\n"):
+        print(textwrap.fill(line, width) if width and len(line) > width else line, flush=True)
+
+
+def confirmed(ask: Ask, question: str, *, default: bool) -> bool:
+    """A yes or a no by its first letter, "yep" too; whatever is neither is asked again."""
+    while answer := ask(question).strip().lower():
+        if answer[0] in "yn":
+            return answer[0] == "y"
+        say("Please answer y for yes, or n for no.")
+    return default
 
 
 def ask_books(places: Places, ask: Ask) -> bool:
     """Whether to get the open books now; not asked where their server cannot be reached."""
     if not reaches_books(places):
         return False
-    print(f"\n{OPEN_BOOKS}")
-    answer = ask("Get them now? 'lorekeeper sync open5e' does it at any time (y/N): ")
-    return answer.strip().lower() in ("y", "yes")
+    say(f"\n{OPEN_BOOKS}")
+    return confirmed(ask, "Get them now? 'lorekeeper sync open5e' does it at any time (y/N): ", default=False)
 
 
 def reaches_books(places: Places) -> bool:
@@ -681,7 +697,7 @@ def install(places: Places, options: argparse.Namespace, ask: Ask | None, regist
         listed = "\n".join(f"  {name} {shlex.join(step)}" for step in failed)
         raise InstallError(f"LoreKeeper is installed, but this failed; see the messages above:\n{listed}")
     if ask and ask_books(places, ask) and lorekeeper(places, "sync", "open5e"):
-        print(f"The open books are not complete; the message above says why. Later: {name} sync open5e")
+        say(f"The open books are not complete; the message above says why. Later: {name} sync open5e")
     where = "" if places.on_path or name != "lorekeeper" else " in a new terminal window"
     print(f"\nLoreKeeper is ready. Try{where}:")
     width = max(len(words) for words, _ in NEXT_STEPS) + len(name) + 3
@@ -692,7 +708,7 @@ def install(places: Places, options: argparse.Namespace, ask: Ask | None, regist
 def show_on_path(places: Places, ask: Ask | None, registry: Any) -> str:
     """Put the command on the path, and return how to call it in a new terminal."""
     if not place_command(places):
-        print(f"{places.command} is another program, and stays. Call LoreKeeper by its full path.")
+        say(f"{places.command} is another program, and stays. Call LoreKeeper by its full path.")
         return quoted(places, places.program)
     if not fits_path(places):
         print(
@@ -703,11 +719,11 @@ def show_on_path(places: Places, ask: Ask | None, registry: Any) -> str:
     if places.on_path or is_in_startup_file(places):
         return "lorekeeper"
     if places.system != WINDOWS and not places.startup_file:
-        print(f"To call 'lorekeeper' by its name, add {places.commands} to your PATH.")
+        say(f"To call 'lorekeeper' by its name, add {places.commands} to your PATH.")
         return quoted(places, places.command)
     what = "your Path" if places.system == WINDOWS else str(places.startup_file)
-    answer = ask(f"Add the command 'lorekeeper' to {what}, so that new terminals find it? (Y/n): ") if ask else "y"
-    if answer.strip().lower() not in ("", "y", "yes"):
+    question = f"Add the command 'lorekeeper' to {what}, so that new terminals find it? (Y/n): "
+    if ask and not confirmed(ask, question, default=True):
         return quoted(places, places.command)
     add_to_path(places, registry)
     print("New terminal windows find the command 'lorekeeper'.")
@@ -765,7 +781,7 @@ def uninstall(places: Places, registry: Any = None) -> None:
     elif places.data.exists():
         print(f"Other files are in {places.data}: they stay.")
     if library.exists():
-        print(f"Your library is still in {library}. Delete that folder if you no longer want it.")
+        say(f"Your library is still in {library}. Delete that folder if you no longer want it.")
 
 
 def is_installed(places: Places) -> bool:

@@ -286,11 +286,25 @@ def open5e() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.parametrize(("answer", "taken"), [("y", True), ("", False), ("later", False)])
-def test_open_books_are_offered_with_their_size_where_their_server_answers(open5e, answer, taken, capsys):
+@pytest.mark.parametrize(("answers", "taken"), [("y", True), ("", False), ("yep", True), ("later n", False)])
+def test_open_books_are_offered_with_their_size_where_their_server_answers(open5e, answers, taken, capsys):
     places = Places(LINUX, HOME, {"LOREKEEPER_OPEN5E_BASE_URL": open5e})
-    assert install.ask_books(places, lambda _: answer) is taken
-    assert "0.3 GB" in capsys.readouterr().out
+    given = iter(answers.split(" "))
+    assert install.ask_books(places, lambda _: next(given)) is taken
+    assert "0.3 GB" in (told := capsys.readouterr().out)
+    assert ("Please answer y" in told) == ("later" in answers)
+
+
+def test_lines_are_broken_between_words_in_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    for is_terminal in (True, False):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda found=is_terminal: found)
+        install.say("This takes some minutes, and then new terminals find it.")
+        lines = capsys.readouterr().out.splitlines()
+        assert (" ".join(lines), len(lines)) == (
+            "This takes some minutes, and then new terminals find it.",
+            2 if is_terminal else 1,
+        )
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,18 @@ def test_weights_beside_a_graph_are_read_and_are_part_of_the_space(complete: Pat
     assert load_model(apart_from).fingerprint != provider.fingerprint
 
 
+def test_layers_behind_the_pooling_are_part_of_the_space(complete: Path) -> None:
+    found = set()
+    for number in range(2):
+        folder = complete.with_name(f"with-layer-{number}")
+        shutil.copytree(complete, folder)
+        shutil.rmtree(folder / "onnx", ignore_errors=True)
+        (folder / "2_Dense").mkdir()
+        (folder / "2_Dense" / "model.safetensors").write_bytes(bytes([number]))
+        found.add(find_model(str(folder), offline=True).fingerprint.partition(" ")[2])
+    assert len(found) == 2
+
+
 # --- the runtime ---------------------------------------------------------------------------------------------------
 
 

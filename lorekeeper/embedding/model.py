@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -266,13 +267,17 @@ def _identity(folder: Path, graph: Path | None) -> tuple[str, Path | None]:
     weights = folder / WEIGHTS
     try:
         if graph is None or (weights.is_file() and weights.stat().st_size == MINILM_BYTES):
-            sha256 = file_sha256(weights)
-            if graph is None or sha256 == MINILM_SHA256:
-                return sha256, None
-        parts = [file_sha256(path) for path in (graph, *graph_data(graph))]
+            # layers behind the pooling have weights of their own, in folders such as "2_Dense"
+            parts = [file_sha256(path) for path in (weights, *sorted(folder.glob(f"*/{WEIGHTS}")))]
+            if graph is None or parts[0] == MINILM_SHA256:
+                return _one(parts), None
+        return _one([file_sha256(path) for path in (graph, *graph_data(graph))]), graph
     except OSError as error:
         raise EmbeddingError(f"the model's weights in {folder} cannot be read: {error.strerror}") from error
-    return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest(), graph
+
+
+def _one(hashes: Sequence[str]) -> str:
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def graph_data(graph: Path) -> list[Path]:
