@@ -18,7 +18,6 @@ from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
-from lorekeeper.render.drawing import title_lines
 from lorekeeper.search.dossier.spans import blocks, spans
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.fights import MOST, combatants
@@ -141,31 +140,18 @@ async def test_hostile_names_and_searches_stay_text(client):
     assert HOSTILE in unescape(page)
 
 
-async def test_the_shelf_has_every_book_with_cover_and_number(client, library):
+async def test_the_shelf_has_every_book_with_its_number(client, library):
     page = (await client.get("/books")).text
     documents = (await client.get("/books.json")).json()["documents"]
     full = [document for document in documents if document["counts"]]
     assert full
-    assert page.count('class="cover"') == len(full)
+    assert page.count('class="about edition"') == len(full)
     for document in full:
         assert f"{sum(document['counts'].values()):,}" in page
         book = await client.get(f"/books/{document['key']}")
         assert unescape(book.text).count(document["name"]) >= 2
         assert (await client.get(f"/books/{document['key']}.json")).json() == document
     assert (await client.get("/books/none")).status_code == 404
-
-
-@each_row(
-    ("title", "lines"),
-    [
-        ("the-drowned-bells", ["the-drowned-", "bells"]),
-        ("shadows_of_the_marsh", ["shadows_of_", "the_marsh"]),
-        ("The far-off Isles", ["The far-off", "Isles"]),
-        ("Donaudampfschiff", ["Donaudampfsch", "iff"]),
-    ],
-)
-async def test_a_long_word_on_a_cover_is_broken_after_a_hyphen_if_it_has_one(title, lines):
-    assert title_lines(title) == lines
 
 
 async def test_files_are_packed_for_whoever_takes_it(client):
@@ -335,8 +321,10 @@ async def test_entries_are_added_on_the_machine_of_the_server_alone(scope, may):
 async def test_the_start_page_is_a_desk_in_words(client):
     page = unescape((await client.get("/")).text)
     desk = page.partition('class="home"')[2].partition("</main>")[0]
-    for part in ("Last session", "Prepare", "Roll", "Newest notes"):
-        assert f"<h2>{part}</h2>" in desk
+    for part in ("Last session", "Tonight", "Newest notes", "Shelf"):
+        assert f"</svg>{part}" in desk
+    for part in ("Party", "Still open"):  # there is none
+        assert f"</svg>{part}" not in desk
     shown = re.sub(r"<[^>]+>", " ", desk)
     assert not re.search(r"\b(?:type|cr|level|order):", shown)
 
@@ -381,6 +369,7 @@ async def test_a_range_becomes_a_test_in_the_box(client):
 
 
 async def test_the_columns_sort_and_turn_round(client):
+    assert 'class="chips"' not in (await client.get("/")).text
     first = unescape((await client.get("/", params={"q": "type:spell"})).text)
     assert 'href="/?q=type%3Aspell+order%3Alevel"' in first
     second = unescape((await client.get("/", params={"q": "type:spell order:level"})).text)
@@ -434,11 +423,27 @@ async def test_a_dossier_keeps_the_shape_of_tables_and_lists():
     assert '<a href="/topics?q=lore%3A%2F%2Fnotes%2Fv%2Fhart.md">Hart &lt;b&gt;</a>' in several
 
 
-async def test_a_list_of_several_numbers_names_each_and_sorts_by_none(client):
-    mixed = (await client.get("/?q=dragon type:spell,creature")).text
-    assert '<span class="number">Lv / CR</span>' in mixed
-    for text, label in (("type:spell", "Level"), ("type:creature", "CR")):
-        assert re.search(rf'<a class="number" href="[^"]+"[^>]*>{label}', (await client.get(f"/?q={text}")).text), text
+async def test_a_list_of_one_type_is_a_table_and_any_other_has_what_was_found(client):
+    cells = {
+        "type:creature": r'<span class="cell armor_class figure" dir="auto"><i>AC </i>\d+',
+        "type:spell": r'<span class="cell school" dir="auto">\w+',
+    }
+    for text, cell in cells.items():
+        table = (await client.get("/", params={"q": text})).text
+        assert 'class="list table' in table, text
+        assert re.search(cell, table), text
+        assert re.search(r'<span class="cell \w+"><a href="[^"]+order%3A', table), text
+    for text in ("fire", "type:spell fire"):
+        assert 'class="list lines' in (await client.get("/", params={"q": text})).text, text
+
+
+async def test_the_filters_count_what_is_in_the_list(client):
+    for text in ("fire", "fire type:spell", "dragon type:creature"):
+        total = (await client.get("/search.json", params={"q": text})).json()["total"]
+        chips = (await client.get("/", params={"q": text})).text.partition('class="chips"')[2]
+        counts = re.findall(r"<small>(\d+)</small>", chips)
+        assert counts, text
+        assert max(map(int, counts)) <= total, text
 
 
 async def test_a_mistyped_address_names_the_entries_that_may_be_meant(client, library):

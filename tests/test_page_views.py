@@ -150,7 +150,7 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         assert "trap" not in seen
         assert "/share" not in seen
         home = (await player.get("/")).text
-        assert -1 < home.find("Newest notes") < home.find("Prepare")
+        assert -1 < home.find("Shared with you") < home.find("Dice")
         assert "/share?uri=" in (await master.get(note)).text
         opened = {**form, "do": "share", "open": "Secretly it is"}
         assert (await master.post("/share", data=opened, headers=OWN)).status_code == 303

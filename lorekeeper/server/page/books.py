@@ -1,4 +1,4 @@
-"""The shelf: books and vaults with their covers, what the library holds, and what it is doing."""
+"""The shelf: books and vaults, what the library holds, and what it is doing."""
 
 from __future__ import annotations
 
@@ -6,30 +6,16 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import NotFoundError
-from lorekeeper.render.drawing import chart, cover
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.models import JsonObject
-from lorekeeper.server.page.site import Asked, Page, Site, gateway, trusted
+from lorekeeper.server.page.site import Asked, Page, Site, gateway
 from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
-from lorekeeper.terms import RARITIES
-from lorekeeper.text.facts import format_rating
 from lorekeeper.views.view import View
-
-CHARTS = (
-    ("Spells by level", "spells", "level"),
-    ("Creatures by challenge rating", "creatures", "challenge_rating"),
-    ("Items by rarity", "equipment", "rarity"),
-)
-"""Title, type and field of the charts."""
-
-SHORT = {"uncommon": "unc.", "common": "com.", "very rare": "v.rare", "legendary": "leg.", "artifact": "art."}
-"""Labels that would be too long below a bar."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +25,11 @@ class Book:
     Attributes:
         document: as the gateway describes it.
         edition: code of its edition, "" if that is unknown.
-        cover: SVG.
         vault: whether it is a folder of notes.
     """
 
     document: JsonObject
     edition: str
-    cover: Markup
     vault: bool
 
     @property
@@ -58,10 +42,9 @@ async def _books(site: Site, request: Request) -> Response:
     view = site.view(request)
     books = [await _book(view, document) for document in await document_list(view)]
     books = sorted((book for book in books if book.entries), key=lambda book: (not book.vault, -book.entries))
-    charts = await _charts(view, None)
     state = await library_state(site) if view.viewer.sees_all else None
     totals = _totals(books)
-    return site.page(request, "books.html", books=books, charts=charts, state=state, totals=totals)
+    return site.page(request, "books.html", books=books, state=state, totals=totals)
 
 
 async def _one_book(site: Site, request: Request) -> Response:
@@ -70,39 +53,18 @@ async def _one_book(site: Site, request: Request) -> Response:
     if document is None:
         raise NotFoundError("there is no such book in the library")
     book = await _book(view, document)
-    return site.page(request, "book.html", book=book, charts=await _charts(view, key), totals=_totals([book]))
+    return site.page(request, "book.html", book=book, totals=_totals([book]))
 
 
 async def _book(view: View, document: JsonObject) -> Book:
     key, counts = document["key"], document["counts"]
-    largest = max(counts, key=lambda name: counts[name], default="rules")
-    drawing = trusted(cover(key, document["name"], largest))
-    return Book(document, await view.searcher.documents.edition_of(key), drawing, "notes" in counts)
+    return Book(document, await view.searcher.documents.edition_of(key), "notes" in counts)
 
 
 def _totals(books: Sequence[Book]) -> list[tuple[str, str, int]]:
     """Name, label and number of entries of each type that there are any of."""
     numbers = {name: sum(book.document["counts"].get(name, 0) for book in books) for name in COLLECTIONS}
     return [(name, COLLECTIONS[name].label, number) for name, number in numbers.items() if number]
-
-
-async def _charts(view: View, key: str | None) -> list[tuple[str, Markup]]:
-    """The charts that have anything to show, with their titles."""
-    charts = []
-    for title, entity_type, field in CHARTS:
-        counted = await view.cache.count_values(entity_type, field, key)
-        drawing = chart(title, _bars(counted.counts))
-        if drawing:
-            charts.append((title, trusted(drawing)))
-    return charts
-
-
-def _bars(counts: Mapping[str | int | float | bool, int]) -> list[tuple[str, int]]:
-    """Numbers in order, written as people do; of texts those that are rarities, the most common one first."""
-    numbers = sorted((value, n) for value, n in counts.items() if isinstance(value, int | float))
-    if numbers:
-        return [(format_rating(value), n) for value, n in numbers]
-    return [(SHORT.get(name, name), counts[name]) for name in RARITIES if name in counts]
 
 
 # --- what the library is doing ---------------------------------------------------------------------------------------

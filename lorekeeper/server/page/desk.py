@@ -7,13 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from lorekeeper.entities import Entity
-from lorekeeper.records.notes import links_of
+from lorekeeper.records.notes import links_of, sections_of
 from lorekeeper.search.dossier.about import SESSION
 from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.sorting import Recent, recent_notes
+from lorekeeper.server.page.party import Member, members
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
 from lorekeeper.views.view import View
 
@@ -27,7 +29,7 @@ EXAMPLES = (
 )
 """Searches to begin with: the type that a library needs for each, what it is in words, and what is searched for."""
 
-MAX_NEWEST, MAX_QUESTS, MAX_PROMISES, MAX_MISSING = 6, 5, 3, 5
+MAX_NEWEST, MAX_QUESTS, MAX_PROMISES, MAX_MISSING, MAX_TASKS, MAX_PARTY = 6, 5, 3, 3, 3, 6
 
 RECENT_SESSIONS, READ_QUESTS = 12, 100
 """Sessions and quests that are read."""
@@ -36,13 +38,15 @@ PROMISE = re.compile(
     r"\b(?:promis\w+|swor[en]|swear\w*|vow(?:s|ed)?|owe[sd]?|in (?:our|their|his|her) debt)\b", re.IGNORECASE
 )
 
+_TASK = re.compile(r"^[ \t]*[-*+] \[ \] (\S.*)$", re.MULTILINE)
+
 _NAME = re.compile(r"(?<![.!?“\"] )\b[A-Z][\w'’-]{2,}")
 """A word with a capital that does not begin a sentence."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """A sentence of a session in which something was promised."""
+    """A sentence of a session in which something was promised, or a task of a note."""
 
     note: Entity
     text: str
@@ -65,6 +69,8 @@ class Desk:
         quests: those that are not over.
         promises: those that no later session comes back to.
         missing: links without a note.
+        tasks: those of sessions and quests that are not ticked.
+        party: the characters.
         newest: the newest notes.
         examples: searches to begin with, in words.
         total: number of entries.
@@ -75,6 +81,8 @@ class Desk:
     quests: Sequence[Entity]
     promises: Sequence[Promise]
     missing: Sequence[Missing]
+    tasks: Sequence[Promise]
+    party: Sequence[Member]
     newest: Sequence[Recent]
     examples: Sequence[tuple[str, str]]
     total: int
@@ -104,11 +112,21 @@ async def desk(view: View) -> Desk:
         [note for note in quests if note.fields.get("state") != "done"][:MAX_QUESTS],
         promises,
         missing,
+        tasks_of([*sessions, *quests]),
+        (await members(view))[:MAX_PARTY],
         newest,
         [(words, text) for name, words, text in EXAMPLES if name in present],
         sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents"),
         len(counts),
     )
+
+
+def tasks_of(notes: Sequence[Entity]) -> list[Promise]:
+    """The tasks of notes that are not ticked, as their viewer sees these."""
+    lines = (
+        (note, match[1]) for note in notes for part in sections_of(note.data) for match in _TASK.finditer(part.source)
+    )
+    return [Promise(note, text) for note, text in islice(lines, MAX_TASKS)]
 
 
 def open_promises(sessions: Sequence[Entity]) -> list[Promise]:

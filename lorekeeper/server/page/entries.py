@@ -175,25 +175,26 @@ async def _missing(site: Site, request: Request, detail: str) -> Response:
     if isinstance(seen, Seen) and seen.chosen:
         with suppress(NotFoundError):
             hidden = (await found(site.library.view(GAME_MASTER), uri)).uri
-    near = await _nearest(site.view(request), request)
+    asked = request.path_params
+    name = asked["slug"].rpartition("/")[2].removesuffix(".md")
+    near = await nearest(site.view(request), name, asked["type"], asked["document"])
     return site.refusal(request, HTTPStatus.NOT_FOUND, detail, near=near, hidden=hidden)
 
 
-async def _nearest(view: View, request: Request) -> list[Entity]:
-    """The entries whose names are nearest to what an address ends with: of its type if there are any, one of each name."""
-    asked = request.path_params
-    name = fold(_WORDS.sub(" ", asked["slug"].rpartition("/")[2].removesuffix(".md")))
-    others = [each for each in COLLECTIONS if each not in (asked["type"], "documents")]
-    for types in ([asked["type"]] if asked["type"] in COLLECTIONS else [], others):
+async def nearest(view: View, name: str, entity_type: str = "", document: str = "") -> list[Entity]:
+    """The entries with the nearest names, one of each name: of that type if there are any, of that document first."""
+    name = fold(_WORDS.sub(" ", name))
+    others = [each for each in COLLECTIONS if each not in (entity_type, "documents")]
+    for types in ([entity_type] if entity_type in COLLECTIONS else [], others):
         near = [
-            (similarity, entity_type, folded)
-            for entity_type in types
-            for folded, similarity in closest(name, await view.cache.names(entity_type), MAX_NEAREST)
+            (similarity, each, folded)
+            for each in types
+            for folded, similarity in closest(name, await view.cache.names(each), MAX_NEAREST)
         ]
         best = sorted(near, key=lambda each: -each[0])[:MAX_NEAREST]
-        called = [await view.cache.get_entities(entity_type, name_folded=folded) for _, entity_type, folded in best]
+        called = [await view.cache.get_entities(each, name_folded=folded) for _, each, folded in best]
         if any(called):
-            return [min(each, key=lambda one: one.document != asked["document"]) for each in called if each]
+            return [min(each, key=lambda one: one.document != document) for each in called if each]
     return []
 
 

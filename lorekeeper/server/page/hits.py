@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from lorekeeper.dates import written
 from lorekeeper.editions import edition_label
-from lorekeeper.entities import Entity
+from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
 from lorekeeper.folding import fold
-from lorekeeper.order import BOOK, EDITION, TYPE, TYPED
-from lorekeeper.search.query_syntax import without_test
+from lorekeeper.order import ASCENDING, BOOK, EDITION, TYPE, TYPED
+from lorekeeper.search.query_syntax import called, without_test
 from lorekeeper.search.results import RULES, Key, Result
 from lorekeeper.search.versions import ALONE
 from lorekeeper.server.page.site import address
-from lorekeeper.text.facts import SEPARATOR, facts, format_rating
+from lorekeeper.text.facts import facts, figure, format_rating, range_of
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
@@ -24,12 +25,53 @@ from lorekeeper.views.view import View
 SHORTEST = 3
 """Letters from which on a word is highlighted in snippets, with whatever ending."""
 
-NUMBERS = {
-    "spells": ("level", "Level", "Lv", "level"),
-    "creatures": ("challenge_rating", "CR", "CR", "cr"),
-    "notes": ("session", "Session", "Session", "session"),
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "creatures": {
+        "type": "Type",
+        "size": "Size",
+        "challenge_rating": "CR",
+        "armor_class": "AC",
+        "hit_points": "HP",
+        "speed_walk": "Walk",
+        "speed_fly": "Fly",
+    },
+    "spells": {
+        "level": "Lv",
+        "school": "School",
+        "casting_time": "Time",
+        "concentration": "C",
+        "ritual": "R",
+        "range": "Range",
+        "classes": "Classes",
+    },
+    "equipment": {
+        "rarity": "Rarity",
+        "requires_attunement": "Att.",
+        "cost": "gp",
+        "category": "Kind",
+        "weight": "lb",
+    },
+    "character_options": {"kind": "Kind", "prerequisite": "Needs", "hit_die": "Hit die"},
+    "rules": {"parent": "Chapter"},
+    "notes": {"kind": "Kind", "folder": "Folder", "modified": "Changed"},
+    "characters": {
+        "classes": "Class",
+        "armor_class": "AC",
+        "hit_points": "HP",
+        "passive_perception": "Perc.",
+        "speed_walk": "Walk",
+    },
 }
-"""Of each type the number that has a column: its field, the heading, also next to another one, and the order by it."""
+"""The columns of a list of one type: fields, with what is over them. The style sheet says for which there is room."""
+
+LEADING = ("challenge_rating", "level", "rarity")
+"""The fields that stand behind the name where lists have several types."""
+
+LONGEST_KEY = 8
+"""A key of at most as many characters is what people call a book for short."""
+
+BEFORE = 4
+"""Words that are shown before the first one that was searched for."""
 
 _WORD = re.compile(r"\w+")
 
@@ -43,36 +85,42 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A value in a column, whether it is a number, and whether it stands behind the name where lists have several types."""
+
+    name: str
+    label: str
+    text: str
+    is_number: bool
+    leads: bool
+
+
+@dataclass(frozen=True)
 class Shown:
     """A row of the list.
 
     Attributes:
         result: what is shown.
         address: of the page with its entry open.
-        snippet: its text, with the words marked that were searched for.
-        number: what is in the column of challenge ratings and levels.
-        kind: what is in the column of types.
-        facts: the other facts, in one line.
+        line: its text, with the words marked that were searched for; its facts if there is none.
+        cells: its values in the columns of its type.
+        book: what its document is called for short.
         editions: of its versions, as texts name them.
         elsewhere: how many versions of it other documents have.
     """
 
     result: Result
     address: str
-    snippet: Markup
-    number: str
-    kind: str
-    facts: str
+    line: Markup
+    cells: Sequence[Cell]
+    book: str
     editions: Sequence[str]
     elsewhere: int
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading that sorts the list; ``way`` is "ascending" or "descending" if it does so already.
-
-    One without an address does not: of numbers that mean several things.
-    """
+    """A heading; ``way`` is "ascending" or "descending" if the list is sorted by it. One without an address does not sort."""
 
     name: str
     label: str
@@ -116,73 +164,86 @@ async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
     return hits
 
 
-async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str], *, alike: bool = False) -> Shown:
-    """A hit as a row; ``alike`` if all hits of its list are of one kind, so that the kind alone says nothing."""
+async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Shown:
+    """A hit as a row."""
     result, documents = hit.result, view.searcher.documents
     editions = [edition_label(await documents.edition_of(key)) for key in hit.documents]
+    entity = as_spelt(result.entity)
     return Shown(
         result,
         link,
-        highlighted(result.snippet, words),
-        number_of(result.entity),
-        _kind(result.entity, alike=alike),
-        _facts(result.entity),
+        highlighted(result.snippet, words) or escape(result.facts),
+        [_cell(entity, name, label) for name, label in COLUMNS.get(entity.type, {}).items()],
+        short_title(entity.document, result.document_name),
         list(dict.fromkeys(filter(None, editions))),
         len(hit.documents) - 1,
     )
 
 
-def _kind(entity: Entity, *, alike: bool) -> str:
-    """The kind of an entry; in a list of one kind the type of a creature, and the school of a spell."""
-    spelt = as_spelt(entity)
-    value = spelt.fields.get(TYPED.get(entity.type, "")) if alike else None
-    first = value[0] if isinstance(value, list | tuple) and value else value
-    return str(first or spelt.kind.replace("-", " "))
+def _cell(entity: Entity, name: str, label: str) -> Cell:
+    """The value of a field in a column: of a flag its label."""
+    value = entity.kind.replace("-", " ") if name == "kind" else entity.fields.get(name)
+    text = range_of(entity) if name == "range" else str(value or "")
+    if isinstance(value, tuple):
+        text = ", ".join(value)
+    elif isinstance(value, bool):
+        text = label if value else ""
+    elif isinstance(value, int | float) and name != "range":
+        written_ = {"challenge_rating": format_rating, "modified": _day}.get(name, figure)
+        return Cell(name, label, written_(value), True, name in LEADING)
+    return Cell(name, label, text, False, name in LEADING)
 
 
-def number_of(entity: Entity) -> str:
-    """The challenge rating of a creature, the level of a spell, the number of a session; "" for others."""
-    value = entity.fields.get(NUMBERS[entity.type][0]) if entity.type in NUMBERS else None
-    return format_rating(float(value)) if isinstance(value, int | float) else ""
+def _day(seconds: float) -> str:
+    return written(seconds)[: len("2026-11-20")]
 
 
-def _facts(entity: Entity) -> str:
-    """The facts of an entry, without what has a column of its own."""
-    parts = facts(entity).split(SEPARATOR)
-    return SEPARATOR.join(part for part in parts if not part.startswith("CR ") and fold(part) != fold(entity.kind))
+def short_title(key: str, title: str) -> str:
+    """What a document is called for short: its key if that is short ("SRD 24"), else the initials of its title."""
+    name = key if len(key) <= LONGEST_KEY else "".join(word[0] for word in _WORD.findall(title)) or key
+    return re.sub(r"\b(?:19|20)(?=\d\d\b)", "", name.replace("-", " ")).upper()
 
 
 def highlighted(text: str, words: Iterable[str]) -> Markup:
-    """A text as HTML, with those of its words marked that begin as one of the folded words does."""
+    """A text as HTML, from a few words before the first of those that begin as one of the folded words does; these are marked."""
     beginnings = tuple(word[: max(SHORTEST, len(word) - 2)] for word in words if len(word) >= SHORTEST)
-    parts, end = [], 0
-    for match in _WORD.finditer(text):
-        if beginnings and fold(match[0]).startswith(beginnings):
-            parts += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
-            end = match.end()
+    found = list(_WORD.finditer(text))
+    marked = [place for place, word in enumerate(found) if beginnings and fold(word[0]).startswith(beginnings)]
+    start = found[marked[0] - BEFORE].start() if marked and marked[0] > 2 * BEFORE else 0
+    parts, end = [Markup("… ")] if start else [], start
+    for match in map(found.__getitem__, marked):
+        parts += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
+        end = match.end()
     return Markup("").join([*parts, escape(text[end:])])
 
 
 def columns(entities: Sequence[Entity], text: str, order: str | None) -> list[Column]:
-    """The columns that the list can be sorted by; a second click turns the order round, a third one takes it away."""
-    numbered = {entity.type for entity in entities if number_of(entity)}
-    numbers = [number for entity_type, number in NUMBERS.items() if entity_type in numbered]
+    """The headings of a list of one type, else what any list can be sorted by; a second click turns the order round, a third one
+    takes it away."""
+    (name, *others) = {entity.type for entity in entities} or {""}
+    own = {"kind": "Type"} if others else COLUMNS.get(name, {})
     plain = without_test(text, "order")
+    fields = COLLECTIONS[name].filters if name and not others else {}
     headings = [
         ("name", "Name", "name"),
-        *([("number", numbers[0][1], numbers[0][3])] if len(numbers) == 1 else []),
-        *([("number", " / ".join(short for _, _, short, _ in numbers), "")] if len(numbers) > 1 else []),
-        ("kind", "Type", TYPE),
-        ("book", "Book", BOOK),
-        ("edition", "Edition", EDITION),
+        *((each, label, _order(fields.get(each), each)) for each, label in own.items()),
     ]
+    headings += [("edition", "Edition", EDITION), ("book", "Book", BOOK)]
     return [_column(name, label, by, plain, order) for name, label, by in headings]
+
+
+def _order(field: Field | None, name: str) -> str:
+    """The order by a column, "" for none."""
+    if name in ("kind", *TYPED.values()):
+        return TYPE
+    return called(field) if field and field.type in (FieldType.INTEGER, FieldType.DECIMAL) else ""
 
 
 def _column(name: str, label: str, by: str, text: str, order: str | None) -> Column:
     if not by:
         return Column(name, label, "")
-    first, second = ("descending", "ascending") if by == "cr" else ("ascending", "descending")
+    is_text = by in ("name", TYPE, BOOK, EDITION)
+    first, second = ("ascending", "descending") if is_text or name in ASCENDING else ("descending", "ascending")
     turned = f'"{by} {second[: -len("ending")]}"'
     now = (order or "").casefold()
     if now == by:

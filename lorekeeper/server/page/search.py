@@ -18,6 +18,7 @@ from lorekeeper.search.by_name import begun
 from lorekeeper.search.facets import Facet, FacetValue, facets
 from lorekeeper.search.query import MAX_QUERY_CHARS, Query
 from lorekeeper.search.query_syntax import (
+    IN,
     Kind,
     ParsedQuery,
     cleaned,
@@ -31,14 +32,14 @@ from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.server.found import page_content
 from lorekeeper.server.page.desk import desk
 from lorekeeper.server.page.editions import edition_of
-from lorekeeper.server.page.entries import article
+from lorekeeper.server.page.entries import article, nearest
 from lorekeeper.server.page.hits import columns, hits_of, merged, shown_of
 from lorekeeper.server.page.site import HEADERS, Page, Site, address, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.views.view import View
 
-LIMIT = 20
+LIMIT = 50
 """Results a page."""
 
 MAX_OFFSET = 100_000
@@ -46,6 +47,9 @@ MAX_OFFSET = 100_000
 
 SHORTEST_NAME = 4
 """Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
+
+CHIPS = 3
+"""Facets that have a chip of their own; the others share one."""
 
 BOX = "q"
 """Id of the element that somebody types into."""
@@ -99,6 +103,10 @@ async def _search(site: Site, request: Request) -> Response:
         "entity": None,
         "tests": tests_of(sought.text, asked.wrong),
         "columns": [],
+        "asked": asked,
+        "near": [],
+        "facets": [],
+        "CHIPS": CHIPS,
     }
     if part == "reading":
         return site.page(request, "_reading.html", **values | await _opened(view, sought.opened))
@@ -106,22 +114,15 @@ async def _search(site: Site, request: Request) -> Response:
         return _replacing(await _emptied(site, request, values), sought)
     if is_key(request) and asked.words and not asked.phrases:
         return await _at_a_key(site, request, sought, asked, values)
-    page = None
     if not asked.empty:
-        page = await view.search(_query(request, sought, asked))
-        hits = merged(page.results)
-        alike = len({hit.result.entity.kind for hit in hits}) == 1
-        if hits and not sought.opened:
-            sought = replace(sought, opened=hits[0].result.entity.uri, proposed=True)
-        values |= {
-            "sought": sought,
-            "page": page,
-            "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked), alike=alike) for hit in hits],
-            "columns": columns([hit.result.entity for hit in hits], sought.text, asked.order),
-        }
+        sought, found = await _listed(view, request, sought, asked)
+        values |= found
+    if part == "more":
+        return site.page(request, "_rows.html", **values)
     if part == "results":
         return _replacing(site.page(request, "_results.html", **values), sought)
-    values["facets"] = await _facets(view, sought, asked, page)
+    if isinstance(page := values["page"], ResultPage):
+        values["facets"] = await _facets(view, sought, asked, page)
     if part == "facets":
         return site.page(request, "_facets.html", **values)
     if asked.empty and not sought.opened:
@@ -129,11 +130,25 @@ async def _search(site: Site, request: Request) -> Response:
     return site.page(request, "search.html", **values | await _opened(view, sought.opened))
 
 
+async def _listed(view: View, request: Request, sought: Sought, asked: ParsedQuery) -> tuple[Sought, dict[str, object]]:
+    """What a search finds, as rows, with the first of them open; of nothing the nearest names."""
+    page = await view.search(_query(request, sought, asked))
+    hits = merged(page.results)
+    if hits and not sought.opened:
+        sought = replace(sought, opened=hits[0].result.entity.uri, proposed=True)
+    return sought, {
+        "sought": sought,
+        "page": page,
+        "near": [] if hits else await nearest(view, asked.words),
+        "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits],
+        "columns": columns([hit.result.entity for hit in hits], sought.text, asked.order),
+    }
+
+
 async def _emptied(site: Site, request: Request, values: dict[str, object]) -> Response:
     """The start page, in the place of all that a search has left: its entry and its filters too."""
     view = site.view(request)
-    facets_ = await _facets(view, Sought("", 0, ""), await _typed(view, Sought("", 0, "")), None)
-    response = site.page(request, "search.html", **values | {"facets": facets_, "desk": await desk(view)})
+    response = site.page(request, "search.html", **values | {"desk": await desk(view)})
     response.headers.update({"hx-retarget": "#main", "hx-reselect": "#main", "hx-reswap": "outerHTML show:none"})
     return response
 
@@ -276,9 +291,10 @@ async def _facets(
     words more is found among fewer entries, so these have no numbers: the numbers are those of the list alone.
     """
     titles = await view.searcher.documents.titled()
-    found = await facets(view.searcher, asked, page)
     shown = []
-    for facet in found:
+    for facet in await facets(view.searcher, asked, page):
+        if facet.name == IN and IN in asked.chosen:
+            continue  # its test says it, and is taken away by a click
         counts = {value.value: value.count for value in facet.values}
         if any(value.chosen for value in facet.values):
             facet = await _with_others(view, asked, facet, titles)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -154,7 +155,14 @@ def templates() -> Environment:
     environment.filters["kind"] = lambda kind: f"k-{kind_class(kind)}"
     environment.filters["breakable"] = lambda path: escape(path).replace("/", Markup("/<wbr>"))
     icon = trusted(files()[ICON].content.decode())
-    environment.globals |= {"static": static, "icon": icon, "address": address, "entry_address": entry_address}
+    icons = set(re.findall(r'id="(.+?)"', files()["icons.svg"].content.decode()))
+    environment.globals |= {
+        "static": static,
+        "icons": icons,
+        "icon": icon,
+        "address": address,
+        "entry_address": entry_address,
+    }
     return environment
 
 

@@ -40,7 +40,7 @@ function switchTheme() {
 // --- typing ----------------------------------------------------------------------------------------------------------
 
 // At a key the server lists names. Once nobody has pressed one for a moment, it answers in full, and then nothing changes.
-const REST = 400;
+const REST = 250;
 let resting;
 let answered = $("#q")?.value;  // in full
 let entered = false;
@@ -257,6 +257,12 @@ function meansKey(event) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("#keys").open) return;
+  const choices = $(".choices:popover-open");
+  if (choices && event.key === "Escape") {  // or the box would be emptied as well
+    event.preventDefault();
+    choices.hidePopover();
+  }
+  if (choices) return;
   if (event.key === "Enter" && event.target.id === "q" && $("#results")) {
     event.preventDefault();
     openFirst();
@@ -549,7 +555,6 @@ document.addEventListener("click", (event) => {
   if (at("#print")) print();
   if (at("#card-close")) closeCard();
   if (at("#retry")) retry();
-  if (at("#show-hits")) $("#filters").open = false;
   if (at("#card-pin, #pin")) pinRead();
   if (at("[data-unpin]")) pin(at("[data-unpin]").dataset.unpin);
 });
@@ -559,18 +564,15 @@ document.addEventListener("change", (event) => event.target.closest("form[data-s
 addEventListener("storage", showPins);
 showPins();
 
-// Filters are open where there is room beside the list: the style sheet shows them, and here the keyboard learns of it.
-// Elsewhere they are a sheet, which stays open while filters are chosen.
-let choosing = false;
-
-function openFilters() {
-  const filters = $("#filters");
-  if (filters && (choosing || matchMedia("(min-width: 80rem)").matches)) filters.open = true;
-}
-
-openFilters();
-document.addEventListener("htmx:beforeSwap", (event) => { if (event.target.id === "main") choosing = !wide.matches && $("#filters")?.open; });
-document.addEventListener("htmx:afterSettle", (event) => { if (event.target.id === "main") openFilters(); });
+// What a chip has opened is open again once a value was chosen in it, for the next one.
+let choosing = "";
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.target.id === "main") choosing = $("#facets .choices:popover-open")?.id ?? "";
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  const choices = event.target.id === "main" && choosing ? document.getElementById(choosing) : null;
+  if (choices) choices.previousElementSibling.click();
+});
 
 function showButtons() {
   for (const button of document.querySelectorAll("header button[hidden], #print")) button.hidden = false;
