@@ -18,6 +18,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
+from lorekeeper.party import PartyFile
 from lorekeeper.search.dossier.spans import blocks, spans
 from lorekeeper.server.identity import PROXIED, VIEWER
 from lorekeeper.server.page.fights import MOST, combatants
@@ -334,13 +335,33 @@ async def test_a_fight_has_each_creature_with_its_numbers(client, library):
     await library.cache.store_entities([crab], "creatures")
     page = unescape((await client.get("/fight", params={"monsters": "3 ruin crabs"})).text)
     rows = re.findall(
-        r'<li data-name="([^"]+)" [^>]* data-initiative="2" data-hit-points="9" data-armor-class="13"', page
+        r'<li data-name="([^"]+)" [^>]* data-initiative="2" data-hit-points="9" data-lost="0" data-armor-class="13"',
+        page,
     )
     assert rows == ["Ruin Crab 1", "Ruin Crab 2", "Ruin Crab 3"]
     assert await library.cache.delete_document("own") >= 1
     missing = await client.get("/fight", params={"monsters": "xyzzy frobnicator"})
     assert missing.status_code == 200
     assert 'role="alert"' in missing.text
+
+
+async def test_a_fight_is_kept_for_each_viewer_and_not_overwritten(tmp_path):
+    async with adding(tmp_path) as (master, library):
+        library.party = PartyFile(tmp_path / "party")
+        first = await master.get("/fight/kept")
+        assert first.json() is None
+        own = {**OWN, "if-match": first.headers["etag"]}
+        fight = {"round": 2, "fighting": [{"name": "Tilda"}]}
+        stored = await master.put("/fight/kept", json=fight, headers=own)
+        assert stored.json() == fight
+        assert (await master.put("/fight/kept", json={}, headers=own)).status_code == 412
+        again = await master.get("/fight/kept", headers={"if-none-match": stored.headers["etag"]})
+        assert again.status_code == 304
+        for refused, body in ({}, "{}"), (OWN, "[]"), (OWN, "x"):
+            assert (await master.put("/fight/kept", content=body, headers=refused)).status_code in (400, 403)
+        async with gateway(library, viewer=Viewer.player("Ana")) as player:
+            assert (await player.get("/fight/kept")).json() is None
+        assert (await master.get("/fight/kept")).json() == fight
 
 
 async def test_the_encounter_of_a_note_is_read_from_its_block():

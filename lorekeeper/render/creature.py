@@ -60,6 +60,13 @@ def initiative(creature: Entity) -> int:
     return records.creature(Source(with_values(creature))).initiative_bonus
 
 
+def counters(creature: Entity) -> list[str]:
+    """Its features, each with how often it can be used ("3/Day", "Recharge 5-6") where that is said, and legendary actions."""
+    features = records.creature(Source(with_values(creature))).features
+    used = [f"{each.name}: {each.uses or each.name.partition('(')[2]}" for each in features]
+    return [*used, *(["Legendary actions: 3/Round"] if any(each.kind == LEGENDARY for each in features) else [])]
+
+
 GLANCE = {
     "Armor Class": "AC",
     "Hit Points": "HP",

@@ -1,10 +1,12 @@
-"""Encounters on the page: proposals for a party, and the fight itself, whose state stays in the browser."""
+"""Encounters on the page: proposals for a party, and the fight itself, which the page runs and the server keeps."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import islice
 
 from starlette.requests import Request
@@ -12,18 +14,27 @@ from starlette.responses import Response
 
 from lorekeeper.encounters.asked import parse_monsters
 from lorekeeper.encounters.planning import creature_named
-from lorekeeper.entities import Entity
+from lorekeeper.entities import Entity, parse_json
 from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
-from lorekeeper.render.creature import initiative
+from lorekeeper.render.creature import counters, initiative
+from lorekeeper.search.party import CHARACTERS
+from lorekeeper.server.browsers import is_own
 from lorekeeper.server.encounters import planned
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import found
+from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.notes import encounter_in
-from lorekeeper.server.page.site import Page, Site, address, entry_address
+from lorekeeper.server.page.party import members
+from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Site, address, entry_address
+from lorekeeper.server.rest.problems import RefusedError, bad_request
+from lorekeeper.system import private_file
 from lorekeeper.views.view import View
 
 MOST = 60
 """Most combatants."""
+
+MOST_BYTES = 200_000
+"""Largest fight that is kept."""
 
 CONDITIONS = (
     "blinded charmed deafened exhaustion frightened grappled incapacitated invisible paralyzed petrified poisoned "
@@ -43,6 +54,8 @@ class Combatant:
         hit_points: of the stat block, None if it says none.
         armor_class: the same.
         initiative: what a d20 is added to.
+        entity: whose stat block or sheet it is.
+        counters: what can be used so often, as "Fire Breath: Recharge 5-6".
     """
 
     name: str
@@ -51,6 +64,13 @@ class Combatant:
     hit_points: int | None
     armor_class: int | None
     initiative: int
+    entity: Entity
+    counters: Sequence[str]
+
+    @property
+    def is_hero(self) -> bool:
+        """Whether a player has it."""
+        return self.entity.type == CHARACTERS
 
 
 async def _fight(site: Site, request: Request) -> Response:
@@ -59,6 +79,8 @@ async def _fight(site: Site, request: Request) -> Response:
     problems: list[str] = []
     creatures = [(1, await found(view, uri)) for uri in asked.getlist("uri")[:MOST]]
     named = list(filter(str.strip, asked.getlist("monsters")))
+    if "party" in asked:
+        creatures += [(1, each.entity) for each in await members(view)]
     if note := asked.get("note"):
         named += encounter_in(await found(view, note))
     for text in named:
@@ -87,9 +109,39 @@ def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[Combatant]:
             _number(entity, "hit_points"),
             _number(entity, "armor_class"),
             initiative(entity),
+            entity,
+            counters(entity),
         )
         for place, entity in enumerate(each)
     ]
+
+
+async def _kept(site: Site, request: Request) -> Response:
+    """The fight of a viewer, the same on each of their devices; a change of what is no longer there is not taken."""
+    viewer, seen = site.view(request).viewer, request.scope.get(SEEN)
+    whose = repr((isinstance(seen, Seen) and seen.chosen, sorted(viewer.names)))
+    path = site.library.party.path
+    file = path and path.with_name(f"{path.name}.fight-{hashlib.sha256(whose.encode()).hexdigest()[:16]}")
+    content = await asyncio.to_thread(file.read_bytes) if file and file.exists() else b"null"
+    tag = f'"{hashlib.sha256(content).hexdigest()}"'
+    if request.method == "PUT":
+        if not is_own(request.scope):
+            raise RefusedError(HTTPStatus.FORBIDDEN, "this was sent from a page of another site")
+        body = await request.body()
+        try:
+            fight = parse_json(body)
+        except ValueError:
+            fight = None
+        if len(body) > MOST_BYTES or not isinstance(fight, dict):
+            raise bad_request(f"a fight is a JSON object of at most {MOST_BYTES:,} bytes")
+        if request.headers.get("if-match") == tag and file:
+            await asyncio.to_thread(private_file(file).write_bytes, body)
+            content, tag = body, f'"{hashlib.sha256(body).hexdigest()}"'
+        else:
+            return Response(status_code=HTTPStatus.PRECONDITION_FAILED, headers=HEADERS)
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=HEADERS)
+    return Response(content, headers={**HEADERS, **PRIVATE, "etag": tag}, media_type="application/json")
 
 
 def _number(entity: Entity, name: str) -> int | None:
@@ -126,5 +178,5 @@ async def _encounter(site: Site, request: Request) -> Response:
     return site.page(request, "encounter.html", **values)
 
 
-PAGES = (Page("/fight", _fight), Page("/encounter", _encounter))
+PAGES = (Page("/fight", _fight), Page("/fight/kept", _kept, methods=("GET", "PUT")), Page("/encounter", _encounter))
 """The pages of encounters."""

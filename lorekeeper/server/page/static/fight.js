@@ -1,30 +1,92 @@
 "use strict";
-// The fight: who is in it, in which order, with how many hit points. It stays in this browser, one for each viewer, whatever
-// address its page has: what an address asks for comes into it.
+// The fight: who is in it, in which order, with how many hit points. The server keeps one for each viewer, the same on all of
+// their devices; what an address asks for comes into it.
 
 (() => {
-  const KEY = "fight", EMPTY = { round: 1, turn: 0, fighting: [] };
-  const list = $("#combatants");
+  const KEPT = "/fight/kept", EVERY = 4000, MOST_LINES = 60, MOST_STEPS = 8;
+  const EMPTY = { round: 1, turn: 0, fighting: [], log: [], before: [] };
+  const list = $("#combatants"), menu = $("#of-one");
 
-  const combatants = (page) => [...page.querySelectorAll("#combatants li[data-name]")].map(({ dataset }) => ({
-    name: dataset.name, kind: dataset.kind, path: dataset.path, bonus: Number(dataset.initiative), initiative: null,
-    now: dataset.hitPoints ?? "", most: dataset.hitPoints ?? "", armor: dataset.armorClass ?? "", states: [],
-  }));
+  const combatants = (page) => [...page.querySelectorAll("#combatants li[data-name]")].map((item) => {
+    const { dataset } = item;
+    const most = dataset.hitPoints ?? "";
+    return {
+      name: dataset.name, kind: dataset.kind, path: dataset.path, hero: dataset.hero === "true", bonus: Number(dataset.initiative),
+      icon: item.querySelector("use")?.getAttribute("href") ?? "", initiative: null, most, now: most === "" ? "" : most - dataset.lost,
+      temporary: 0, armor: dataset.armorClass ?? "", states: [], saves: [0, 0], uses: dataset.counters.split("\n").filter(Boolean).flatMap(usesOf),
+    };
+  });
 
-  function kept() {
-    const found = stored(KEY, EMPTY);
-    return Array.isArray(found.fighting) ? found : structuredClone(EMPTY);
+  // "Fire Breath: Recharge 5-6", "Legendary Resistance: 3/Day"
+  function usesOf(text) {
+    const [, name, often] = /^(.*?)(?: \(.*)?: (.*)$/.exec(text);
+    const most = /^(\d+)\/(\w+)/.exec(often), least = /recharge (\d)/i.exec(often);
+    if (most) return [{ name, most: Number(most[1]), left: Number(most[1]), each: most[2] }];
+    return least ? [{ name, most: 1, left: 1, least: Number(least[1]) }] : [];
   }
 
+  // --- what the server keeps -------------------------------------------------------------------------------------------
+
   const asked = combatants(document);
-  let state = kept();
+  let state = structuredClone(EMPTY), tag = "", saving = Promise.resolve(), waiting = 0;
 
-  function save() { store(KEY, state); render(); }
+  async function load() {
+    const answer = await fetch(KEPT, { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
+    if (answer.status === 304 || waiting) return;
+    if (!answer.ok) throw new Error(answer.status);
+    const kept = await answer.json();
+    tag = answer.headers.get("ETag");
+    state = { ...structuredClone(EMPTY), ...kept };
+    render();
+  }
 
-  // Those of a kind that is there already are numbered on.
+  function save() {
+    render();
+    const body = JSON.stringify(state);
+    waiting += 1;
+    saving = saving.then(async () => {
+      try {
+        const answer = await fetch(KEPT, { method: "PUT", headers: { "If-Match": tag }, body });
+        waiting -= 1;
+        if (answer.ok) tag = answer.headers.get("ETag");
+        else {
+          await load();
+          lose({}, answer.status === 412 ? "The fight has changed on another device. It is shown as it is there." : reasonOf({ responseText: await answer.text(), status: answer.status }));
+        }
+      } catch { waiting -= 1; lose({}); }
+    });
+  }
+
+  // A change, told in a line of the log; the last ones can be undone.
+  function step(line, change) {
+    const { log, before, ...now } = state;
+    before.unshift(JSON.stringify(now));
+    before.length = Math.min(before.length, MOST_STEPS);
+    change();
+    tell(line instanceof Function ? line() : line);
+    save();
+  }
+
+  function tell(line) {
+    if (!line) return;
+    state.log.unshift(`Round ${state.round} · ${line}`);
+    state.log.length = Math.min(state.log.length, MOST_LINES);
+  }
+
+  function undo() {
+    const { log, before } = state;
+    state = { ...JSON.parse(before.shift()), log: log.slice(1), before };
+    save();
+  }
+
+  // --- who fights ------------------------------------------------------------------------------------------------------
+
+  // Those of a kind that is there already are numbered on; a hero is there once.
   function join(fighters) {
     for (const each of fighters) {
-      const numbers = state.fighting.filter(({ path }) => path === each.path).map(({ name }) => Number(/ (\d+)$/.exec(name)?.[1] ?? 1));
+      const same = state.fighting.filter(({ path }) => path === each.path);
+      if (each.hero && same.length) continue;
+      const numbers = same.map(({ name }) => Number(/ (\d+)$/.exec(name)?.[1] ?? 1));
       state.fighting.push({ ...each, name: numbers.length ? `${each.kind} ${Math.max(...numbers) + 1}` : each.name });
     }
     sort();
@@ -42,17 +104,17 @@
     save();
   }
 
-  async function add(named) {
-    const path = `/fight?monsters=${encodeURIComponent(named)}`;
+  async function add(query) {
     let answer;
-    try { answer = await fetch(path); } catch { lose({}); return; }
+    try { answer = await fetch(`/fight?${query}`); } catch { lose({}); return; }
     const content = await answer.text();
     if (!answer.ok) { lose({}, reasonOf({ responseText: content, status: answer.status })); return; }
-    const page = new DOMParser().parseFromString(content, "text/html");
+    const page = new DOMParser().parseFromString(content, "text/html"), fighters = combatants(page);
     $("#problems").replaceChildren(...page.querySelectorAll("#problems > *, main > .refusal"));
-    join(combatants(page));
-    save();
+    if (fighters.length) step(`${fighters.map(({ name }) => name).join(", ")} joined`, () => join(fighters));
   }
+
+  const isOut = (each) => !each.hero && each.path !== "" && each.now !== "" && Number(each.now) <= 0;
 
   // The highest initiative first; whose turn it is stays so.
   function sort() {
@@ -62,120 +124,243 @@
   }
 
   function rollOrder() {
-    for (const each of state.fighting) if (each.path) each.initiative = thrown(20) + each.bonus;
-    sort();
-    state.turn = 0;
-    state.round = 1;
-    save();
+    step("initiative", () => {
+      for (const each of state.fighting) if (each.path && !(each.hero && each.initiative !== null)) each.initiative = thrown(20) + each.bonus;
+      sort();
+      state.turn = 0;
+      state.round = 1;
+    });
   }
 
-  // The next one who is not down; heroes are counted even so.
-  function turn(by) {
-    const { fighting } = state, isOut = (each) => each.path && each.now !== "" && Number(each.now) <= 0;
-    if (!fighting.length) return;
-    for (let tried = 0; tried < fighting.length; tried += 1) {
-      state.turn += by;
-      if (state.turn >= fighting.length) { state.turn = 0; state.round += 1; }
-      if (state.turn < 0) { state.turn = fighting.length - 1; state.round = Math.max(1, state.round - 1); }
-      if (!isOut(fighting[state.turn])) break;
+  // The place of the next one who is not down; heroes at 0 have their turn.
+  function nextPlace(by) {
+    const { fighting, turn } = state;
+    for (let place = turn + by, tried = 0; tried < fighting.length; place += by, tried += 1) {
+      const at = (place + fighting.length * 2) % fighting.length;
+      if (!isOut(fighting[at])) return [at, place < 0 ? -1 : place >= fighting.length ? 1 : 0];
     }
+    return [turn, by];
+  }
+
+  function turn(by) {
+    if (!state.fighting.length) return;
+    const { log, before, ...now } = state;
+    before.unshift(JSON.stringify(now));
+    before.length = Math.min(before.length, MOST_STEPS);
+    const [place, more] = nextPlace(by);
+    state.turn = place;
+    state.round = Math.max(1, state.round + more);
+    if (by > 0) begins(state.fighting[place]);
     save();
   }
 
-  function changed(each, text) {
-    const number = Number(text.replace("−", "-"));
-    if (!Number.isFinite(number) || text === "") return;
-    each.now = String(Math.min(Math.max(Number(each.now || 0) + number, 0), each.most ? Number(each.most) : Infinity));
+  // What a turn that begins brings: recharges, legendary actions, and conditions that have lasted their rounds.
+  function begins(each) {
+    tell(`${each.name}'s turn`);
+    for (const use of each.uses) {
+      if (use.each === "Round") use.left = use.most;
+      if (use.least && !use.left) {
+        const number = thrown(6);
+        if (number >= use.least) use.left = 1;
+        tell(`${each.name}: ${use.name} ${use.left ? "recharges" : "does not recharge"} (${number})`);
+      }
+    }
+    for (const each_ of each.states) if (each_.rounds) each_.rounds -= 1;
+    const over = each.states.filter(({ rounds }) => rounds === 0);
+    each.states = each.states.filter(({ rounds }) => rounds !== 0);
+    for (const { name } of over) tell(`${each.name} is no longer ${name}`);
+  }
+
+  // "5" and "-5" are damage, "+5" heals; temporary hit points go first.
+  function change(each, text, heals = false) {
+    const number = Math.abs(Number(text.replace("−", "-")));
+    if (!number) return;
+    const is = heals || text.startsWith("+");
+    step(() => told(each, number, is), () => {
+      const taken = is ? 0 : Math.min(each.temporary, number);
+      each.temporary -= taken;
+      const now = Number(each.now || 0) + (is ? number : taken - number);
+      each.now = Math.min(Math.max(now, 0), each.most === "" ? Infinity : Number(each.most));
+      if (is) each.saves = [0, 0];
+    });
+  }
+
+  function told(each, number, heals) {
+    if (heals) return `${each.name} regains ${number}`;
+    const holds = each.states.some(({ name }) => name === "concentrating");
+    return `${each.name} takes ${number}${Number(each.now) <= 0 ? ": down" : ""}${holds ? `, concentration DC ${Math.max(10, Math.floor(number / 2))}` : ""}`;
+  }
+
+  function mark(each, name, rounds) {
+    step(`${each.name} is ${name}${rounds ? ` for ${rounds} rounds` : ""}`, () => {
+      each.states = [...each.states.filter((other) => other.name !== name), { name, rounds: rounds || null }];
+    });
+  }
+
+  // --- the page --------------------------------------------------------------------------------------------------------
+
+  const button = (text, label, act, attributes = {}) => {
+    const made = element("button", text, { type: "button", "aria-label": label, ...attributes });
+    made.addEventListener("click", act);
+    return made;
+  };
+
+  function states(each) {
+    const chips = each.states.map((one) => button(one.rounds ? `${one.name} ${one.rounds}` : one.name, `${each.name} is no longer ${one.name}`, () => {
+      step(`${each.name} is no longer ${one.name}`, () => { each.states = each.states.filter((other) => other !== one); });
+    }));
+    if (isOut(each)) chips.unshift(element("span", "down"));
+    if (each.hero && each.now !== "" && Number(each.now) <= 0) {
+      for (const [place, name] of ["saved", "failed"].entries()) {
+        chips.push(button(`${name} ${each.saves[place]}/3`, `${each.name}: a death save ${name}`, () => step(`${each.name}: death save ${name}`, () => { each.saves[place] = (each.saves[place] + 1) % 4; })));
+      }
+    }
+    return chips.map((chip) => { const item = document.createElement("li"); item.append(chip); return item; });
+  }
+
+  function counters(each) {
+    return (each?.uses ?? []).map((use) => {
+      const group = element("span", `${use.name} `, { class: "uses" });
+      for (let place = 0; place < use.most; place += 1) {
+        group.append(button("", `${use.name} ${place + 1} of ${use.most}`, () => step(`${each.name} uses ${use.name}`, () => { use.left = place < use.left ? place : place + 1; }), { "aria-pressed": place < use.left, class: "box" }));
+      }
+      return group;
+    });
+  }
+
+  function token(each) {
+    if (each.hero || !each.icon) return [each.name.trim()[0] ?? "?"];
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("class", "i");
+    svg.append(document.createElementNS("http://www.w3.org/2000/svg", "use"));
+    svg.firstChild.setAttribute("href", each.icon);
+    return [svg];
   }
 
   function row(each, place) {
     const item = $("#combatant").content.firstElementChild.cloneNode(true);
     const part = (selector) => item.querySelector(selector);
-    const named = part(each.path ? "a" : "strong");
-    part(each.path ? "strong" : "a").remove();
+    const named = part(each.path ? ".who a" : ".who strong");
+    part(each.path ? ".who strong" : ".who a").remove();
     named.textContent = each.name;
     if (each.path) named.href = each.path;
-    const labels = { ".initiative": "Initiative", ".now": "Hit points", ".change": "Damage or healing", ".states select": "Condition", ".remove": "Remove" };
+    const labels = { ".initiative": "Initiative", ".points": "Hit points", ".change input": "Damage or healing", ".change [value='-']": "Damage", ".change [value='+']": "Heal", ".further": "More" };
     for (const [selector, label] of Object.entries(labels)) part(selector).setAttribute("aria-label", `${label} of ${each.name}`);
     part(".initiative").value = each.initiative ?? "";
-    part(".armor").textContent = each.armor ? `AC ${each.armor}` : "";
-    part(".now").value = each.now;
-    part(".of").textContent = each.most ? `of ${each.most}` : "";
+    part(".token").replaceChildren(...token(each));
+    part(".token").classList.toggle("hero", each.hero || !each.path);
+    part(".armor span").textContent = each.armor;
+    part(".armor").classList.toggle("unknown", each.armor === "");
+    part(".now").textContent = each.now === "" ? "–" : `${each.now}${each.temporary ? `+${each.temporary}` : ""}`;
+    part(".of").textContent = each.most === "" ? "" : ` / ${each.most}`;
+    const meter = part("meter"), most = Number(each.most || 0);
+    Object.assign(meter, { max: most || 1, low: most / 4 + 0.01, high: most / 2 + 0.01, optimum: most, value: Number(each.now || 0) });
+    meter.hidden = !most;
     if (place === state.turn) item.setAttribute("aria-current", "true");
-    item.classList.toggle("down", each.path !== "" && each.now !== "" && Number(each.now) <= 0);
+    item.classList.toggle("down", isOut(each));
     part(".initiative").addEventListener("change", (event) => { each.initiative = event.target.value === "" ? null : Number(event.target.value); sort(); save(); });
-    part(".now").addEventListener("change", (event) => { each.now = event.target.value; save(); });
-    part(".points").addEventListener("submit", (event) => { event.preventDefault(); changed(each, part(".change").value); save(); });
-    part(".states select").addEventListener("change", (event) => { each.states = [...new Set([...each.states, event.target.value])]; save(); });
-    part(".states ul").append(...each.states.map((name) => {
-      const state = document.createElement("li");
-      const button = element("button", `${name} ×`, { type: "button", "aria-label": `${each.name} is no longer ${name}` });
-      button.addEventListener("click", () => { each.states = each.states.filter((other) => other !== name); save(); });
-      state.append(button);
-      return state;
-    }));
-    part(".remove").addEventListener("click", () => {
-      state.fighting.splice(place, 1);
-      if (place < state.turn || state.turn >= state.fighting.length) state.turn = Math.max(0, state.turn - 1);
-      save();
-    });
+    const field = part(".change input"), heal = () => { change(each, field.value, true); };
+    part(".change").addEventListener("submit", (event) => { event.preventDefault(); change(each, field.value); });
+    part(".change [value='+']").addEventListener("click", heal);
+    field.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.shiftKey) { event.preventDefault(); heal(); } });
+    part(".states").append(...states(each));
+    part(".counters").append(...place === state.turn ? counters(each) : []);
+    for (const opens of [".further", ".points"]) part(opens).addEventListener("click", () => open(each));
     return item;
   }
 
-  let shown = "";
+  let chosen, shown = "";
+
+  function open(each) {
+    chosen = each;
+    menu.querySelector("h2").textContent = each.name;
+    $("#now").value = each.now;
+    $("#temporary").value = each.temporary || "";
+    $("#called").value = each.name;
+    menu.showPopover();
+  }
+
   function render() {
-    $("#nobody").hidden = state.fighting.length > 0;
-    list.replaceChildren(...state.fighting.map(row));
+    const { fighting } = state, current = fighting[state.turn], next = fighting[nextPlace(1)[0]];
+    $("#nobody").hidden = fighting.length > 0;
+    list.replaceChildren(...fighting.map(row));
     $("#round").textContent = `Round ${state.round}`;
-    const { path } = state.fighting[state.turn] ?? {};
+    $("#whose").replaceChildren(...current ? [element("b", current.name), next === current ? "" : `, then ${next.name}`] : []);
+    $("#next-turn .to").textContent = next ? `: ${next.name}` : "";
+    $("#counters").replaceChildren(...counters(current));
+    $("#log").replaceChildren(...state.log.slice(0, 5).map((line) => element("li", line, { dir: "auto" })));
+    if (state.before.length) $("#log").append(button("Undo", "Undo the last change", undo, { class: "quiet", id: "undo" }));
+    const { path } = current ?? {};
     if (path && path !== shown && window.htmx) ask(path, "#turn", "innerHTML");
     if (!path) $("#turn").replaceChildren();
     shown = window.htmx ? path ?? "" : "";
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
-  $("#next-turn").addEventListener("click", () => turn(1));
-  $("#back-turn").addEventListener("click", () => turn(-1));
-  $("#roll-order").addEventListener("click", rollOrder);
-  $("#restart").addEventListener("click", () => {
-    const again = ({ path, now, most }) => (path ? most : now);
-    state = { ...state, round: 1, turn: 0, fighting: state.fighting.map((each) => ({ ...each, now: again(each), initiative: null, states: [] })) };
-    save();
-  });
-  $("#end-fight").addEventListener("click", () => {
+  const on = (selector, type, act) => $(selector).addEventListener(type, (event) => { if (type === "submit") event.preventDefault(); act(event); });
+
+  on("#next-turn", "click", () => turn(1));
+  on("#back-turn", "click", () => turn(-1));
+  on("#roll-order", "click", rollOrder);
+  on("#end-fight", "click", () => {
     if (!confirm("End the fight? Everyone in it is removed.")) return;
     history.replaceState(null, "", "/fight");
     settle(() => begin([]));
   });
-  $("#join").addEventListener("click", () => settle(() => join(asked)));
-  $("#begin").addEventListener("click", () => settle(() => begin(asked)));
-  $("#leave").addEventListener("click", () => settle(() => {}));
-  $("#add-monsters").addEventListener("submit", (event) => {
-    event.preventDefault();
-    if ($("#monsters").value.trim()) add($("#monsters").value);
-    event.target.reset();
+  on("#join", "click", () => settle(() => join(asked)));
+  on("#begin", "click", () => settle(() => begin(asked)));
+  on("#leave", "click", () => settle(() => {}));
+  on("#add-monsters", "submit", ({ target }) => {
+    if ($("#monsters").value.trim()) add(`monsters=${encodeURIComponent($("#monsters").value)}`);
+    target.reset();
   });
-  // Another window of this browser has changed it.
-  addEventListener("storage", (event) => { if (event.key === own(KEY)) { state = kept(); render(); } });
-  $("#add-hero").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const initiative = $("#hero-initiative").value;
-    state.fighting.push({ name: $("#hero").value, path: "", bonus: 0, initiative: initiative === "" ? null : Number(initiative), now: "", most: "", armor: "", states: [] });
-    event.target.reset();
-    sort();
-    save();
+  on("#add-party", "click", () => add("party=1"));
+  on("#add-hero", "submit", ({ target }) => {
+    const initiative = $("#hero-initiative").value, name = $("#hero").value;
+    step(`${name} joined`, () => {
+      state.fighting.push({ name, kind: name, path: "", hero: true, icon: "", bonus: 0, initiative: initiative === "" ? null : Number(initiative), now: "", most: "", temporary: 0, armor: "", states: [], saves: [0, 0], uses: [] });
+      sort();
+    });
+    target.reset();
   });
+  on("#add-state", "submit", ({ target }) => {
+    if ($("#state").value) mark(chosen, $("#state").value, Number($("#rounds").value));
+    target.reset();
+    menu.hidePopover();
+  });
+  on("#set-points", "submit", () => {
+    step(`${chosen.name} has ${$("#now").value}`, () => { Object.assign(chosen, { now: $("#now").value === "" ? "" : Number($("#now").value), temporary: Number($("#temporary").value) }); });
+    menu.hidePopover();
+  });
+  on("#rename", "submit", () => { step("", () => { chosen.name = $("#called").value; }); menu.hidePopover(); });
+  on("#twin", "click", () => { step(`${chosen.name} joined again`, () => join([structuredClone({ ...chosen, hero: false })])); menu.hidePopover(); });
+  on("#remove", "click", () => {
+    step(`${chosen.name} left`, () => {
+      const place = state.fighting.indexOf(chosen);
+      state.fighting.splice(place, 1);
+      if (place < state.turn || state.turn >= state.fighting.length) state.turn = Math.max(0, state.turn - 1);
+    });
+    menu.hidePopover();
+  });
+  menu.addEventListener("click", ({ target }) => { if (target.dataset.change) { change(chosen, target.dataset.change); menu.hidePopover(); } });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "n" && !typing(event.target) && !event.ctrlKey && !event.metaKey) turn(1);
+    if (typing(event.target) || event.ctrlKey || event.metaKey || menu.matches(":popover-open")) return;
+    if (event.key === "n") turn(1);
+    if (event.key === "i") rollOrder();
   });
 
   const [arrived] = performance.getEntriesByType("navigation");
-  if (asked.length && (arrived?.type === "navigate" || state.from !== location.search)) {
-    if (!state.fighting.length) settle(() => begin(asked));
-    else {
-      $("#running b").textContent = asked.map(({ name }) => name).join(", ");
-      $("#running").hidden = false;
+  load().then(() => {
+    list.setAttribute("data-loaded", "");
+    if (asked.length && (arrived?.type === "navigate" || state.from !== location.search)) {
+      if (!state.fighting.length) settle(() => begin(asked));
+      else if (state.from !== location.search || arrived?.type === "navigate") {
+        $("#running b").textContent = asked.map(({ name }) => name).join(", ");
+        $("#running").hidden = false;
+      }
     }
-  }
-  render();
+    render();
+  }, () => lose({}));
+  // Another device of the same viewer has changed it.
+  setInterval(() => { if (!document.hidden && !waiting) load().catch(() => {}); }, EVERY);
 })();

@@ -296,7 +296,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
 
 // --- a linked entry, over what is read -------------------------------------------------------------------------------
 
-const LINKED = "article.entry a[href^='/entries/'], .around a[href^='/entries/'], #tray a[href^='/entries/']";
+const LINKED = "article.entry a[href^='/entries/'], .around a[href^='/entries/'], #tray a[href^='/entries/'], .combatants a[href^='/entries/']";
 const KEPT = "#reading, #card, #tray, .fight, article.entry:not(.note-page), .around";
 const card = () => $("#card");  // going back replaces it
 let waiting;  // for the pointer to stay, or to be gone
