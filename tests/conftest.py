@@ -164,7 +164,10 @@ SLOW_FILE = re.compile(rf"^pytestmark = .*\b(?:slow|{'|'.join(SLOW)})\b", re.MUL
 SERVED = {"chromium", "corpus", "embeddings", "milvus_server", "standalone_server"}
 """Fixtures with a process, a server, or files from elsewhere."""
 
-FACES = ("lorekeeper.server", "lorekeeper.cli", "lorekeeper.library", "tests.support.pages", "tests.support.samples")
+FACES = (
+    *(f"lorekeeper.{name}" for name in ("server", "cli", "library")),
+    *(f"tests.support.{name}" for name in ("pages", "samples", "tools")),
+)
 STORES = ("lorekeeper.cache", "lorekeeper.intake", "lorekeeper.plugin", "lorekeeper.vaults", "lorekeeper.views")
 OPENED = {"backend", "cache", "caches", "embedded"}
 """Modules of which whoever imports anything asks through a face, or opens a store, and fixtures that open one."""

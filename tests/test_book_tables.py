@@ -22,15 +22,13 @@ from lorekeeper.normalize.table_parts import KIND, MOST, Tables
 from lorekeeper.render.pages import markdown
 from lorekeeper.rolling.tables import numbered_texts, tables_of
 from lorekeeper.server.tool import ToolError
-from lorekeeper.server.tools import all_tools
-from lorekeeper.views.view import View
 from tests.support.commands import environment, run_inside
 from tests.support.corpus import imported_entries
 from tests.support.entities import everything
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
+from tests.support.tools import text_of
 
-TOOLS = {tool.name: tool for tool in all_tools()}
 ANYBODY = Viewer.player()
 
 
@@ -252,26 +250,21 @@ async def test_what_cannot_be_made_is_a_warning(tmp_path):
 # --- who sees them ---------------------------------------------------------------------------------------------------
 
 
-async def found(view: View | Library, tool: str, **arguments: object) -> str:
-    answer = await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
-    return f"{answer.text} {json.dumps(answer.structured)}"
-
-
 async def test_players_meet_the_tables_of_what_they_see_and_no_other(tmp_path):
     plot = entry("Plots", rolled("Plot", "The zqlich", "The zqlie"), audience="dm")
     async with open_library(tmp_path, backend="sqlite") as library:
         await brought_in(library, tmp_path, *BOOK, plot)
         player = library.view(ANYBODY)
         for view, seen in ((library, 4), (player, 3)):
-            listed = await found(view, "lookup_rule", kind=KIND, limit=50, detail="full")
-            everywhere = listed + await found(view, "search_lore", query="zqlich plot")
+            listed = await text_of(view, "lookup_rule", kind=KIND, limit=50, detail="full")
+            everywhere = listed + await text_of(view, "search_lore", query="zqlich plot")
             assert sum(table.uri in listed for table in (await tables(library)).values()) == seen
             assert ("The zqlich" in everywhere) == (view is library)
         shared, secret = (await tables(library))["Gull Call: Gull"], (await tables(library))["Plots: Plot"]
-        assert "Rolled: " in await found(player, "get_entity", uri=shared.uri, roll=True)
-        assert "Rolled: " in await found(library, "get_entity", uri=secret.uri, roll=True)
+        assert "Rolled: " in await text_of(player, "get_entity", uri=shared.uri, roll=True)
+        assert "Rolled: " in await text_of(library, "get_entity", uri=secret.uri, roll=True)
         with pytest.raises(ToolError, match="there is no"):
-            await found(player, "get_entity", uri=secret.uri, roll=True)
+            await text_of(player, "get_entity", uri=secret.uri, roll=True)
 
 
 async def test_tables_become_secret_and_open_with_their_entries(tmp_path):

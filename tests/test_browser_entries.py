@@ -92,7 +92,7 @@ def test_nothing_of_a_hostile_entry_runs_and_the_layout_holds(window, entities):
     dialogs: list[Any] = []
     page.on("dialog", lambda dialog: dialogs.append(dialog))
     for entity in entities:
-        response = page.goto(path_of(entity), wait_until="domcontentloaded", timeout=60_000)
+        response = page.goto(path_of(entity), wait_until="domcontentloaded")
         assert response.status == 200, entity.uri
         assert page.evaluate("[window.hasRun ?? false, document.documentElement.scrollWidth]") == [False, 390], entity
         assert page.locator("main article.entry h1").count() >= 1

@@ -28,7 +28,6 @@ from lorekeeper.party import PartyFile
 from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
 from lorekeeper.search.party import asked_of, may_ask
-from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
 from lorekeeper.views.redact import is_visible, redact
@@ -36,9 +35,8 @@ from tests.support import golden
 from tests.support.entities import make
 from tests.support.libraries import settings
 from tests.support.tables import each_row
+from tests.support.tools import call
 from tests.support.vaults import open_to
-
-TOOLS = {tool.name: tool for tool in all_tools()}
 
 
 def first_of(case: str) -> Any:
@@ -167,8 +165,7 @@ ROGUE = make(
 
 
 async def ask(library: Library, tool: str, viewer: Viewer | None = None, **arguments: Any) -> Any:
-    view = library.view(viewer or GAME_MASTER)
-    return await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
+    return await call(library.view(viewer or GAME_MASTER), tool, **arguments)
 
 
 pytestmark_module = pytest.mark.asyncio(loop_scope="module")

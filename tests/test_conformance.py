@@ -33,7 +33,7 @@ INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 BASELINE = Path(__file__).parent / "conformance.yml"
 """What does not apply, and why."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from scripts.books import ours
 from scripts.compare_books import compare
 from tests.support.corpus import corpus_entries
 
-pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.corpus
 
 BROKEN = {
     "tags of another format": (r"XPHB|\[Area of Effect\]|Hitom", 0),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from lorekeeper.filters import clean_fields, matches, parse_filters
 from lorekeeper.normalize import normalize
 from tests.support.entities import make
@@ -92,25 +90,6 @@ def test_a_type_line_is_found_by_its_type_and_tags(line, parts):
 def test_environments_of_all_sources_have_one_form(source, asked):
     assert found({"environments": asked}, environments=[source])
     assert not found({"environments": "desert"}, environments=[source])
-
-
-# --- spells, legendary actions, lairs --------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_hostile_texts_are_read_in_linear_time():
-    for piece in (
-        "is blinded, ",
-        "1 fire, ",
-        "dc 1 str or ",
-        "casts A of ",
-        "the gloom hart ",
-        "poison or ",
-        "a ",
-        "1/day (",
-        "_ *",
-    ):
-        does(piece * 20_000)
 
 
 # --- character options -----------------------------------------------------------------------------------------------

@@ -214,7 +214,6 @@ def entries(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Enti
 
 
 @pytest.mark.corpus
-@pytest.mark.timeout(600)
 def test_no_pair_of_2014_and_2024_entries_breaks_a_law(entries):
     pairs = versions(entries, "srd-2014", "srd-2024")
     assert len(pairs) > FEWEST_PAIRS

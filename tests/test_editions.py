@@ -18,14 +18,12 @@ from lorekeeper.library import Library
 from lorekeeper.search.documents import STATED
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
-from lorekeeper.server.answers import Answer, document_list
-from lorekeeper.server.tools import all_tools
+from lorekeeper.server.answers import document_list
 from lorekeeper.settings import load_settings, write_setting
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.tables import each_row
-
-TOOLS = {tool.name: tool for tool in all_tools()}
+from tests.support.tools import call
 
 SYSTEMS = {
     "a5e-ag": ("5e Advanced", "Advanced 5th Edition", "2021-11-01"),
@@ -61,10 +59,6 @@ async def filled(library: Library) -> Library:
 async def library(request, tmp_path: Path) -> AsyncIterator[Library]:
     async with open_library(tmp_path, backend=request.param) as opened:
         yield await filled(opened)
-
-
-async def call(library: Library, tool: str, **arguments: Any) -> Answer:
-    return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
 
 
 async def order_of(library: Library, **arguments: Any) -> list[str]:

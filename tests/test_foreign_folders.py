@@ -23,10 +23,7 @@ from lorekeeper.vaults.scan import IGNORE_BYTES, scan
 from tests.support.tables import each_row
 from tests.support.vaults import vault_library, write
 
-pytestmark = [
-    pytest.mark.timeout(60),
-    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
 
 NOTES = {"Keep.md": "# Keep\nA ruined tower by the grey lake.\n", "Drafts/Lake.md": "# Lake\nDeep, cold water.\n"}
 

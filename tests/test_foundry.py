@@ -58,7 +58,6 @@ def test_what_is_secret_in_a_text_is_kept_apart(html, shown, secret):
     assert " ".join(found.open.split()) == shown
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "piece",
     [

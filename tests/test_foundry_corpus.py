@@ -14,7 +14,7 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render import lean, markdown
 from tests.support.foundry import imported
 
-pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.corpus
 
 
 FOLDERS = ("dnd5e", "black-flag", "db", "exports")

@@ -12,7 +12,7 @@ from tests.support import golden
 
 def cases() -> Iterator[object]:
     for case in golden.CASES:
-        marks = [pytest.mark.corpus, pytest.mark.timeout(600)] if case.parent.name == golden.CORPUS else []
+        marks = [pytest.mark.corpus] if case.parent.name == golden.CORPUS else []
         yield pytest.param(case, marks=marks, id=f"{case.parent.name}-{case.stem}")
 
 

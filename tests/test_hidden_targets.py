@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from lorekeeper.audience import Viewer
-from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import Library
-from lorekeeper.server.tools import all_tools
+from tests.support.tools import answer
 from tests.support.vaults import vault_library, write
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("Ana")
-TOOLS = {tool.name: tool for tool in all_tools()}
-
-
-async def answer(library: Library, viewer: Viewer, tool: str, **arguments: Any) -> str:
-    """What a call gives a viewer, as text."""
-    try:
-        found = await TOOLS[tool].run(library.view(viewer), TOOLS[tool].check(arguments))
-    except LoreKeeperError as error:
-        return str(error)
-    return json.dumps(found.structured) + found.text
 
 
 STRANGER = """---

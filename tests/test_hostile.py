@@ -318,7 +318,6 @@ async def made(path: Path, embeddings: EmbeddingServer) -> Path:
     return path
 
 
-@pytest.mark.timeout(60)
 async def test_b10_views_virtual_tables_and_triggers_of_a_file_are_never_run(sqlite, tmp_path):
     path = write_cache(tmp_path / "old.db", {"spells": SPELLS})
     with closing(sqlite3.connect(path)) as c, c:

@@ -47,7 +47,7 @@ _UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e
 MILVUS_EACH = 8
 """One input in so many is tried on the embedded Milvus, the others on SQLite."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

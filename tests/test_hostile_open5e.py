@@ -28,8 +28,6 @@ PATH = "v2/spells"
 
 SEED = 13
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture
 def server() -> Open5eServer:

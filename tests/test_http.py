@@ -102,7 +102,6 @@ def attack(server: HttpServer) -> Iterator[IO[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_b4_a_crowd_that_says_nothing_keeps_nobody_waiting(server: HttpServer, library: Path) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < IDLE + HALF + 100:

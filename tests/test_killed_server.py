@@ -110,7 +110,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_killed_server_leaves_tokens_audit_log_and_library_intact(folder: Path, seed: int, kills: int) -> None:
     chance, audit, before = Random(seed), folder / "audit.log", counts(folder)
     assert sum(before.values()) >= len(SAMPLES) + NOTES

@@ -42,7 +42,7 @@ STANDING_FOR = {
     "B": "",
     "Z": "",
 }
-PAIRED = 40
+PAIRED = 24
 """Characters of a pattern that are tried in pairs."""
 
 

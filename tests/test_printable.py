@@ -26,14 +26,13 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.library import Library
 from lorekeeper.printable import json_text, one_line
-from lorekeeper.server.answers import Answer
 from lorekeeper.server.handlers import Handlers
-from lorekeeper.server.tools import all_tools
 from tests.support.command_process import CommandProcess
 from tests.support.commands import environment
 from tests.support.examples import examples
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import write_lines
+from tests.support.tools import TOOLS, call
 
 HOSTILE = [
     "\x1b[2J\x1b[31m",  # clears the screen
@@ -48,7 +47,6 @@ HOSTILE = [
 CONTEXT = SimpleNamespace(session=None)
 """Of a request that asks for nothing special."""
 
-TOOLS = {tool.name: tool for tool in all_tools()}
 
 any_text = st.text(st.characters() | st.sampled_from("".join(HOSTILE)))
 
@@ -150,10 +148,6 @@ async def hostile_library(request, tmp_path):
         ):
             await opened.cache.store_entities([made], made.type)
         yield opened
-
-
-async def call(library: Library, tool: str, **arguments: Any) -> Answer:
-    return await TOOLS[tool].run(library, TOOLS[tool].check(arguments))
 
 
 OWN_LINE = re.compile(

@@ -239,7 +239,6 @@ def numbers(text: str) -> set[float]:
 
 
 @pytest.mark.corpus
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("document", ["srd-2014", "srd-2024"])
 def test_every_structured_field_of_the_reference_documents_is_on_the_page(entries, document):
     missing = []

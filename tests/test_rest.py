@@ -21,16 +21,15 @@ from lorekeeper.server.recording import MAX_BODY
 from lorekeeper.server.rest.operations import OPERATIONS
 from lorekeeper.server.rest.problems import PROBLEM_TYPE
 from lorekeeper.server.rest.requests import MAX_PARAMETERS
-from lorekeeper.server.tools import all_tools
 from tests.support.campaign import VAULT, campaign
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library, sample_library
 from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES
+from tests.support.tools import TOOLS, call
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 API = "/api/v1"
-TOOLS = {tool.name: tool for tool in all_tools()}
 NOTE = "World/Fens/Oda.md"
 
 
@@ -51,12 +50,6 @@ async def client(library) -> AsyncIterator[httpx.AsyncClient]:
 async def description(client) -> dict[str, Any]:
     answer: dict[str, Any] = (await client.get(f"{API}/openapi.json")).json()
     return answer
-
-
-async def told(library: Library, name: str, **arguments: Any) -> Mapping[str, Any]:
-    """What a tool answers."""
-    tool = TOOLS[name]
-    return (await tool.run(library, tool.check(arguments))).structured
 
 
 def promised(description: Mapping[str, Any], path: str, response: httpx.Response) -> dict[str, Any]:
@@ -114,7 +107,7 @@ SEARCHES = [
 @pytest.mark.parametrize(("tool", "query", "arguments"), SEARCHES, ids=[query for _, query, _ in SEARCHES])
 async def test_search_answers_as_the_tools_do(client, library, description, tool, query, arguments):
     content = promised(description, "/search", await client.get(f"{API}/search?{query}"))
-    assert content == await told(library, tool, **arguments)
+    assert content == (await call(library, tool, **arguments)).structured
     assert content["results"]
 
 
@@ -126,7 +119,7 @@ async def test_a_search_by_post_has_the_same_parameters_in_its_body(
     if tool != "search_lore":
         body["types"] = ["spells"]
     content = promised(description, "/search", await client.post(f"{API}/search", json={**body, "seed": None}))
-    assert content == await told(library, tool, **arguments)
+    assert content == (await call(library, tool, **arguments)).structured
     assert content["results"]
 
 
@@ -150,12 +143,12 @@ async def test_types_have_their_numbers_and_filters(client, description):
 
 async def test_documents_are_those_of_the_tool_together_and_alone(client, library, description):
     listed = promised(description, "/documents", await client.get(f"{API}/documents"))
-    assert listed == await told(library, "list_documents")
+    assert listed == (await call(library, "list_documents")).structured
     assert {each["key"] for each in listed["documents"]} == {*TITLES, VAULT}
     alone = promised(description, "/documents/{key}", await client.get(f"{API}/documents/{ATLAS}"))
     assert alone in listed["documents"]
     of_notes = (await client.get(f"{API}/documents", params={"type": "notes"})).json()
-    assert of_notes == await told(library, "list_documents", type="notes")
+    assert of_notes == (await call(library, "list_documents", type="notes")).structured
 
 
 @pytest.mark.parametrize(
@@ -163,13 +156,13 @@ async def test_documents_are_those_of_the_tool_together_and_alone(client, librar
 )
 async def test_an_entry_is_read_at_the_path_of_its_uri(client, library, description, path):
     entry = promised(description, "/entities/{type}/{document}/{slug}", await client.get(f"{API}/entities/{path}"))
-    assert entry == await told(library, "get_entity", uri=f"lore://{path}")
+    assert entry == (await call(library, "get_entity", uri=f"lore://{path}")).structured
 
 
 async def test_a_topic_is_the_dossier_of_the_tool(client, library, description):
     answer = await client.get(f"{API}/topics", params={"q": "Oda Reedmother", "limit": 3})
     topic = promised(description, "/topics", answer)
-    assert topic == await told(library, "gather_topic", topic="Oda Reedmother", limit=3)
+    assert topic == (await call(library, "gather_topic", topic="Oda Reedmother", limit=3)).structured
     assert {"about", "mention"} & {line["relation"] for part in topic["parts"] for line in part["lines"]}
 
 
@@ -182,7 +175,9 @@ async def test_recent_notes_are_those_of_the_command_line(client, library, descr
 async def test_a_comparison_is_that_of_the_tool(client, library, description):
     uris = [f"lore://spells/{document}/soft-landing" for document in (ATLAS, ALMANAC)]
     answer = await client.get(f"{API}/comparisons", params={"uris": uris})
-    assert promised(description, "/comparisons", answer) == await told(library, "compare_entries", uris=uris)
+    assert (
+        promised(description, "/comparisons", answer) == (await call(library, "compare_entries", uris=uris)).structured
+    )
     assert [each["label"] for each in answer.json()["facts"]][:1] == ["Level"]
 
 
@@ -332,7 +327,7 @@ async def test_other_methods_and_media_types_are_problems(client, description):
 async def test_a_number_with_a_fraction_of_nothing_is_whole(client, library):
     answer = await client.post(f"{API}/search", content='{"types": ["spells"], "level": 2.0, "limit": 1e0}',
                                headers={"Content-Type": "application/json; charset=utf-8"})  # fmt: skip
-    assert answer.json() == await told(library, "lookup_spell", level=2, limit=1)
+    assert answer.json() == (await call(library, "lookup_spell", level=2, limit=1)).structured
 
 
 async def test_what_is_not_there_is_answered_alike_wherever_it_is_not(client):

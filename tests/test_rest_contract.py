@@ -22,7 +22,7 @@ from tests.support.commands import ROOT, run_lorekeeper
 from tests.support.libraries import settings, shelf_folder
 from tests.support.serving import SECONDS, http_server
 
-EXAMPLES = {"dm": 16, "player": 8}
+EXAMPLES = {"dm": 8, "player": 4}
 """Random requests for each operation, by role: a player's answers have the same shapes, and fewer rows."""
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")

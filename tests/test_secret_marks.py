@@ -13,24 +13,21 @@ import pytest
 
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.entities import Entity
-from lorekeeper.errors import LoreKeeperError
 from lorekeeper.folding import fold
-from lorekeeper.library import Library
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.kinds import known
 from lorekeeper.notes.marks import LOOKED_AT, audience_of, stems
-from lorekeeper.server.tools import all_tools
 from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.lint import check
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
 from tests.support.mark_rows import ROWS, WORD
+from tests.support.tools import TOOLS, answer
 from tests.support.vaults import open_marked, vault_library, write
 
 ANYBODY = Viewer.player()
-TOOLS = {tool.name: tool for tool in all_tools()}
 
 
 def labelled(text: str) -> Iterator[tuple[str, str]]:
@@ -47,15 +44,6 @@ def seen(path: str, text: str, viewer: Viewer = ANYBODY, resolve: Callable[[str]
     """What a viewer sees of a note whose headings were looked at, as JSON; None for nothing."""
     entity = note_entity(read_note(path, text, LOOKED_AT), "saga", "Saga", 0.0, resolve)
     return json.dumps(redact(entity, viewer, resolve).as_record(), default=str) if is_visible(entity, viewer) else None
-
-
-async def answer(library: Library, viewer: Viewer, tool: str, **arguments: Any) -> str:
-    """What a call gives a viewer, as text."""
-    try:
-        found = await TOOLS[tool].run(library.view(viewer), TOOLS[tool].check(arguments))
-    except LoreKeeperError as error:
-        return str(error)
-    return json.dumps(found.structured) + found.text
 
 
 # --- marks as people write them ---------------------------------------------------------------------------------------

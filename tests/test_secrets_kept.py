@@ -6,34 +6,20 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lorekeeper.audience import Viewer
-from lorekeeper.errors import LoreKeeperError
-from lorekeeper.library import Library
-from lorekeeper.server.tools import all_tools
 from tests.support.commands import environment, run_inside
 from tests.support.raw_client import RawServer
 from tests.support.samples import write_lines
+from tests.support.tools import answer
 from tests.support.vaults import open_marked, vault_library, write
-
-TOOLS = {tool.name: tool for tool in all_tools()}
 
 ANYBODY, ANA = Viewer.player(), Viewer.player("Ana")
 
 SHARED = "---\nvisibility: {}\naliases: [The Ferrywoman]\n---\n# Mira\n\nShe rows the drowned home.\n"
 URI = "lore://notes/saga/Mira.md"
-
-
-async def answer(library: Library, viewer: Viewer, tool: str, **arguments: Any) -> str:
-    """What a call gives a viewer, as text."""
-    try:
-        found = await TOOLS[tool].run(library.view(viewer), TOOLS[tool].check(arguments))
-    except LoreKeeperError as error:
-        return str(error)
-    return json.dumps(found.structured) + found.text
 
 
 CLOSED = (

@@ -81,7 +81,6 @@ def said(process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-@pytest.mark.timeout(60)
 def test_b21_what_cannot_be_read_is_answered_and_the_server_goes_on(server: subprocess.Popen[bytes], name: str) -> None:
     line, number, code = UNREADABLE[name]
     answer = said(server, line)
@@ -94,7 +93,6 @@ def test_b21_what_cannot_be_read_is_answered_and_the_server_goes_on(server: subp
     }
 
 
-@pytest.mark.timeout(60)
 def test_b21_a_nul_in_an_argument_is_a_tool_error(server: subprocess.Popen[bytes]) -> None:
     result = said(server, (CALL % (20, '{"school": "\\u0000"}')).encode())["result"]
     assert result["isError"]

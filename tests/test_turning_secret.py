@@ -23,7 +23,7 @@ from tests.support.vaults import save
 from tests.support.waiting import until
 from tests.support.wires import HttpWire, RestWire, Wire
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
+pytestmark = pytest.mark.slow
 
 SECRETS, MET, QUESTIONS = 20, 10, 100
 """How many words have turned secret at the end, how many of all a player has met, and how many questions were answered."""

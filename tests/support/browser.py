@@ -13,7 +13,7 @@ from scripts.chromium import BROWSER, chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
-SECONDS = 60
+SECONDS = 600
 """How long a page may take to show what a test waits for."""
 
 LOCAL = ("data", "blob", "about")
