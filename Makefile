@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results bench-stall vectors bundle release-check clean
 
 help:
-	@echo "make demo    ask the starter compendium and a small campaign some questions"
+	@echo "make demo    ask both SRDs and a small campaign some questions"
 	@echo "make test    the quick tests (ARGS='-m pure' or '-k search' for some, ARGS=--processes for those with programs, ARGS=--thorough for all)"
 	@echo "make wheel   build the wheel with the embedding model in it, into dist/"
 	@echo "make fuzz    the random tests in their long form: 20,000 tool calls, hostile inputs, 50 programs killed; some minutes"
@@ -51,25 +51,27 @@ $(READY): $(BASE)
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
-# The texts of the SRDs, which the tests of their readers read. What cannot be had now is said, and asked for again the next time.
+# The texts of the SRDs, which new libraries begin with. What cannot be had now is said, and asked for again the next time.
 $(BOOKS): $(BASE) data-packages.txt
 	@$(BIN)/python -m scripts.data_packages --quiet && touch $@ || true
 
-demo: $(BASE)
+demo: $(BASE) $(BOOKS)
+	@$(BIN)/python -m scripts.pack_books
 	@$(BIN)/lorekeeper demo
 
 # Each module is run by one worker, so that what its tests share is made once.
 test: $(READY) $(BOOKS)
+	@$(BIN)/python -m scripts.pack_books
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
 
 # With the embedding model; `pip wheel .` alone makes one without, which downloads it.
-wheel: $(BASE)
+wheel: $(BASE) $(BOOKS)
 	@$(PIP) --quiet onnx
 	@rm -f dist/lorekeeper_rpg-*.whl
 	@$(BIN)/python -m scripts.build_model
 	@$(BIN)/python -m scripts.build_ready_library
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
-	@rm lorekeeper/data/library.zip # a checkout loads the starter from its entries, which change there
+	@rm lorekeeper/data/library.zip # a checkout loads the books from their entries
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)
@@ -115,5 +117,5 @@ release-check: $(READY) $(if $(WHEEL),,wheel)
 	@$(BIN)/python -m scripts.release $(or $(WHEEL),dist/lorekeeper_rpg-*.whl) $(ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-milvus .milvus-lite .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip
+	rm -rf $(VENV) .venv-milvus .milvus-lite .demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist lorekeeper/data/model lorekeeper/data/library.zip lorekeeper/data/books.jsonl.gz
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -330,7 +330,7 @@ def create_environment(places: Places) -> None:
 
 def newest_change(folder: Path) -> float:
     """When a file of the package was last changed, in seconds since 1970; what builds write into it does not count."""
-    built = {folder / "data" / "model", folder / "data" / "library.zip"}
+    built = {folder / "data" / "model", folder / "data" / "library.zip", folder / "data" / "books.jsonl.gz"}
     files = (
         path
         for path in folder.rglob("*")
@@ -354,7 +354,7 @@ def build_wheel(places: Places, folder: Path) -> Path:
     LoreKeeper downloads the model at its first use.
     """
     source = folder / "source"
-    left_out = shutil.ignore_patterns("__pycache__", "model", "library.zip")
+    left_out = shutil.ignore_patterns("__pycache__", "model", "library.zip", "books.jsonl.gz")
     for name in ("lorekeeper", "scripts"):
         shutil.copytree(ROOT / name, source / name, ignore=None if name == "scripts" else left_out)
     for name in ("pyproject.toml", "README.md", "LICENSE", "data-packages.txt"):

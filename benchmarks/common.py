@@ -23,9 +23,10 @@ from benchmarks import SPIN
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
+from lorekeeper.intake.shipped_books import shipped_books
 from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, Settings, load_settings
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import PHRASES
 
 FOLDER = Path(".bench")
 """Where libraries are kept from one run to the next."""
@@ -124,9 +125,9 @@ def milliseconds(seconds: float) -> str:
 
 
 def questions(number: int, kind: str | None = None) -> list[str]:
-    """Distinct phrases of people who look for something, from the starter compendium."""
+    """Distinct phrases of people who look for something, from the phrases that ship."""
     found: dict[str, None] = {}
-    for file in sorted(STARTER.glob(f"{kind or '*'}.jsonl")):
+    for file in sorted(PHRASES.glob(f"{kind or '*'}.jsonl")):
         for line in file.read_text("utf-8").splitlines():
             found |= dict.fromkeys(json.loads(line).get("asked_as", []))
     phrases = list(found)
@@ -134,10 +135,10 @@ def questions(number: int, kind: str | None = None) -> list[str]:
 
 
 def source_entities(number: int | None = None) -> list[Entity]:
-    """The corpus at LOREKEEPER_CORPUS, or the starter compendium, varied until there are enough."""
+    """The corpus at LOREKEEPER_CORPUS, or the first books, varied until there are enough."""
     corpus = os.environ.get(CORPUS)
-    paths = [Path(corpus) / "entities"] if corpus else [STARTER]
-    entities = list({(*e.identity, e.type): e for e, _ in Reader(paths, None, ImportReport()).read()}.values())
+    read = Reader([Path(corpus) / "entities"], None, ImportReport()).read() if corpus else ()
+    entities = list({(*e.identity, e.type): e for e, _ in read}.values()) or shipped_books()
     wanted = number or (len(entities) if corpus else ENTITIES)
     return entities[:wanted] + [
         varied(entities[i % len(entities)], i // len(entities)) for i in range(len(entities), wanted)
@@ -180,7 +181,7 @@ def library() -> Path:
     given = os.environ.get("LOREKEEPER_BENCH_LIBRARY")
     if given:
         return Path(given)
-    folder = FOLDER / ("corpus" if os.environ.get(CORPUS) else "starter")
+    folder = FOLDER / ("corpus" if os.environ.get(CORPUS) else "books")
     if not (folder / "done").exists():
         folder.mkdir(parents=True, exist_ok=True)
         entities = source_entities()

@@ -1,4 +1,4 @@
-"""Writes a vault of generated notes: as long, as linked and as named as those of real vaults, in words of the starter compendium.
+"""Writes a vault of generated notes: as long, as linked and as named as those of real vaults, in words of the phrases that ship.
 
 python -m benchmarks.generated_vault FOLDER [--notes 5000] [--seed 18]
 """
@@ -15,7 +15,7 @@ import sys
 from datetime import date, timedelta
 from pathlib import Path
 
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import PHRASES
 
 NOTES, SEED = 5_000, 18
 
@@ -113,10 +113,10 @@ class GeneratedVault:
 
 
 def _vocabulary() -> tuple[list[str], list[str]]:
-    """The sentences of the starter compendium, and the words that are in names or texts of it."""
+    """The sentences of the descriptions that ship, and the words that are in them or their names."""
     texts: list[str] = []
     words: set[str] = set()
-    for file in sorted(STARTER.glob("*.jsonl")):
+    for file in sorted(PHRASES.glob("*.jsonl")):
         for line in file.read_text("utf-8").splitlines():
             entry = json.loads(line)
             texts += re.split(r"(?<=[.!?])\s+", entry.get("description") or "")

@@ -19,7 +19,7 @@ from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.library import Library
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import RULES_2024
 
 FACTOR = 0.5
 REPEATS = 3
@@ -27,7 +27,7 @@ DIMENSION = 64
 
 
 def measure() -> Result:
-    """Import the corpus, or as many varied entries of the starter compendium, and then import it again."""
+    """Import the corpus, or as many varied rules that ship, and then import it again."""
     with tempfile.TemporaryDirectory(prefix="lorekeeper-bench-") as folder:
         paths = _files(Path(folder))
         imports, readings, entities = asyncio.run(_imported(Path(folder), paths))
@@ -47,7 +47,9 @@ def _files(folder: Path) -> list[Path]:
     corpus = os.environ.get(CORPUS)
     if corpus:
         return [Path(corpus) / "entities"]
-    objects = [json.loads(line) for file in sorted(STARTER.glob("*.jsonl")) for line in file.read_text().splitlines()]
+    objects = [
+        json.loads(line) for file in sorted(RULES_2024.glob("*.jsonl")) for line in file.read_text().splitlines()
+    ]
     path = folder / "varied.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for number in range(ENTITIES):

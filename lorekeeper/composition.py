@@ -102,7 +102,7 @@ def path_beside(settings: Settings, suffix: str) -> Path:
 
 
 def starter_record_of(settings: Settings) -> StarterRecord:
-    """What records whether the starter compendium was ever loaded into the library of the settings."""
+    """What records whether the first books were ever loaded into the library of the settings."""
     on_server = settings.cache_backend == "milvus" and settings.milvus_uri
     return StarterRecord(path_beside(settings, ".starter"), None if on_server else settings.library_path)
 

@@ -33,7 +33,6 @@ DOCUMENTS = {
     "wotc-srd": "2014",
     "srd-2024": "2024",
     "lorekeeper-rules-2024": "2024",
-    "lorekeeper-starter-2024": "2024",
     "a5e": "a5e",
     "menagerie": "a5e",
     "bfrd": "black-flag",
@@ -48,11 +47,17 @@ COMPLETED_BY = {"srd-2024": "lorekeeper-rules-2024"}
 """The document that ships with what a book's own document lacks: the rules glossary of 2024. Whoever searches the book searches it
 too; whoever asks for it by its own key gets it alone."""
 
+GLOSSARIES = frozenset({"rules glossary"})
+"""Folded chapters of books that define the terms of all chapters."""
+
+SUCCESSORS = {"lorekeeper-starter": "srd-2014", "lorekeeper-starter-2024": "srd-2024"}
+"""Documents that libraries of earlier releases began with, and what has their entries now, in whole."""
+
 REFERENCES = ("srd-2024", "srd-2014", "srd", "wotc-srd")
 """The system reference documents of the two main editions, which other books build on, in order of preference."""
 
-ORDER = ("srd-2024", "lorekeeper-rules-2024", *REFERENCES[1:], "lorekeeper-starter", "lorekeeper-starter-2024")
-"""The references with what ships beside them: the rules of 2024 that Open5e lacks come after the book that they complete."""
+ORDER = ("lorekeeper-rules-2024", *REFERENCES)
+"""The references with the rules of 2024 in our own words, which come first: they are the short form of what the book says."""
 
 MAIN = ("2014", "2024")
 """The editions that most third-party books are written for; the others are games of their own."""
@@ -66,14 +71,11 @@ class Book:
         key: of the document.
         edition: its code, as `edition_of` gives it.
         published: date of publication as ISO text, "" if unknown.
-        last: whether it comes after all others that are not asked for by name; of those of an edition that is asked for, after
-            that edition's.
     """
 
     key: str
     edition: str = ""
     published: str = ""
-    last: bool = False
 
 
 def parts_of(key: str) -> tuple[str, ...]:
@@ -140,10 +142,10 @@ def in_order(books: Iterable[Book], wanted: Sequence[str]) -> list[str]:
     return [book.key for book in sorted(newest_first, key=lambda book: _place(book, wanted))]
 
 
-def _place(book: Book, wanted: Sequence[str]) -> tuple[int, bool, int, bool]:
+def _place(book: Book, wanted: Sequence[str]) -> tuple[int, int, bool]:
     position = _position((book.key, book.edition), wanted)
     reference = ORDER.index(book.key) if book.key in ORDER else len(ORDER)
-    return position, book.last and book.key not in wanted, reference, book.edition not in MAIN
+    return position, reference, book.edition not in MAIN
 
 
 def _position(names: Sequence[str], wanted: Sequence[str]) -> int:

@@ -25,6 +25,7 @@ from lorekeeper.composition import (
     starter_record_of,
     traits_of,
 )
+from lorekeeper.editions import SUCCESSORS
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
@@ -32,14 +33,14 @@ from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, ImportFil
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.bundled_library import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, missing
+from lorekeeper.intake.starter_record import LOADED, NOT_NEEDED, StarterRecord, lacks_books
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.retrieved import MINILM, Traits
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import AsyncClosing, finished, share_freed_memory
-from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS, STARTER_DOCUMENT
+from lorekeeper.text.phrases import RULES_2024
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
 from lorekeeper.views.view import ADDED, STARTED, View
@@ -75,7 +76,7 @@ class Library(View, AsyncClosing):
         books_file: file that remembers the titles of the books, for what must not wait until the library is open.
         vaults: which folders of notes it has; None for a library without any.
         ready: the library that a new one begins as a copy of; None to begin with an empty one.
-        starter: records whether the starter compendium was ever loaded; None to load it into an empty library only.
+        starter: records whether the first books were ever loaded; None to load them into an empty library only.
         views: folder of what players see of it (see `views.redacted_views`); None if it has no other viewers.
         asks: who reads if nothing else identifies the viewer, for example on the command line.
         marks: the file with the user's own marks of who may see notes and parts of them; None for none.
@@ -250,11 +251,18 @@ class Library(View, AsyncClosing):
         Raises:
             ImportFileError: no package with such a document is installed.
         """
-        from lorekeeper.intake.data_packages import import_entries
+        from lorekeeper.intake.data_packages import INSTALL
+        from lorekeeper.intake.shipped_books import import_books, lacking
 
         report = ImportReport()
+        without = await asyncio.to_thread(lacking)
+        report.warnings += [
+            ImportFileError(name, f"is not installed, so that its texts are left out: {INSTALL}") for name in without
+        ]
         with report.measured(self.embedding):
-            await import_entries(self.cache, documents, report, dry_run=dry_run)
+            for document in documents:
+                if not await import_books(self.cache, report, [document], dry_run=dry_run):
+                    raise ImportFileError(document, f"needs the packages {' and '.join(without)}: {INSTALL}")
         self.searcher.documents.forget()
         return report
 
@@ -280,13 +288,13 @@ class Library(View, AsyncClosing):
     def activity(self) -> str:
         """What a search is probably waiting for, in words for users."""
         if self._filling.locked():
-            return "loading the starter compendium"
+            return "loading the first books"
         if self.fetching or any(view.fetching for view in self._views.values()):
             return "fetching from Open5e"
         return "searching" if self.embedding.loaded else "opening the library"
 
     async def begin(self) -> None:
-        """Give the library the starter compendium if it never had it; a new library begins as a copy of the ready one."""
+        """Give the library its first books if it never had them; a new library begins as a copy of the ready one."""
         if self._begun:
             return
         async with self._filling:
@@ -297,8 +305,8 @@ class Library(View, AsyncClosing):
         except UpgradingError:
             return  # a question goes on, and the next one looks again
         async with self._filling:
-            if lacking and not self._begun:
-                await self._load_missing(lacking)
+            if lacking is not None and not self._begun:
+                await self._load_missing(books=lacking)
             self._begun = True
 
     async def _copy_ready(self) -> None:
@@ -310,26 +318,25 @@ class Library(View, AsyncClosing):
                 self._notice = STARTED
                 await self._record_starter()
 
-    async def _lacking(self) -> Sequence[Path]:
-        """The folders of entries that ship which the library never had, and needs."""
+    async def _lacking(self) -> bool | None:
+        """Whether the library is to be given all first books, or the rules of 2024 alone; None if it was given them."""
         if self._starter is None or await asyncio.to_thread(self._starter.holds):
-            return ()
-        recorded, _ = await asyncio.to_thread(self._starter.read)
+            return None
         try:
-            return await missing(self.cache, recorded)
+            return await lacks_books(self.cache, *await asyncio.to_thread(self._starter.read))
         except CacheError as error:
-            logger.info("whether the starter compendium is missing is not known yet: %s", error)
-            return ()
+            logger.info("whether the first books are missing is not known yet: %s", error)
+            return None
 
-    async def _load_missing(self, books: Sequence[Path]) -> None:
+    async def _load_missing(self, *, books: bool) -> None:
         """Load them; if that is not possible now, another time."""
         try:
             before = await self.cache.documents()
-            await self.load_starter(books)
-            if STARTER_DOCUMENT not in before and len(books) > 1:
+            await self.load_starter(books=books)
+            if books and SUCCESSORS.keys().isdisjoint(before):
                 self._notice = ADDED if any(before.values()) else STARTED
         except (CacheError, EmbeddingError) as error:
-            logger.info("the starter compendium is not loaded yet: %s", error)
+            logger.info("the first books are not loaded yet: %s", error)
 
     async def _record_starter(self, what: str = LOADED) -> None:
         if self._starter is not None:
@@ -349,45 +356,52 @@ class Library(View, AsyncClosing):
         return " ".join(filter(None, [notice, store.pending() if store else ""]))
 
     async def fill(self) -> None:
-        """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""
+        """Load the first books into a library without entries; EmbeddingError if that is not possible."""
         async with self._filling:
             await self.load_starter()
 
-    async def load_starter(self, books: Sequence[Path] = (), *, notes: bool = False, **callbacks: Any) -> ImportReport:
-        """Load the entries that ship with the package: with their own vectors if the model is not available now.
+    async def load_starter(self, *, books: bool = True, notes: bool = False, **callbacks: Any) -> ImportReport:
+        """Load what a new library begins with: with its own vectors if the model is not available now.
 
         Args:
-            books: some of their folders; none for all.
+            books: whether to load the SRDs; else the rules of 2024 in our own words alone.
             notes: whether to load the campaign notes of the demo too; no user's library has them.
             callbacks: as for `import_paths`.
         """
         try:
             await self.embedding.provider_now()
         except EmbeddingError as error:
-            logger.info("the starter compendium is loaded without a model: %s", error)
+            logger.info("the first books are loaded without a model: %s", error)
             shipped = self.embedding.beside(default_space)
             if self.cache.store is None:
                 raise
             library = Library(ThreadedCache(self.cache.store, shipped), shipped, imports=self._imports)
             try:
-                report = await library._load_shipped(books, notes=notes, **callbacks)
+                report = await library._load_shipped(books=books, notes=notes, **callbacks)
             except EmbeddingError:
                 raise error from None  # without the shipped vectors nothing is loaded, for want of the model
-            await self._record_starter(_record_of(books))
+            await self._record_starter(LOADED if books else NOT_NEEDED)
             self.searcher.documents.forget()
             return report
-        return await self._load_shipped(books, notes=notes, **callbacks)
+        return await self._load_shipped(books=books, notes=notes, **callbacks)
 
-    async def _load_shipped(self, books: Sequence[Path], *, notes: bool, **callbacks: Any) -> ImportReport:
-        report = await self.import_paths(books or SHIPPED_BOOKS, **callbacks)
-        await self._record_starter(_record_of(books))
-        if notes:
-            from lorekeeper.intake.changes import store_in_batches
-            from lorekeeper.intake.shipped_notes import shipped_notes
+    async def _load_shipped(
+        self, *, books: bool, notes: bool, start: Progress | None = None, progress: Progress | None = None
+    ) -> ImportReport:
+        from lorekeeper.intake.shipped_books import import_books
 
-            with report.measured(self.embedding):
+        report = await self.import_paths([RULES_2024])
+        with report.measured(self.embedding):
+            if books and await import_books(self.cache, report, start=start, progress=progress):
+                for document in SUCCESSORS:  # what libraries began with before they had these
+                    await self.cache.delete_document(document)
+            if notes:
+                from lorekeeper.intake.changes import store_in_batches
+                from lorekeeper.intake.shipped_notes import shipped_notes
+
                 report.stored += await store_in_batches(self.cache, await asyncio.to_thread(shipped_notes))
-            self.searcher.documents.forget()
+        await self._record_starter(LOADED if books else NOT_NEEDED)
+        self.searcher.documents.forget()
         return report
 
     async def sync(
@@ -462,8 +476,3 @@ class Library(View, AsyncClosing):
         self.embedding.close()
         if self.reranker:
             await self.reranker.close()
-
-
-def _record_of(books: Sequence[Path]) -> str:
-    """What a record says once these were loaded."""
-    return NOT_NEEDED if tuple(books) == (RULES_2024,) else LOADED

@@ -14,7 +14,6 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.configured import load_provider as load_provider
 from lorekeeper.entities import COLLECTIONS, Entity, Value
 from lorekeeper.settings import BACKENDS, Settings
-from lorekeeper.text.phrases import SHIPPED_VECTORS
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import BackendPackage
@@ -32,9 +31,9 @@ VECTORS = "vectors.db"
 def vector_cache(settings: Settings) -> VectorCache:
     """The vectors that were computed before; it opens at first use."""
     from lorekeeper.cache.vectors import VectorCache
-    from lorekeeper.embedding.open_vectors import OpenVectors, packaged_file
+    from lorekeeper.embedding.open_vectors import OpenVectors, packaged_file, shipped_file
 
-    return VectorCache(settings.library_path.parent / VECTORS, SHIPPED_VECTORS, OpenVectors(packaged_file))
+    return VectorCache(settings.library_path.parent / VECTORS, OpenVectors(shipped_file), OpenVectors(packaged_file))
 
 
 def embedding_of(settings: Settings) -> EmbeddingService:

@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 from lorekeeper.attribution import attribution
-from lorekeeper.cache.vectors import VectorCache, load_vectors, vector_key
+from lorekeeper.cache.vectors import VectorCache, vector_key
 from lorekeeper.composition import VECTORS, load_provider
 from lorekeeper.embedding import EmbeddingService
-from lorekeeper.embedding.open_vectors import write_open_vectors
+from lorekeeper.embedding.open_vectors import OpenVectors, shipped_file, write_open_vectors
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.on_demand import SOURCES
@@ -26,7 +26,7 @@ from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.book_tables import book_tables
 from lorekeeper.settings import load_settings
 from lorekeeper.text.passages import passages
-from lorekeeper.text.phrases import SHIPPED_VECTORS, hint_text
+from lorekeeper.text.phrases import hint_text
 
 BOOKS = "entities"
 """The folder of a corpus of many sources that has the files of Open5e."""
@@ -54,13 +54,13 @@ def open_entities(corpus: Path) -> list[Entity]:
 
 
 async def main(corpus: Path, out: Path) -> None:
-    """Write the file without the starter's vectors, which ship with LoreKeeper, and say how big it is."""
+    """Write the file without the vectors that ship with LoreKeeper, and say how big it is."""
     settings = load_settings()[0]
     cache = VectorCache(settings.library_path.parent / VECTORS)
     embedding = EmbeddingService(lambda: load_provider(settings), cache)
     provider = await embedding.provider()
-    shipped = load_vectors(SHIPPED_VECTORS)
-    texts = [text for text in corpus_texts(corpus) if vector_key(provider.fingerprint, text) not in shipped]
+    keyed = {vector_key(provider.fingerprint, text): text for text in corpus_texts(corpus)}
+    texts = [keyed[key] for key in keyed.keys() - OpenVectors(shipped_file).get(provider.fingerprint, keyed).keys()]
     vectors = await embedding.embed(texts, lambda done: print(f"\r+{done}", end="", file=sys.stderr))
     keys = [vector_key(provider.fingerprint, text) for text in texts]
     write_open_vectors(out, provider.fingerprint, dict(zip(keys, vectors, strict=True)))

@@ -1,9 +1,10 @@
-"""Build ``lorekeeper/data/library.zip``: the starter compendium as a ready library, which goes into the wheel.
+"""Build ``lorekeeper/data/library.zip``: the first books as a ready library, which goes into the wheel.
 
     python -m scripts.build_ready_library
 
-A new library begins as a copy of it (`lorekeeper.intake.bundled_library`). It needs no model: the starter's vectors ship with
-the package.
+A new library begins as a copy of it (`lorekeeper.intake.bundled_library`). It needs no model: the vectors of these books ship with
+the package. The texts come from the packages of ``data-packages.txt``, and go into ``lorekeeper/data/books.jsonl.gz`` too, for
+libraries with another model or store.
 """
 
 from __future__ import annotations
@@ -21,23 +22,24 @@ from lorekeeper.embedding.model import default_space
 from lorekeeper.intake.bundled_library import MANIFEST, SHIPPED, contents
 from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, load_settings
-from lorekeeper.text.phrases import SHIPPED_BOOKS
+from scripts import pack_books
 
 
-async def build(out: Path, *entries: Path) -> None:
-    """Load what a new library begins with, or some files of it, into a new library, and pack that into a file."""
+async def build(out: Path) -> None:
+    """Load what a new library begins with into one, and pack that into a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "milvus.db"
         settings = load_settings({f"{PREFIX}MILVUS_DB_PATH": str(path)}, Path(folder) / "no.env")[0]
         embedding = EmbeddingService(default_space, vector_cache(settings))
         imports = path.with_name(f"{path.name}.imports")
         async with Library(open_cache(settings, embedding), embedding, imports=imports) as library:
-            await library.import_paths(entries or SHIPPED_BOOKS)
+            await library.load_starter()
         with ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive:
             archive.writestr(MANIFEST, json.dumps(contents(default_space().fingerprint)))
             pack(archive, path)
 
 
 if __name__ == "__main__":
+    pack_books.main()
     asyncio.run(build(SHIPPED))
     print(f"{SHIPPED}: {SHIPPED.stat().st_size / 1e6:.1f} MB")

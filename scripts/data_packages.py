@@ -22,7 +22,7 @@ OPTIONS = (
 )
 """Their code is not run: what it needs, and which Python it is for, does not matter."""
 
-MISSING = "{} cannot be had now: 'lorekeeper import srd-2014 srd-2024' and tests of its texts need it. Run this again to try again."
+MISSING = "{} cannot be had now: new libraries lack its texts of the SRDs, and their tests are skipped. Run this again to retry."
 
 
 def pins(file: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Screenshots of the page: of a small library, made for them, with the starter compendium and the notes of the demo.
+"""Screenshots of the page: of a small library, made for them, with the first books and the notes of the demo.
 
     python -m scripts.screenshots FOLDER [--readme]
 
@@ -32,7 +32,7 @@ COLOURS = 128
 
 WIDE, PHONE = (1300, 800), (390, 780)
 
-STARTER = "lore://{}/lorekeeper-starter/{}"
+SRD = "lore://{}/srd-2014/{}"
 
 
 @dataclass(frozen=True)
@@ -59,24 +59,24 @@ class Shot:
 
 
 SHOTS = (
-    Shot("search", f"/?q=fire&open={STARTER.format('spells', 'fireball')}", readme="light"),
+    Shot("search", f"/?q=fire&open={SRD.format('spells', 'fireball')}", readme="light"),
     Shot(
         "creature",
-        f"/?q=type:creature+dragon&open={STARTER.format('creatures', 'adult-red-dragon')}",
+        f"/?q=type:creature+dragon&open={SRD.format('creatures', 'adult-red-dragon')}",
         "dark",
         readme="dark",
     ),
     Shot("filters", "/?q=level<=3 class:wizard ritual"),
-    Shot("class", "/entries/character_options/lorekeeper-starter/wizard"),
+    Shot("class", "/entries/character_options/srd-2014/wizard"),
     Shot("note", "/?q=maudlin&open=lore://notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md"),
     Shot("shelf", "/books"),
-    Shot("book", "/books/lorekeeper-starter", "dark"),
+    Shot("book", "/books/srd-2014", "dark"),
     Shot("desk", "/", readme="desk"),
     Shot("fight", "/fight?monsters=3+ogres&monsters=lich", "dark", click="#roll-order", readme="fight"),
     Shot("help", "/", key="?"),
     Shot("phone-search", "/?q=undead", size=PHONE),
     Shot("phone-filters", "/?q=undead", size=PHONE, click="#filters summary", readme="filters"),
-    Shot("phone-entry", f"/?q=ogre&open={STARTER.format('creatures', 'ogre')}", "dark", PHONE, readme="phone"),
+    Shot("phone-entry", f"/?q=ogre&open={SRD.format('creatures', 'ogre')}", "dark", PHONE, readme="phone"),
 )
 
 

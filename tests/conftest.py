@@ -22,12 +22,11 @@ import pytest
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.settings import Settings
-from lorekeeper.text.phrases import SHIPPED_BOOKS
 from scripts.chromium import BROWSER
 from tests.support import browser, examples, forking, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.libraries import settings, ship, small_books
+from tests.support.libraries import BOOKS, need_books, settings, ship, small_books
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
@@ -472,7 +471,7 @@ def embeddings() -> Iterator[EmbeddingServer]:
 
 @pytest.fixture(scope="session", autouse=True)
 def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
-    """The folders of a small starter compendium, which libraries of this process are given: all of it takes ten seconds."""
+    """Files with few entries of the first books, which libraries of this process begin with: all of them take ten seconds."""
     books = small_books(tmp_path_factory.mktemp("books"))
     with pytest.MonkeyPatch.context() as patch:
         ship(books, patch)
@@ -483,7 +482,8 @@ def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Pat
 def whole_starter(small_starter: list[Path]) -> Iterator[None]:
     """Libraries of this process are given all that ships."""
     with pytest.MonkeyPatch.context() as patch:
-        ship(SHIPPED_BOOKS, patch)
+        need_books()
+        ship(BOOKS, patch)
         yield
 
 

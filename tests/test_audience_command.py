@@ -163,9 +163,7 @@ def test_the_entry_is_shown_as_a_player_would_see_it(run: Run) -> None:
 def test_the_documents_are_shown_as_a_player_would_see_them(run: Run) -> None:
     def counts(*arguments: str) -> dict[str, int]:
         return {
-            each["document"]: each["entries"]
-            for each in run(*arguments)["documents"]
-            if each["document"] != "lorekeeper-starter"
+            each["document"]: each["entries"] for each in run(*arguments)["documents"] if each["document"] != "srd-2014"
         }
 
     assert counts("--as", "player") == {"own": 1, "saga": 3}

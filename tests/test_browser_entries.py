@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
-STARTER = "lorekeeper-starter"
+SRD = "srd-2014"
 
 RAN = "window.lorekeeperRan = () => { window.hasRun = true; };"
 """What the attacks call."""
@@ -103,10 +103,10 @@ def test_nothing_of_a_hostile_entry_runs_and_the_layout_holds(window, entities):
 @pytest.mark.parametrize("options", [{}, PHONE], ids=["wide", "phone"])
 def test_what_is_like_an_entry_follows_it_and_versions_are_compared(window, options):
     page = window(**options).page
-    page.goto(f"/entries/creatures/{STARTER}/lich")
+    page.goto(f"/entries/creatures/{SRD}/lich")
     page.locator(".alike .name").first.wait_for()
     assert page.locator("article .abilities td").count() == 6
-    page.goto(f"/entries/creatures/{STARTER}/lich?beside=lore://creatures/{STARTER}/mummy-lord")
+    page.goto(f"/entries/creatures/{SRD}/lich?beside=lore://creatures/{SRD}/mummy-lord")
     assert page.locator(".compared mark").count() > 3
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -114,7 +114,7 @@ def test_what_is_like_an_entry_follows_it_and_versions_are_compared(window, opti
 @pytest.mark.parametrize("options", [{}, PHONE], ids=["wide", "phone"])
 def test_a_linked_entry_opens_over_what_is_read_and_a_second_click_leads_there(window, options):
     page = window(**options).page
-    page.goto(f"/entries/spells/{STARTER}/fireball")
+    page.goto(f"/entries/spells/{SRD}/fireball")
     page.wait_for_function("() => window.htmx")
     link = page.locator("article dd a").first
     link.click()
@@ -138,7 +138,7 @@ def printed(page: Page) -> list[str]:
 
 def test_nine_spells_are_cards_on_few_sheets(window):
     page = window().page
-    query = "&".join(f"uri=lore://spells/{STARTER}/{name}" for name in SPELLS)
+    query = "&".join(f"uri=lore://spells/{SRD}/{name}" for name in SPELLS)
     page.goto(f"/print?{query}")
     assert page.locator("article.card").count() == len(SPELLS)
     sheets = printed(page)
@@ -151,7 +151,7 @@ def test_nine_spells_are_cards_on_few_sheets(window):
 
 def test_an_entry_is_printed_without_what_is_around_it(window):
     page = window().page
-    page.goto(f"/entries/creatures/{STARTER}/lich")
+    page.goto(f"/entries/creatures/{SRD}/lich")
     page.locator(".alike .name").first.wait_for()
     text = " ".join(printed(page))
     assert "Lich" in text

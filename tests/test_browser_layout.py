@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-STARTER = "lorekeeper-starter"
+SRD = "srd-2014"
 
 TOKEN = "t" * 32
 
@@ -41,22 +41,22 @@ PAGES = {
     "nothing found": "/?q=zzyzx+qqq",
     "a wrong test": "/?q=fire+levle<=3",
     "a listing": "/?q=type:creature+cr:5..8",
-    "creature in a pane": f"/?q=dragon&open=lore://creatures/{STARTER}/adult-red-dragon",
+    "creature in a pane": f"/?q=dragon&open=lore://creatures/{SRD}/adult-red-dragon",
     "note in a pane": f"/?q=maudlin&open=lore://{NOTE}",
-    "spell": f"/entries/spells/{STARTER}/fireball",
-    "creature": f"/entries/creatures/{STARTER}/lich",
-    "class": f"/entries/character_options/{STARTER}/wizard",
+    "spell": f"/entries/spells/{SRD}/fireball",
+    "creature": f"/entries/creatures/{SRD}/lich",
+    "class": f"/entries/character_options/{SRD}/wizard",
     "note": f"/entries/{NOTE}",
     "topics": "/topics",
     "dossier": "/topics?q=maudlin",
     "recent": "/recent",
     "sessions": "/sessions",
     "shelf": "/books",
-    "book": f"/books/{STARTER}",
+    "book": f"/books/{SRD}",
     "spells of a class": "/spells/wizard",
     "party": "/party",
-    "comparison": f"/entries/creatures/{STARTER}/lich?beside=lore://creatures/{STARTER}/mummy-lord",
-    "sheet": f"/print?uri=lore://spells/{STARTER}/fireball&uri=lore://creatures/{STARTER}/lich",
+    "comparison": f"/entries/creatures/{SRD}/lich?beside=lore://creatures/{SRD}/mummy-lord",
+    "sheet": f"/print?uri=lore://spells/{SRD}/fireball&uri=lore://creatures/{SRD}/lich",
     "error": "/nothing-here",
 }
 

@@ -14,14 +14,14 @@ from tests.support.serving import http_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-STARTER = "lorekeeper-starter"
+SRD = "srd-2014"
 
 ENTRIES = {
-    "spell": f"spells/{STARTER}/fireball",
-    "creature": f"creatures/{STARTER}/adult-red-dragon",
-    "item": f"equipment/{STARTER}/flame-tongue",
-    "class": f"character_options/{STARTER}/wizard",
-    "rule": f"rules/{STARTER}/grappled",
+    "spell": f"spells/{SRD}/fireball",
+    "creature": f"creatures/{SRD}/adult-red-dragon",
+    "item": f"equipment/{SRD}/flame-tongue",
+    "class": f"character_options/{SRD}/wizard",
+    "rule": f"rules/{SRD}/grappled",
     "note": "notes/drowned-bells/NPCs%2FMaudlin%20Fetch.md",
     "session": "notes/drowned-bells/Sessions%2FSession%201%20-%20The%20Empty%20Ferry.md",
 }
@@ -35,7 +35,7 @@ PAGES = {
     "filtered": "/?q=type:creature+cr:5..8",
     "help with a filter": "/?q=fire+levle<=3",
     "shelf": "/books",
-    "book": f"/books/{STARTER}",
+    "book": f"/books/{SRD}",
     "vault": "/books/drowned-bells",
     "sessions": "/sessions",
     "recent": "/recent",
@@ -45,14 +45,14 @@ PAGES = {
     "spells of a class": "/spells/wizard",
     "party": "/party",
     "alike": f"/alike?uri=lore://{ENTRIES['spell']}",
-    "side by side": f"/entries/{ENTRIES['spell']}?beside=lore://spells/{STARTER}/fire-storm",
+    "side by side": f"/entries/{ENTRIES['spell']}?beside=lore://spells/{SRD}/fire-storm",
     "cards to print": f"/print?uri=lore://{ENTRIES['spell']}&uri=lore://{ENTRIES['creature']}",
 }
 
 TWINS = {
     "/?q=fire": "/search.json?q=fire",
     "/books": "/books.json",
-    f"/books/{STARTER}": f"/books/{STARTER}.json",
+    f"/books/{SRD}": f"/books/{SRD}.json",
     "/sessions": "/sessions.json",
     "/recent": "/recent.json",
     "/topics?q=maudlin": "/topics.json?q=maudlin",
@@ -112,7 +112,7 @@ def test_several_entries_go_on_one_sheet_as_cards(window):
     pypdf = pytest.importorskip("pypdf")
     page = window().page
     names = ("fireball", "fire-bolt", "fire-shield", "light", "shield", "web")
-    page.goto("/print?" + "&".join(f"uri=lore://spells/{STARTER}/{name}" for name in names))
+    page.goto("/print?" + "&".join(f"uri=lore://spells/{SRD}/{name}" for name in names))
     sheets = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4", prefer_css_page_size=True))).pages
     text = " ".join(sheet.extract_text() for sheet in sheets).casefold()
     assert [name for name in names if name.replace("-", " ") not in text] == []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-OGRE = "lore://creatures/lorekeeper-starter/ogre"
+OGRE = "lore://creatures/srd-2014/ogre"
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 

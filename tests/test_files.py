@@ -24,7 +24,7 @@ from lorekeeper.intake import files, formats, json_stream, streams
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import SAME_LISTED, ImportReport
 from lorekeeper.normalize import normalize
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import RULES_2024
 from lorekeeper.text.sections import full_text
 from tests.support.examples import examples
 from tests.support.libraries import open_library
@@ -554,11 +554,11 @@ async def test_what_is_read_can_be_stored_and_comes_back_whole_or_is_reported(fi
     assert stored[wanted.uri] == wanted
 
 
-# --- the starter compendium ----------------------------------------------------------------------------------------
+# --- the rules that ship ---------------------------------------------------------------------------------------------
 
 
-async def test_the_starter_compendium_is_read_without_failure():
-    found = await read(STARTER)
+async def test_the_rules_of_2024_are_read_without_failure():
+    found = await read(RULES_2024)
     assert found.failed == []
     assert found.skipped == {}
     assert len({e.uri for e in found.entities}) == len(found.entities) >= 120

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from html.parser import HTMLParser
@@ -11,13 +10,12 @@ from urllib.parse import unquote
 import pytest
 
 from lorekeeper.entities import Entity
-from lorekeeper.normalize import normalize
 from lorekeeper.render import markdown
 from lorekeeper.render.html import MAX_CHARS, Article, html
 from lorekeeper.render.structure import MAX_CELLS, MAX_COLUMNS
-from lorekeeper.text.phrases import STARTER
 from tests.support.corpus import corpus_entries
 from tests.support.hostile_pages import LARGE, SCRIPT, hostile_pages, large_page
+from tests.support.libraries import need_books, whole_books
 from tests.support.safe_html import checked
 from tests.support.tables import each_row
 
@@ -202,17 +200,11 @@ def complete(entity: Entity) -> None:
     assert re.findall(r"[^\W_]+", unnumbered) == re.findall(r"[^\W_]+", read.text), entity.uri
 
 
-@pytest.fixture(scope="module")
-def starter() -> list[Entity]:
-    """Every entry of the starter compendium."""
-    lines = [line for file in sorted(STARTER.glob("*.jsonl")) for line in file.read_text("utf-8").splitlines()]
-    return [entity for line in lines for entity in normalize(json.loads(line))]
-
-
 @pytest.mark.alike(2)
 @pytest.mark.parametrize("part", range(10))
-def test_every_entry_of_the_starter_is_whole(starter, part):
-    entities = starter[part::10]
+def test_every_entry_of_the_first_books_is_whole(part):
+    need_books()
+    entities = whole_books()[part::10]
     assert len(entities) > 100
     for entity in entities:
         complete(entity)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from lorekeeper import library as library_module
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.filters import matches, parse_filters
 from lorekeeper.intake.on_demand import SIZES
@@ -20,29 +18,13 @@ from lorekeeper.intake.sync_state import encode, load_state, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
-from lorekeeper.text.phrases import STARTER
 from tests.support.corpus import replaying, requests_of
 from tests.support.entities import make
-from tests.support.libraries import server_library
-from tests.support.open5e_server import Open5eServer, Reply, creature, serving, spell
+from tests.support.libraries import need_books, server_library
+from tests.support.open5e_server import Open5eServer, Reply, creature, serving
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
 from tests.support.waiting import HANG_SECONDS
-
-STARTER_ENTRIES = 40
-"""Entries of each type that the starter compendium of these tests has: it is taken in by nearly all of them."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A part of the starter compendium in its place."""
-    folder = tmp_path_factory.mktemp("starter")
-    for file in STARTER.glob("*.jsonl"):
-        lines = file.read_text("utf-8").splitlines(keepends=True)
-        (folder / file.name).write_text("".join(lines[:STARTER_ENTRIES]), "utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(library_module, "SHIPPED_BOOKS", (folder,))
-        yield
 
 
 async def look(
@@ -204,12 +186,12 @@ async def test_a_library_that_was_synced_or_holds_everything_is_not_called_incom
         assert "sync" not in ((await look(library, name="no such spell")).note or "")
 
 
-@pytest.mark.usefixtures("small_starter")
 @pytest.mark.parametrize(
     ("types", "filters"),
     [("spells", {"level": 12}), ("spells", {"school": "fire"}), ("creatures", {"name": "mind flayer"})],
 )
 async def test_what_cannot_exist_is_neither_fetched_nor_blamed_on_the_library(library, server, types, filters):
+    need_books()
     await library.load_starter()
     page = await look(library, types, **filters)
     assert (page.total, server.asked) == (0, [])
@@ -269,15 +251,6 @@ async def test_what_was_fetched_is_part_of_the_next_sync(library, server):
     assert (report.stored, report.unchanged) == (3, 4)
     del server.lists["v2/spells"][0]
     assert (await library.sync(["spells"])).removed == 1
-
-
-@pytest.mark.usefixtures("small_starter")
-async def test_an_srd_that_is_here_in_part_does_not_hide_the_starter(library, server):
-    await library.load_starter()
-    server.lists["v2/spells"] = [spell("Salt Wish", "srd-2014", 9)]
-    before = (await look(library, level=1)).total
-    assert names(await look(library, name="salt wish")) == ["Salt Wish"]
-    assert (await library.searcher.search(Query(["spells"], filters={"level": 1}))).total == before > 1
 
 
 async def test_b6_a_lookup_keeps_the_users_own_entry_and_stores_the_other_beside_it(library, server, tmp_path):

@@ -18,7 +18,7 @@ from lorekeeper.embedding.phrase_vectors import (
     save_phrase_vectors,
 )
 from lorekeeper.embedding.protocol import normalized
-from lorekeeper.text.phrases import PHRASES, RULES_2024, STARTER, shipped_phrases
+from lorekeeper.text.phrases import PHRASES, RULES_2024, shipped_phrases
 from tests.support.libraries import settings
 
 MODEL = "a model"
@@ -84,7 +84,7 @@ def test_the_file_that_ships_is_that_of_the_phrases():
 
 
 def test_a_name_has_the_phrases_of_every_file_that_has_it():
-    files = [folder / "rules.jsonl" for folder in (RULES_2024, PHRASES, STARTER)]
+    files = [folder / "rules.jsonl" for folder in (RULES_2024, PHRASES)]
     entries = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
     asked = [set(entry["asked_as"]) for entry in entries if entry["name"] == "Opportunity Attacks"]
     assert len(asked) >= 2

@@ -27,26 +27,25 @@ from lorekeeper.filters import Selection
 from lorekeeper.intake.bundled_library import ReadyLibrary
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import RULES_2024
 from lorekeeper.views.view import STARTED
 from scripts.build_ready_library import build
 from tests.support.commands import run_lorekeeper
 from tests.support.entities import batch
-from tests.support.libraries import settings
+from tests.support.libraries import need_books, settings
 from tests.support.programs import ask_new_library, command_of
 
 SPACE = default_space().fingerprint
-
-SPELLS = STARTER / "spells.jsonl"
 
 CLIFF = Query(types=["spells"], text="we are falling off a cliff", mode="keyword")
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ready library with the spells of the starter."""
+    """A ready library with few of the first books."""
+    need_books()
     file = tmp_path_factory.mktemp("ready") / "library.zip"
-    asyncio.run(build(file, SPELLS))
+    asyncio.run(build(file))
     return file
 
 
@@ -85,9 +84,9 @@ async def test_a_library_of_which_only_statistics_were_asked_begins_as_a_copy(tm
 async def test_the_copy_is_what_loading_the_entries_gives(tmp_path: Path, archive: Path) -> None:
     async with new_library(tmp_path, archive) as library:
         await library.open()
-        report = await library.import_paths([SPELLS])
-        assert (report.stored, report.unchanged > 300) == (0, True)
-        assert (await library.cache.get_entity("spells", "lorekeeper-starter", "feather-fall")) is not None
+        report = await library.load_starter()
+        assert (report.stored, report.unchanged > 100) == (0, True)
+        assert (await library.cache.get_entity("spells", "srd-2014", "feather-fall")) is not None
 
 
 def test_the_first_answer_takes_no_rules_of_sources_and_no_client(tmp_path: Path, archive: Path) -> None:
@@ -107,7 +106,7 @@ async def test_files_of_the_copy_are_private(tmp_path: Path, archive: Path) -> N
 
 async def test_a_library_that_exists_stays_as_it_is(tmp_path: Path, archive: Path) -> None:
     async with new_library(tmp_path, archive) as library:
-        await library.import_paths([STARTER / "documents.jsonl"])
+        await library.import_paths([RULES_2024 / "documents.jsonl"])
         page = await library.search(CLIFF)
         assert (page.total, STARTED in (page.note or "")) == (0, False)
 
@@ -196,7 +195,7 @@ def test_a_companion_that_was_made_meanwhile_stays_and_gets_the_entries(
     assert ReadyLibrary(archive, None).copy_to(store, SPACE)
     assert companion.stat().st_size == 0
     store.open(["spells"])
-    assert store.count(Selection("spells")) > 300
+    assert store.count(Selection("spells")) > 30
 
 
 def test_an_open_library_is_not_replaced(store: Store, archive: Path) -> None:

@@ -27,7 +27,7 @@ WIDE = "2000"
 
 Screen = Callable[..., subprocess.CompletedProcess[str]]
 
-LORE = "lore://spells/lorekeeper-starter/fireball"
+LORE = "lore://spells/srd-2014/fireball"
 
 BROKEN = {"Loose.md": "[[Nowhere]] and [[Nobody at all|him]]\n", "Untitled/Plain.md": "Nothing links here.\n"}
 
@@ -72,7 +72,7 @@ COMMANDS = [
     ["show", "fireball"],
     ["show", LORE],
     ["show", "no such thing as this one here, which nobody has ever written down in any of the books"],
-    ["show", "lore://spells/lorekeeper-starter/a-very-long-slug-that-is-no-spell-of-this-library-and-never-was-one"],
+    ["show", "lore://spells/srd-2014/a-very-long-slug-that-is-no-spell-of-this-library-and-never-was-one"],
     ["compare", "ogre", "troll"],
     ["compare", "no such thing"],
     ["compare", "fireball"],

@@ -96,7 +96,7 @@ async def test_an_empty_library_takes_in_the_starter_and_answers(tmp_path, text)
         both = await asyncio.gather(*(library.search(Query(["spells"], text=text, limit=1)) for _ in range(2)))
         later = await library.search(Query(["spells"], text=text))
     assert all(page.total >= (1 if text else 319) and page.results for page in both)
-    assert "starter compendium was loaded" in (both[0].note or "")
+    assert "first books were loaded" in (both[0].note or "")
     assert later.note is None
 
 

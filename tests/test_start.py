@@ -14,7 +14,6 @@ from lorekeeper.cli.start import next_steps
 from lorekeeper.composition import library_status
 from lorekeeper.entities import Entity
 from lorekeeper.settings import Settings
-from lorekeeper.text.phrases import STARTER_DOCUMENT
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.entities import make
 from tests.support.libraries import open_library, settings
@@ -53,11 +52,11 @@ def test_without_a_library_it_says_so_and_makes_none(tmp_path, backend):
 
 @BACKENDS
 async def test_the_starter_alone_is_told_from_books(tmp_path, backend):
-    starter = await fill(tmp_path, backend, make("a", document=STARTER_DOCUMENT))
-    assert starter.documents == {STARTER_DOCUMENT: 1}
-    assert "no books yet" in said(starter)
+    starter = await fill(tmp_path, backend, make("a", document="srd-2014"))
+    assert starter.documents == {"srd-2014": 1}
+    assert "no others yet" in said(starter)
     books = await fill(tmp_path, backend, make("b", document="own"), make("c", document="own"))
-    assert books.documents == {STARTER_DOCUMENT: 1, "own": 2}
+    assert books.documents == {"srd-2014": 1, "own": 2}
     assert "3 entries" in said(books)
     assert "lorekeeper show" in said(books)
 

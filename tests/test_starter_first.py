@@ -1,4 +1,4 @@
-"""The starter compendium is loaded whenever it never was, whatever came first, and stays deleted where it was deleted."""
+"""The first books are loaded whenever they never were, whatever came first, and stay deleted where they were deleted."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from lorekeeper.intake.shipped_books import shipped_books
 from lorekeeper.intake.starter_record import DECLINED, LOADED, NOT_NEEDED, TYPES
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.text.phrases import (
-    RULES_2024,
-    RULES_2024_DOCUMENT,
-    SHIPPED_BOOKS,
-    STARTER,
-    STARTER_2024_DOCUMENT,
-    STARTER_DOCUMENT,
-)
+from lorekeeper.text.phrases import RULES_2024_DOCUMENT
 from lorekeeper.views.view import ADDED, STARTED
 from tests.support.commands import STARTER_RECORDS, environment, run_inside
 from tests.support.entities import make
+from tests.support.libraries import need_books
 from tests.support.programs import forked, serve_with_books
 from tests.support.samples import write_lines
 from tests.support.vaults import write
 from tests.support.waiting import eventually
+
+SRD, EARLIER = "srd-2014", "lorekeeper-starter"
 
 FIREBALL = Query(["spells"], filters={"name": "fireball"})
 LORE = Query(["spells", "notes"], "a burst of fire")
@@ -50,7 +47,7 @@ def notes(folder: Path) -> Path:
     return write(folder / "vault", {"Mirra.md": "# Mirra\nShe keeps an inn at the ford.\n"})
 
 
-async def number(folder: Path, document: str | None = STARTER_DOCUMENT) -> int:
+async def number(folder: Path, document: str | None = SRD) -> int:
     async with Library.from_settings(of(folder)) as library:
         return await library.cache.count_entities("spells", document)
 
@@ -62,15 +59,17 @@ async def rules(folder: Path) -> int:
 
 @pytest.fixture
 def spells(small_starter: list[Path]) -> int:
-    """How many the starter has."""
-    return entries(small_starter[SHIPPED_BOOKS.index(STARTER)] / "spells.jsonl")
+    """How many the SRD 5.1 has of the small books."""
+    need_books()
+    return sum((entity.type, entity.document) == ("spells", SRD) for entity in shipped_books())
 
 
 def entries(file: Path) -> int:
-    """How many a file of the starter has."""
+    """How many a file has."""
     return len(file.read_text("utf-8").splitlines())
 
 
+@pytest.mark.usefixtures("spells")
 async def test_a_vault_first_and_then_a_question_about_the_rules(tmp_path):
     added = await asyncio.to_thread(run_inside, tmp_path, "vault", "add", str(notes(tmp_path)), env=plain(tmp_path))
     assert added.returncode == 0, added.stderr
@@ -97,7 +96,8 @@ async def test_a_vault_first_and_then_a_server_that_nobody_asks(tmp_path, spells
     await asyncio.to_thread(run_inside, tmp_path, "vault", "add", str(notes(tmp_path)), env=env)
     (tmp_path / "cache.db.starter").unlink()
     async with Library.from_settings(of(tmp_path)) as library:
-        await library.cache.delete_document(STARTER_DOCUMENT)
+        for document in (SRD, "srd-2024"):
+            await library.cache.delete_document(document)
     command, *arguments = forked(serve_with_books, *small_starter)
     server = StdioServerParameters(command=command, args=arguments, env=env)
     async with Client(server, read_timeout_seconds=60) as client:
@@ -106,12 +106,13 @@ async def test_a_vault_first_and_then_a_server_that_nobody_asks(tmp_path, spells
     assert await number(tmp_path) == spells
 
 
+@pytest.mark.usefixtures("spells")
 async def test_a_question_first_and_a_starter_that_was_deleted_is_not_loaded_again(tmp_path):
     async with Library.from_settings(of(tmp_path)) as library:
         page = await library.search(FIREBALL)
         assert (page.results[0].entity.name, STARTED in (page.note or "")) == ("Fireball", True)
         await library.cache.store_entities([make("own", "Mine.")], "spells")
-        for document in (STARTER_DOCUMENT, STARTER_2024_DOCUMENT):
+        for document in (SRD, "srd-2024"):
             await library.cache.delete_document(document)
     async with Library.from_settings(of(tmp_path)) as library:
         page = await library.search(FIREBALL)
@@ -145,7 +146,7 @@ async def test_a_library_with_an_srd_needs_no_starter(tmp_path, small_starter):
         assert (await library.search(FIREBALL)).note != ADDED
     assert await number(tmp_path) == 0
     assert (tmp_path / "cache.db.starter").read_text().startswith(NOT_NEEDED)
-    assert await rules(tmp_path) == entries(small_starter[SHIPPED_BOOKS.index(RULES_2024)] / "rules.jsonl")
+    assert await rules(tmp_path) == entries(small_starter[1] / "rules.jsonl")
 
 
 @pytest.mark.parametrize("recorded", [LOADED, NOT_NEEDED])
@@ -164,20 +165,26 @@ async def test_a_library_of_an_earlier_release_gets_the_rules_that_no_book_has(t
         assert (await library.search(Query(["rules"], filters={"name": "influence"}))).total == 0
 
 
-async def test_a_starter_of_an_earlier_release_gets_what_its_entries_lack(tmp_path):
+@pytest.mark.usefixtures("spells")
+async def test_books_take_the_place_of_what_an_earlier_release_began_with_and_of_nothing_else(tmp_path):
     row = {
         "collection": "creatures",
         "slug": "lich",
         "name": "Lich",
-        "document": STARTER_DOCUMENT,
+        "document": EARLIER,
         "description": "A bone mage.",
     }
+    own = {**row, "document": SRD, "name": "My Lich"}
     async with Library.from_settings(of(tmp_path)) as library:
-        await library.import_paths([write_lines(tmp_path / "old.jsonl", [row])])
+        await library.import_paths([write_lines(tmp_path / "old.jsonl", [row, own])])
     (tmp_path / "cache.db.starter").write_text(LOADED)
     async with Library.from_settings(of(tmp_path)) as library:
-        page = await library.search(Query(["creatures"], filters={"name": "lich"}, documents=[STARTER_DOCUMENT]))
-        assert page.results[0].entity.data["actions"][0]["name"] == "Paralyzing Touch"
+        page = await library.search(Query(["creatures"], filters={"name": "lich"}))
+        assert {hit.entity.uri: hit.entity.name for hit in page.results} == {
+            "lore://creatures/srd-2014/lich": "My Lich",
+            "lore://creatures/srd-2024/lich": "Lich",
+        }
+        assert page.note is None or ADDED not in page.note
 
 
 async def test_a_record_may_decline_it(tmp_path):

@@ -15,7 +15,6 @@ from lorekeeper.intake.sync import endpoints, store_from_source
 from lorekeeper.intake.sync_state import sync_lock
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
-from lorekeeper.text.phrases import STARTER_DOCUMENT
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.entities import everything, make
 from tests.support.libraries import server_library
@@ -198,17 +197,6 @@ async def test_b6_an_entry_that_the_user_made_after_a_sync_is_kept(library, tmp_
     report = await library.sync(["spells"])
     assert (report.stored, report.removed) == (1, 1), "also where it is not known what came from the server"
     assert "tide-lance-open5e" not in await slugs(library)
-
-
-async def test_b6_a_server_cannot_write_to_the_starter(library, server):
-    await library.load_starter()
-    (first, *_) = before = await library.cache.get_entities("spells", STARTER_DOCUMENT)
-    forged = {**spell(first.name, STARTER_DOCUMENT), "key": f"x_{first.slug}"}
-    server.lists["v2/spells"] = [forged]
-    report = await library.sync(["spells"])
-    assert f"{first.slug}-open5e" in report.warnings[0].reason
-    after = {e.identity: e for e in await library.cache.get_entities("spells", STARTER_DOCUMENT)}
-    assert {e.identity: after.get(e.identity) for e in before} == {e.identity: e for e in before}
 
 
 async def test_b6_a_server_cannot_send_our_own_shape_nor_say_where_an_entry_is_from(library, server):

@@ -16,8 +16,6 @@ from lorekeeper.embedding.model import find_model
 from lorekeeper.embedding.usage import DEFAULT_USAGE
 from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity
 from lorekeeper.filters import clean_fields
-from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import facts, format_rating, indexed_facts
@@ -26,6 +24,7 @@ from lorekeeper.text.sections import full_text, sections
 from tests.support.corpus import imported_entries
 from tests.support.entities import make
 from tests.support.examples import examples
+from tests.support.libraries import need_books, whole_books
 from tests.support.tables import each_row
 
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=300)
@@ -297,12 +296,10 @@ def word_pieces(found: list[Passage]) -> Iterator[int]:
 
 
 @each_row("name", ["spells", "creatures", "equipment", "character_options", "rules", "documents"])
-async def test_every_passage_of_the_starter_is_read_whole_by_the_model(name):
-    report = ImportReport()
-    starter = Path(__file__).parent.parent / "lorekeeper" / "data" / "starter" / f"{name}.jsonl"
-    found = [p for e, _ in Reader([starter], None, report).read() for p in passages(e)]
+async def test_every_passage_of_the_first_books_is_read_whole_by_the_model(name):
+    need_books()
+    found = [p for e in whole_books() if e.type == name for p in passages(e)]
     assert found
-    assert report.failed == []
     assert max(word_pieces(found)) <= DEFAULT_USAGE.max_tokens
 
 

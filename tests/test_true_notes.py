@@ -38,7 +38,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest.fixture(scope="module")
 async def starter(tmp_path_factory: pytest.TempPathFactory, whole_starter: None) -> AsyncIterator[Library]:
-    """A library with the starter compendium, and no notes."""
+    """A library with the first books, and no notes."""
     async with open_library(tmp_path_factory.mktemp("starter"), backend="sqlite") as opened:
         await opened.load_starter()
         yield opened

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cache.vectors import VectorCache, pack_vector, save_vectors, vector_key
+from lorekeeper.cache.vectors import VectorCache, pack_vector, vector_key
 from lorekeeper.embedding import EmbeddingService, HashingProvider
+from lorekeeper.embedding.open_vectors import OpenVectors, write_open_vectors
 
 MODEL = "model-1"
 TEXTS = [f"text number {i}" for i in range(700)]
@@ -85,9 +86,9 @@ def test_b2_what_is_known_is_not_replaced_from_elsewhere_and_what_ships_comes_fi
     cache.put(MODEL, TEXTS[:1], VECTORS[:1])
     cache.add([(key, pack_vector(key, VECTORS[1]))])
     assert np.array_equal(cache.get(MODEL, TEXTS[:1])[TEXTS[0]], VECTORS[0])
-    save_vectors(tmp_path / "some.npz", MODEL, TEXTS[1:2], VECTORS[1:2])
-    both = VectorCache(cache.path, tmp_path / "some.npz")
     key = vector_key(MODEL, TEXTS[1])
+    write_open_vectors(tmp_path / "some.vectors", MODEL, {key: VECTORS[1]})
+    both = VectorCache(cache.path, OpenVectors(lambda: tmp_path / "some.vectors"))
     both.add([(key, pack_vector(key, VECTORS[0]))])
     assert float(both.get(MODEL, TEXTS[1:2])[TEXTS[1]] @ VECTORS[1]) > 0.999
 

@@ -61,15 +61,14 @@ class VectorCache:
 
     Args:
         path: the file; created at first use.
-        shipped: vectors that come with the package, an ``.npz`` file as `save_vectors` writes it; None for none.
+        shipped: vectors that come with the package; None for none.
         open_books: vectors of the data package, for what is not in the file; None for none.
     """
 
-    def __init__(self, path: Path, shipped: Path | None = None, open_books: OpenVectors | None = None) -> None:
+    def __init__(self, path: Path, shipped: OpenVectors | None = None, open_books: OpenVectors | None = None) -> None:
         self.path = path
         self._open_books = open_books
         self._shipped = shipped
-        self._packed: dict[bytes, Vectors] | None = None
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._usable = True
@@ -85,8 +84,7 @@ class VectorCache:
             dimension: of its vectors; others are skipped. None if it is not known.
         """
         keys = {vector_key(model, text): text for text in texts}
-        shipped = self._packed_vectors()
-        vectors = {key: shipped[key] for key in keys.keys() & shipped.keys()}
+        vectors = self._shipped.get(model, keys.keys(), dimension) if self._shipped else {}
         others = list(keys.keys() - vectors.keys())
         vectors |= self._guarded(lambda c: dict(_select(c, others, dimension))) or {}
         if self._open_books:
@@ -171,11 +169,6 @@ class VectorCache:
             self._connection.close()
             self._connection = None
 
-    def _packed_vectors(self) -> dict[bytes, Vectors]:
-        if self._packed is None:
-            self._packed = load_vectors(self._shipped) if self._shipped and self._shipped.is_file() else {}
-        return self._packed
-
     def _guarded(self, function: Callable[[sqlite3.Connection], R]) -> R | None:
         """Call with the open file; None if it cannot be used, which is logged once. A damaged file is replaced.
 
@@ -225,28 +218,6 @@ class VectorCache:
 def vector_key(model: str, text: str) -> bytes:
     """16 bytes that identify a text in a vector space."""
     return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
-
-
-def save_vectors(path: Path, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-    """Write vectors to a compressed file, as half-precision numbers: cosines stay the same to six digits.
-
-    Args:
-        path: an ``.npz`` file.
-        model: fingerprint of the vector space.
-        texts: the embedded texts.
-        vectors: shape (len(texts), dimension).
-    """
-    order = sorted(range(len(texts)), key=lambda i: vector_key(model, texts[i]))
-    keys = np.frombuffer(b"".join(vector_key(model, texts[i]) for i in order), dtype=np.uint8).reshape(-1, 16)
-    np.savez_compressed(path, keys=keys, vectors=vectors[order].astype(np.float16))
-
-
-def load_vectors(path: Path) -> dict[bytes, Vectors]:
-    """Vectors of length 1, float32, by `vector_key`, from a file of `save_vectors`."""
-    with np.load(path, allow_pickle=False) as file:
-        keys, vectors = file["keys"], file["vectors"].astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
 
 
 def passage_keys(model: str, entities: Iterable[Entity]) -> Iterator[bytes]:

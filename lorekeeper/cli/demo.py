@@ -1,4 +1,4 @@
-"""``lorekeeper demo``: questions to the starter compendium and some campaign notes, through a real MCP server over stdio.
+"""``lorekeeper demo``: questions to both SRDs and some campaign notes, through a real MCP server over stdio.
 
 The notes are invented, so they are in no library but the demo's own, which is removed after it.
 """
@@ -17,6 +17,7 @@ from rich.text import Text
 
 from lorekeeper.cli.render import Bar, console, plain
 from lorekeeper.clients.server import program
+from lorekeeper.intake.shipped_books import lacking
 from lorekeeper.library import Library
 from lorekeeper.printable import quantity
 from lorekeeper.settings import BACKENDS, PREFIX, Settings
@@ -33,7 +34,7 @@ QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "It gets up again and again!",
         "lookup_creature",
-        {"semantic_query": "heals its wounds unless burned with fire"},
+        {"semantic_query": "keeps healing, only fire and acid stop it"},
     ),
     ("An undead of challenge rating 1/4?", "lookup_creature", {"type": "undead", "cr": "1/4"}),
     (
@@ -67,7 +68,7 @@ To ask from an AI assistant, see which ones it can be added to:"""
 
 
 async def run_demo(settings: Settings) -> None:
-    """Load the starter compendium and the campaign notes into a library of the demo's own, then ask a server questions.
+    """Load the first books and the campaign notes into a library of the demo's own, then ask a server questions.
 
     Args:
         settings: as configured; the library that they name is left alone.
@@ -106,9 +107,13 @@ def _environment(settings: Settings, folder: Path) -> dict[str, str]:
 
 async def _load(settings: Settings) -> None:
     async with Library.from_settings(settings) as library:
-        with Bar("Loading the starter compendium", sizes=True) as bar:
+        with Bar("Loading the first books", sizes=True) as bar:
             report = await library.load_starter(notes=True, start=bar.start, progress=bar.advance)
-    console.print(f"The starter compendium and the notes of a small campaign: {quantity(report.stored, 'entry')}.\n")
+    for package in lacking():
+        console.print(
+            f"{package} is not installed: its texts of the SRDs are missing here. 'make demo' tries to get it again."
+        )
+    console.print(f"The first books, and the notes of a small campaign: {quantity(report.stored, 'entry')}.\n")
 
 
 async def _ask(environment: dict[str, str]) -> None:

@@ -151,8 +151,8 @@ def _require_no_typing_error(call: Call, found: Hits) -> None:
     from lorekeeper.cli.main import COMMANDS
 
     word = call.arguments.instead_of
-    if not get_close_matches(word, COMMANDS, n=1, cutoff=CLOSE):
-        return
+    if word in COMMANDS or not get_close_matches(word, COMMANDS, n=1, cutoff=CLOSE):
+        return  # "help me out of a grapple" asks for no help
     if len(call.arguments.query) > 1:
         from lorekeeper.text.keywords import STOP_WORDS
 

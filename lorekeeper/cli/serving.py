@@ -91,7 +91,7 @@ def _limits(call: Call) -> Limits:
     return Limits(settings.rate_limit, settings.rate_burst, settings.audit_log, arguments.tls_cert, arguments.tls_key)
 
 
-@commands.add("demo", "ask the starter compendium and a small campaign some questions", examples=("lorekeeper demo",))
+@commands.add("demo", "ask both SRDs and a small campaign some questions", examples=("lorekeeper demo",))
 async def demo(call: Call) -> int:
     """See `lorekeeper.cli.demo`."""
     from lorekeeper.cli.demo import run_demo

@@ -14,10 +14,10 @@ from lorekeeper.version import VERSION
 if TYPE_CHECKING:
     from lorekeeper.cache.status import LibraryStatus
 
-State = Literal["none", "empty", "starter", "books", "damaged"]
+State = Literal["none", "empty", "first", "books", "damaged"]
 
 ASK = ("search falling off a cliff", "ask it anything, in your own words")
-SYNC = ("sync open5e", "add the open books, such as both SRDs")
+SYNC = ("sync open5e", "add thirty more open books")
 IMPORT = ("import PATH", "add your books and homebrew")
 VAULT = ("vault add FOLDER", "add your notes, such as an Obsidian vault")
 INSTALL = ("install", "connect a chat app")
@@ -25,7 +25,7 @@ INSTALL = ("install", "connect a chat app")
 STEPS: Mapping[State, Sequence[tuple[str, str]]] = {
     "none": (("demo", "see what it answers to some questions"), ASK, SYNC, IMPORT, VAULT),
     "empty": (ASK, SYNC, IMPORT, VAULT),
-    "starter": (SYNC, IMPORT, VAULT, ASK, INSTALL),
+    "first": (SYNC, IMPORT, VAULT, ASK, INSTALL),
     "books": (
         ASK,
         ("show adult red dragon", "read a whole entry"),
@@ -78,7 +78,7 @@ def state_of(seen: LibraryStatus) -> State:
         return "none"
     if not seen.documents:
         return "empty"
-    return "books" if seen.books else "starter"
+    return "books" if seen.books else "first"
 
 
 def _described(state: State, seen: LibraryStatus) -> str:
@@ -86,7 +86,7 @@ def _described(state: State, seen: LibraryStatus) -> str:
     return {
         "none": f"There is no library yet. The first command that needs one creates it in {seen.location}.",
         "empty": f"The library in {seen.location} is empty.",
-        "starter": f"The library in {seen.location} has the starter compendium, {quantity(entries, 'entry')}, and no books yet.",
+        "first": f"The library in {seen.location} has the books it began with, {quantity(entries, 'entry')}, and no others yet.",
         "books": f"The library in {seen.location} has {quantity(entries, 'entry')}; documents: {len(seen.documents):,}.",
         "damaged": f"The library in {seen.location} cannot be used: {seen.problem}",
     }[state]

@@ -75,7 +75,7 @@ async def vault(call: Call) -> int:
 async def _add(call: Call) -> int:
     arguments = call.arguments
     async with call.library() as library:
-        await library.begin()  # with the starter compendium, as any library: one that has notes is not new
+        await library.begin()  # with the first books, as any library: one that has notes is not new
         added = await library.vaults.add(Path(arguments.what), arguments.key, arguments.name, arguments.exclude or ())
     status = await _synced(call, [added.key])
     if not call.json:

@@ -1,4 +1,6 @@
-"""Vectors of the open books' passages, from the data package `lorekeeper-rpg-vectors`: without texts, 8 bits a value.
+"""Vectors of passages of open books: those of the SRDs, which ship, and those of the data package `lorekeeper-rpg-vectors`.
+
+They are without texts, in 8 bits a value.
 
 The file is mapped into memory and searched where it lies. It begins with a line of JSON, padded with spaces to `HEAD` bytes;
 then come, each for all vectors in the order of their keys, the keys, checksums, and the values. A value is an integer: the
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.regular_files import open_regular
 from lorekeeper.system import private_folder
+from lorekeeper.text.phrases import SHIPPED_VECTORS
 
 logger = logging.getLogger(__name__)
 
@@ -117,6 +120,11 @@ def packaged_file() -> Path | None:
     folders = spec.submodule_search_locations if spec else None
     path = Path(next(iter(folders))) / FILE if folders else None
     return path if path and path.is_file() else None
+
+
+def shipped_file() -> Path | None:
+    """The file that comes with LoreKeeper, of the books that a new library begins with; None if it is not there."""
+    return SHIPPED_VECTORS if SHIPPED_VECTORS.is_file() else None
 
 
 def write_open_vectors(path: Path, model: str, vectors: Mapping[bytes, Vectors]) -> None:

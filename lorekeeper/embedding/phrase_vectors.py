@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.text.names import base_name
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import DATA
 
 logger = logging.getLogger(__name__)
 
-PHRASE_VECTORS = STARTER.with_name("phrases.npz")
+PHRASE_VECTORS = DATA / "phrases.npz"
 """Made by `scripts/build_phrase_vectors.py`."""
 
 DIRECTIONS = 96

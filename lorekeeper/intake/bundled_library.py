@@ -1,7 +1,7 @@
-"""The starter compendium as a ready library, which the wheel has: a new library begins as a copy of it, in a tenth of the time.
+"""The first books as a ready library, which the wheel has: a new library begins as a copy of it, in a tenth of the time.
 
 scripts/build_ready_library.py makes it. It counts for the package that it was made with, like what imports remember, and for
-the starter of that package: after any change of either, the starter is loaded from its entries.
+the books of that package: after any change of either, these are loaded from their entries.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from zipfile import BadZipFile, ZipFile
 from lorekeeper.cache.store import Store
 from lorekeeper.errors import CacheError
 from lorekeeper.intake.rules import rules
-from lorekeeper.text.phrases import SHIPPED_BOOKS, SHIPPED_VECTORS, STARTER
+from lorekeeper.text.phrases import DATA, PACKED, RULES_2024, SHIPPED_VECTORS
 
 logger = logging.getLogger(__name__)
 
-SHIPPED = STARTER.with_name("library.zip")
+SHIPPED = DATA / "library.zip"
 """The archive of the wheel; a checkout has none."""
 
 MANIFEST = "manifest.json"
@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class ReadyLibrary:
-    """A library in an archive, with the starter compendium.
+    """A library in an archive, with the first books.
 
     Attributes:
         archive: its file.
@@ -48,7 +48,7 @@ class ReadyLibrary:
     def copy_to(self, store: Store, space: str) -> bool:
         """Make a library of it, if it is of this package and in this vector space; whether it did. Blocking.
 
-        What goes wrong is logged: the starter is loaded from its entries then.
+        What goes wrong is logged: the books are loaded from their entries then.
         """
         try:
             with ZipFile(self.archive) as archive:
@@ -59,8 +59,8 @@ class ReadyLibrary:
 
 
 def contents(space: str) -> dict[str, str]:
-    """What an archive has to be made from: this package, this starter, and the vector space of that fingerprint."""
+    """What an archive has to be made from: this package, these books, and the vector space of that fingerprint."""
     digest = hashlib.blake2b(rules().encode())
-    for path in (*(file for folder in SHIPPED_BOOKS for file in sorted(folder.glob("*.jsonl"))), SHIPPED_VECTORS):
-        digest.update(path.read_bytes())
+    for path in (*sorted(RULES_2024.glob("*.jsonl")), PACKED, SHIPPED_VECTORS):
+        digest.update(path.read_bytes() if path.is_file() else b"")
     return {"package": digest.hexdigest(), "space": space}

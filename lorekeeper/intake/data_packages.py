@@ -5,21 +5,14 @@ Only files of theirs are read: nothing of a package is imported, so that one whi
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
-from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity
-from lorekeeper.errors import ImportFileError
-from lorekeeper.intake.changes import PendingEntities, store_in_batches
-from lorekeeper.intake.files import Batch
 from lorekeeper.intake.formats.fivebits import rows_of
-from lorekeeper.intake.formats.text_file import Entry
-from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.superseded import DOCUMENTS, SHARED, Known
+from lorekeeper.intake.superseded import DOCUMENTS
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import read_pages
 
@@ -102,41 +95,9 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
         yield from _united(document)
 
 
-async def import_entries(cache: SearchCache, documents: Sequence[str], report: ImportReport, *, dry_run: bool) -> None:
-    """Store the entries of documents as far as the library does not have them, from here or from Open5e.
-
-    Raises:
-        ImportFileError: no package with one of the documents is installed, or its files are damaged.
-    """
-    lacking = missing()
-    for document in documents:
-        if not any(package.path(document) for package in PACKAGES):
-            raise ImportFileError(document, f"needs the packages {' and '.join(lacking)}: {INSTALL}")
-    report.warnings += [
-        ImportFileError(name, f"is not installed, so that its texts are left out: {INSTALL}") for name in lacking
-    ]
-    try:
-        found = await asyncio.to_thread(lambda: list(entries(tuple(documents))))
-    except (OSError, ValueError) as error:
-        raise ImportFileError(
-            ", ".join(documents), f"cannot be read from its package ({error}); install it again"
-        ) from error
-    theirs = {
-        (document, entity_type): Known(await cache.get_entities(entity_type, [document, SHARED]), document)
-        for document, entity_type in {(entity.document, entity.type) for entity in found}
-    }
-    own = [entity for entity in found if not theirs[entity.document, entity.type].covers(entity)]
-    if len(own) < len(found):
-        reason = f"{len(found) - len(own):,} of its entries are there from Open5e already, and stay as they are"
-        report.warnings.append(ImportFileError(", ".join(documents), reason))
-    pending = PendingEntities(cache, report)
-    await pending.add(Batch([Entry(entity, entity.document) for entity in own], 0, 0))
-    if not dry_run:
-        await store_in_batches(cache, pending.due(everything=True))
-
-
 def _united(document: str) -> Iterator[Entity]:
-    objects, pages = list(_objects(document)), list(_pages(document))
+    pages = list(_pages(document))
+    objects = list(_objects(document, pages))
     magic = [entity for entity in pages if entity.kind == MAGIC and document == "srd-2024"]
     if objects:
         graded = {entity.name for entity in magic if "+" in entity.name}
@@ -172,9 +133,9 @@ def _with_free_slug(entity: Entity, taken: set[tuple[str, ...]]) -> Entity:
     return replace(entity, slug=next(slug for slug in slugs if (entity.type, slug) not in taken))
 
 
-def _objects(document: str) -> Iterable[Entity]:
+def _objects(document: str, pages: Iterable[Entity]) -> Iterable[Entity]:
     path = OBJECTS.path(document)
-    return fivebits.read(rows_of(path.read_bytes())).entities if path else ()
+    return fivebits.read(rows_of(path.read_bytes()), texts=[page.data for page in pages]).entities if path else ()
 
 
 def _pages(document: str) -> Iterable[Entity]:

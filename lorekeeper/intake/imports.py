@@ -69,12 +69,12 @@ class FileImport:
             start(reader.size)
         async with aclosing(reader.batches()) as batches:
             if agree is None:
-                await self._take_in(batches, progress)
+                await self.take_in(batches, progress)
             else:
                 read = [batch async for batch in batches]
                 if not await agree([found.entity for batch in read for found in batch.entries]):
                     return
-                await self._take_in(_each(read), progress)
+                await self.take_in(_each(read), progress)
         if not self._dry_run:
             await asyncio.to_thread(remembered.save)
 
@@ -103,7 +103,7 @@ class FileImport:
                     self._reasons.add(reason)
                     self._report.warnings.append(ImportFileError(entry.where, reason))
 
-    async def _take_in(self, batches: AsyncIterable[Batch], progress: Progress | None) -> None:
+    async def take_in(self, batches: AsyncIterable[Batch], progress: Progress | None) -> None:
         """Store what was read, as far as the library does not have it."""
         async for batch in batches:
             await self._pending.add(batch)

@@ -15,9 +15,9 @@ from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.notes import SOURCE, note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.marks import LOOKED_AT
-from lorekeeper.text.phrases import STARTER
+from lorekeeper.text.phrases import DATA
 
-NOTES = STARTER.with_name("vault")
+NOTES = DATA / "vault"
 """The folder of the notes."""
 
 KEY = "drowned-bells"

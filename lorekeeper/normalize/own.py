@@ -1,4 +1,4 @@
-"""Our own JSON shape, of homebrew and the starter compendium.
+"""Our own JSON shape, of homebrew and the rules of 2024.
 
     {"collection": "spells", "name": "Frost Step", "document": "my-world", "level": 2, "school": "conjuration",
      "description": "...", "asked_as": ["get away over ice"]}

@@ -15,7 +15,6 @@ from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.editions import (
     DOCUMENTS,
     LABELS,
-    REFERENCES,
     Book,
     edition_label,
     edition_of,
@@ -33,15 +32,8 @@ from lorekeeper.printable import shown
 from lorekeeper.search.fusion import NOTES, FusedHit
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
-from lorekeeper.text.phrases import STARTER_2024_DOCUMENT, STARTER_DOCUMENT
 
 logger = logging.getLogger(__name__)
-
-NEARLY_ALL = 0.9
-"""Share of the starter's entries of a type that an SRD needs to hide them: a part of an SRD hides nothing."""
-
-STAND_INS = {STARTER_DOCUMENT: REFERENCES, STARTER_2024_DOCUMENT: ("srd-2024",)}
-"""The documents of the starter, and the books that hide them. The rules of 2024 are in no other book: nothing hides them."""
 
 MAX_AGE_SECONDS = 10.0
 """How long the list of documents is used before it is read again."""
@@ -143,7 +135,7 @@ class DocumentRegistry:
         return {NEWEST: await self.newest_first(), BOOK: by_title, EDITION: by_edition}
 
     async def scopes(self, types: Sequence[str], documents: Sequence[str] | None) -> Scopes:
-        """The documents to search: those given with their twins, else all but a starter whose entries an SRD has in full.
+        """The documents to search: those given with their twins, else all.
 
         The parts of one book (`editions.TWINS`) are searched together, whichever of them is given, and with a book what completes
         it (`editions.COMPLETED_BY`).
@@ -154,9 +146,7 @@ class DocumentRegistry:
         """
         if documents is not None:
             await self._check(documents)
-            return {entity_type: with_twins(documents) for entity_type in types}
-        counts = (await self._snapshot(types)).counts
-        return {entity_type: _without_starter(counts[entity_type]) for entity_type in types}
+        return {entity_type: with_twins(documents) if documents is not None else None for entity_type in types}
 
     async def count(self, scopes: Scopes) -> int:
         """Number of entries within scopes, at most `MAX_AGE_SECONDS` old if another process writes."""
@@ -213,18 +203,7 @@ def _book(record: Entity) -> Book:
         key=record.document,
         edition=edition_of(record.document, str(system) if system else None),
         published=str(record.data.get("publication_date") or ""),
-        last=record.document in STAND_INS,
     )
-
-
-def _without_starter(counts: dict[str, int]) -> list[str] | None:
-    """The documents of a type without those of the starter that an SRD has all entries of; None for all documents."""
-    hidden = {
-        key
-        for key, books in STAND_INS.items()
-        if 0 < NEARLY_ALL * counts.get(key, 0) <= max(counts.get(book, 0) for book in books)
-    }
-    return [key for key in counts if key not in hidden] if hidden else None
 
 
 LEADING = 3

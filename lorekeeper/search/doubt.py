@@ -309,7 +309,7 @@ async def why_nothing(documents: DocumentRegistry, query: Query, page: ResultPag
     if await documents.count(await documents.scopes(query.types, query.documents)):
         return None
     if not await documents.count(await documents.scopes(list(COLLECTIONS), None)):
-        return None  # the first search of a library without any entry loads the starter compendium, and says so
+        return None  # the first search of a library without any entry loads the first books, and says so
     labels = _listed([f"{COLLECTIONS[name].label}s" for name in query.types])
     if query.documents and await documents.count(await documents.scopes(query.types, None)):
         keys = _listed([repr(one_line(key, MAX_SHOWN)) for key in query.documents])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.cache.protocol import Ranked, SearchCache
-from lorekeeper.editions import COMPLETED_BY, edition_label, parts_of
+from lorekeeper.editions import COMPLETED_BY, GLOSSARIES, edition_label, parts_of
 from lorekeeper.entities import WHOLE_NAME, Entity
 from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
@@ -79,8 +79,8 @@ def versions(entities: Iterable[Entity]) -> list[list[Entity]]:
             parted.append([entity])
         else:
             own.append(entity)
-    held = Counter(book for group in parted for book in _books(group))
-    once = [group for group in parted if all(held[book] == 1 for book in _books(group))]
+    held = Counter(book for group in parted for book in _books(group, of_short_forms=False))
+    once = [group for group in parted if all(held[book] <= 1 for book in _books(group, of_short_forms=True))]
     merged: list[list[Entity]] = []
     for group in once:
         other = next((each for each in merged if _name(each[0]) == _name(group[0]) and _is_unplaced(each, group)), None)
@@ -93,9 +93,17 @@ def versions(entities: Iterable[Entity]) -> list[list[Entity]]:
 
 
 def _in_one_place(entity: Entity, group: Sequence[Entity]) -> bool:
-    """Whether an entry has the kind and chapter of others; of a rule, which a book has once there."""
-    alike = (fold(entity.kind), _chapter(entity)) in {(fold(each.kind), _chapter(each)) for each in group}
+    """Whether an entry has the kind and chapter of others, a short form the chapter alone; a book has a rule once in a chapter."""
+    alike = any(
+        _chapter(each) == _chapter(entity) and (fold(each.kind) == fold(entity.kind) or _completes(each, entity))
+        for each in group
+    )
     return alike and (entity.type != RULES or all(each.document != entity.document for each in group))
+
+
+def _completes(entity: Entity, other: Entity) -> bool:
+    """Whether the document of one of two entries completes the book of the other: then one is the short form of the other."""
+    return {entity.document, other.document} in [{*pair} for pair in COMPLETED_BY.items()]
 
 
 def _is_alike(entity: Entity, group: Sequence[Entity]) -> bool:
@@ -117,15 +125,19 @@ def _is_unplaced(group: Sequence[Entity], other: Sequence[Entity]) -> bool:
 
 
 def _chapter(entity: Entity) -> str:
-    """The chapter of a rule; "" for none, and for what completes a book: a glossary has the rules of all chapters."""
-    if entity.type != RULES or entity.document in COMPLETED_BY.values():
-        return ""
-    return fold(str(entity.fields.get("parent") or ""))
+    """The chapter of a rule; "" for none, and for a glossary, which has the rules of all chapters."""
+    chapter = fold(str(entity.fields.get("parent") or "")) if entity.type == RULES else ""
+    return "" if entity.document in COMPLETED_BY.values() or chapter in GLOSSARIES else chapter
 
 
-def _books(group: Iterable[Entity]) -> set[str]:
+def _books(group: Iterable[Entity], *, of_short_forms: bool) -> set[str]:
+    """The books of entries; of short forms the book that they complete, or none."""
     completed = {completing: book for book, completing in COMPLETED_BY.items()}
-    return {parts_of(completed.get(entity.document, entity.document))[0] for entity in group}
+    return {
+        parts_of(completed.get(e.document, e.document))[0]
+        for e in group
+        if of_short_forms or e.document not in completed
+    }
 
 
 def _name(entity: Entity) -> tuple[str, ...]:
@@ -151,7 +163,8 @@ class Elsewhere:
     """The other versions of an entry.
 
     Attributes:
-        also: keys of the other documents that have it in the same words, with the same facts.
+        also: keys of the other documents that have it in the same words, with the same facts; of a short form the uri of the
+            rule in its book.
         differing: by edition, or by document of the entry's own edition, the uri of what has its name with another text.
     """
 
@@ -195,7 +208,7 @@ def elsewhere(
 ) -> Elsewhere:
     """What other documents have of an entry: of each what is called so, or else, of another edition, what is but for brackets.
 
-    A glossary has the short form of a rule of the book that it completes.
+    A glossary has the short form of a rule of the book that it completes, and says where that is.
 
     Args:
         entity: the entry.
@@ -215,8 +228,8 @@ def elsewhere(
         edition = editions.get(document, "")
         called = [other for other in entries if name_key(fold(other.name)) == name_key(fold(entity.name))]
         nearest = called or (entries if edition != own else [])
-        if any(_says_the_same(entity, other) for other in nearest):
-            also.append(document)
+        if same := [other for other in nearest if _says_the_same(entity, other)]:
+            also.append(same[0].uri if document in COMPLETED_BY and _completes(entity, same[0]) else document)
         elif nearest:
             differing.setdefault((edition_label(edition) if edition != own else "") or document, nearest[0].uri)
     return Elsewhere(also, differing)
@@ -227,7 +240,6 @@ def _says_the_same(entity: Entity, other: Entity) -> bool:
     the book of the other."""
     if entity.type in CAMPAIGN:
         return True
-    documents = {entity.document, other.document}
-    if any({book, glossary} == documents for book, glossary in COMPLETED_BY.items()):
+    if _completes(entity, other):
         return True
     return _words(entity) == _words(other) and (entity.type == RULES or facts(entity) == facts(other))

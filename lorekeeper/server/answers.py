@@ -36,7 +36,7 @@ MAX_CHARS = {"notes": MAX_PAGE_CHARS, "characters": 3_300}
 """The same for types with pages of their own; a sheet with what stands around it has some 900 tokens."""
 
 NO_BOOKS = (
-    "The library is empty: the first lookup loads the starter compendium; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
+    "The library is empty: the first lookup loads the SRDs 5.1 and 5.2; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
     "add more books."
 )
 

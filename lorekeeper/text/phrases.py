@@ -1,7 +1,7 @@
 """Phrases that people search for entries by, shipped with the package: plain descriptions and players' words.
 
-The starter compendium and the rules of 2024 have those of the SRDs, a folder of phrases those of other books that Open5e
-publishes. They are searched with the entries of the same name and type in every book, and never shown as their text.
+A folder of phrases has those of the SRDs and of other books that Open5e publishes, the rules of 2024 have their own. They are
+searched with the entries of the same name and type in every book, and never shown as their text.
 """
 
 from __future__ import annotations
@@ -15,32 +15,26 @@ from pathlib import Path
 from lorekeeper.entities import Entity
 from lorekeeper.text.names import base_name
 
-STARTER = Path(__file__).parent.parent / "data" / "starter"
-"""The starter compendium: one file per collection, one entry per line."""
+DATA = Path(__file__).parent.parent / "data"
+"""What ships with the package and is no code."""
 
-PHRASES = STARTER.with_name("phrases")
-"""Phrases for entries that the starter does not have: one file per collection, one name per line."""
+PHRASES = DATA / "phrases"
+"""Phrases for the entries of the open books: one file per collection, one name per line."""
 
-SHIPPED_VECTORS = STARTER.with_name("starter.npz")
-"""Vectors of the starter's passages with the default model, made by `scripts/build_starter_vectors.py`."""
+RULES_2024 = DATA / "rules-2024"
+"""The rules glossary and the gameplay toolbox of the SRD 5.2 in our own words, which are shorter than the book's."""
 
-STARTER_2024 = STARTER.with_name("starter-2024")
-"""Creatures and spells of the rules of 2024, which stand in for the SRD 5.2 as the starter does for the SRD 5.1."""
+RULES_2024_DOCUMENT = "lorekeeper-rules-2024"
+"""Key of their document."""
 
-RULES_2024 = STARTER.with_name("rules-2024")
-"""The rules glossary and the gameplay toolbox of the SRD 5.2, which Open5e lacks, in our own words."""
+PACKED = DATA / "books.jsonl.gz"
+"""The entries of the SRDs, a line of type and record each, as `scripts/pack_books.py` writes them; not committed."""
 
-SHIPPED_BOOKS = (STARTER, STARTER_2024, RULES_2024)
-"""The folders of entries that a new library begins with."""
+SHIPPED_VECTORS = DATA / "books.vectors"
+"""Vectors of the passages of the first books with the default model, made by `scripts/build_shipped_vectors.py`."""
 
-STARTER_DOCUMENT, STARTER_2024_DOCUMENT, RULES_2024_DOCUMENT = (
-    "lorekeeper-starter",
-    "lorekeeper-starter-2024",
-    "lorekeeper-rules-2024",
-)
-"""Keys of their documents."""
-
-SHIPPED_DOCUMENTS = frozenset({STARTER_DOCUMENT, STARTER_2024_DOCUMENT, RULES_2024_DOCUMENT})
+SHIPPED_DOCUMENTS = frozenset({"srd-2014", "srd-2024", RULES_2024_DOCUMENT})
+"""The documents that a new library begins with."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ def _shipped() -> Mapping[tuple[str, str], Hint]:
 
 
 def _hints() -> Iterator[tuple[tuple[str, str], Hint]]:
-    for file in (file for folder in (RULES_2024, PHRASES, STARTER) for file in sorted(folder.glob("*.jsonl"))):
+    for file in (file for folder in (RULES_2024, PHRASES) for file in sorted(folder.glob("*.jsonl"))):
         for line in file.read_text("utf-8").splitlines():
             entry = json.loads(line)
             if "asked_as" in entry:

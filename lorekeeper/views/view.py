@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.editions import REFERENCES
+from lorekeeper.editions import REFERENCES, SUCCESSORS
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
 
 STARTED = (
-    "The library was empty, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' add "
-    "more books."
+    "The library was empty, so its first books were loaded, the SRDs 5.1 and 5.2; 'lorekeeper sync open5e' and "
+    "'lorekeeper import PATH' add more books."
 )
 
 ADDED = (
-    "The library had no rules yet, so the starter compendium was loaded; 'lorekeeper sync open5e' and 'lorekeeper import PATH' "
-    "add more books."
+    "The library had no rules yet, so its first books were loaded, the SRDs 5.1 and 5.2; 'lorekeeper sync open5e' and "
+    "'lorekeeper import PATH' add more books."
 )
 
 
@@ -67,11 +67,11 @@ class MaintainedLibrary(Protocol):
         ...
 
     async def begin(self) -> None:
-        """Give the library the starter compendium if it never had it."""
+        """Give the library its first books if it never had them."""
         ...
 
     async def fill(self) -> None:
-        """Load the starter compendium into a library without entries; EmbeddingError if that is not possible."""
+        """Load the first books into a library without entries; EmbeddingError if that is not possible."""
         ...
 
     def pop_notice(self) -> str:
@@ -163,9 +163,12 @@ class View:
         return await gather(sources, topic, limit)
 
     async def entities_at(self, entity_type: str, document: str, slug: str) -> list[Entity]:
-        """The entry of that identity, or what has taken its place in a document of Open5e; [] if there is none."""
+        """The entry of that identity, or what has taken its place since; [] if there is none."""
         await self.refresh()
         entity = await self.cache.get_entity(entity_type, document, slug)
+        if entity is None and document in SUCCESSORS:
+            document = SUCCESSORS[document]
+            entity = await self.cache.get_entity(entity_type, document, slug)
         if entity is None and document in REFERENCES:
             from lorekeeper.intake.superseded import by_tail, successor
 
@@ -182,7 +185,7 @@ class View:
         try:
             await self._library.fill()
         except EmbeddingError as error:
-            return replace(page, note=f"{EMPTY} The starter compendium could not be loaded: {error}")
+            return replace(page, note=f"{EMPTY} The first books could not be loaded: {error}")
         self.searcher.documents.forget()
         missing = page.note if query.text is None else None
         with suppress(UnknownDocumentError):

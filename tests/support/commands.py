@@ -25,11 +25,11 @@ HANG_SECONDS = 200
 """After which a command is taken to hang: more than a machine with ten times too much to do needs, less than a test may take."""
 
 STARTER_RECORDS = ("milvus.db.starter", "cache.db.starter")
-"""The files that record whether the starter compendium was loaded into a library."""
+"""The files that record whether the first books were loaded into a library."""
 
 
 def variables(folder: Path, backend: str = "milvus") -> dict[str, str]:
-    """The variables that put a library into that folder: one that declines the starter, so that tests count what they store."""
+    """The variables that put a library into that folder: one that declines the first books, so that tests count what they store."""
     for file in [folder / name for name in STARTER_RECORDS] if folder.is_dir() else ():
         if not file.exists() or file.read_text() != DECLINED:
             private_file(file).write_text(DECLINED)

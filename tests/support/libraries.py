@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -16,11 +17,12 @@ import lorekeeper
 from lorekeeper.composition import open5e_of, open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import Entity
+from lorekeeper.intake.shipped_books import lacking, pack_books, shipped_books
 from lorekeeper.intake.starter_record import DECLINED
 from lorekeeper.library import Library
 from lorekeeper.settings import Settings, load_settings
 from lorekeeper.system import private_file
-from lorekeeper.text.phrases import RULES_2024, SHIPPED_BOOKS
+from lorekeeper.text.phrases import PACKED, RULES_2024
 from tests.support.commands import run_lorekeeper, variables
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.entities import everything
@@ -29,7 +31,7 @@ from tests.support.samples import SAMPLES, write_lines
 
 
 def settings(**values: object) -> Settings:
-    """Settings with these values, and defaults for the rest; libraries in folders that exist decline the starter compendium."""
+    """Settings with these values, and defaults for the rest; libraries in folders that exist decline the first books."""
     for name in ("milvus_db_path", "sqlite_db_path"):
         path = Path(str(values.get(name, "")))
         if name in values and path.parent.is_dir():
@@ -92,37 +94,53 @@ async def entities_in(target: Settings, *types: str) -> dict[str, Entity]:
         return {e.uri: e for t in types or ("spells", "creatures") for e in await everything(library.cache, t)}
 
 
-# --- a small starter compendium --------------------------------------------------------------------------------------
+# --- few of the first books ------------------------------------------------------------------------------------------
 
 SHARE = 20
-"""Of so many entries of the starter compendium a small one has one."""
+"""Of so many entries of the first books a library of tests has one."""
 
-KEPT = ("fireball", "influence", "lich", "magic-missile", "shield")
+KEPT = ("feather-fall", "fireball", "influence", "lich", "magic-missile", "shield")
 """Entries that it has too."""
+
+BOOKS = (PACKED, RULES_2024)
+"""Where the first books are: the SRDs, and the rules of 2024 in our own words."""
+
+
+def need_books() -> None:
+    """Skip what asks for the texts of the SRDs where a package with them is not installed."""
+    if lacking():
+        pytest.skip(f"needs {', '.join(lacking())}, which 'make test' installs where it can be had")
+
+
+@functools.cache
+def whole_books() -> Sequence[Entity]:
+    """Every entry of the SRDs."""
+    return tuple(shipped_books())
 
 
 def small_books(folder: Path, also: Collection[str] = ()) -> list[Path]:
-    """The folders of entries that ship, with some of their entries: what is said of all is shown with few.
+    """Files like `BOOKS`, with some of their entries: what is said of all is shown with few.
 
     Args:
         folder: where to write them.
         also: slugs of entries that are wanted too.
     """
     kept = {*KEPT, *also}
-    for book in SHIPPED_BOOKS:
-        (folder / book.name).mkdir(parents=True)
-        for file in book.glob("*.jsonl"):
-            lines = file.read_text("utf-8").splitlines()
-            some = [line for n, line in enumerate(lines) if n % SHARE == 0 or json.loads(line)["slug"] in kept]
-            (folder / book.name / file.name).write_text("\n".join(some) + "\n", "utf-8")
-    return [folder / book.name for book in SHIPPED_BOOKS]
+    some = [e for n, e in enumerate(whole_books()) if n % SHARE == 0 or e.slug in kept or e.type == "documents"]
+    pack_books(some, folder / PACKED.name)
+    (folder / RULES_2024.name).mkdir(parents=True)
+    for file in RULES_2024.glob("*.jsonl"):
+        lines = file.read_text("utf-8").splitlines()
+        rows = [line for n, line in enumerate(lines) if n % SHARE == 0 or json.loads(line)["slug"] in kept]
+        (folder / RULES_2024.name / file.name).write_text("\n".join(rows) + "\n", "utf-8")
+    return [folder / PACKED.name, folder / RULES_2024.name]
 
 
 def ship(books: Sequence[Path], patch: pytest.MonkeyPatch) -> None:
-    """Let libraries of this process be given these folders as the starter compendium."""
-    for module in ("lorekeeper.library", "lorekeeper.intake.starter_record"):
-        patch.setattr(f"{module}.SHIPPED_BOOKS", tuple(books))
-        patch.setattr(f"{module}.RULES_2024", books[SHIPPED_BOOKS.index(RULES_2024)])
+    """Let libraries of this process begin with these files instead of `BOOKS`."""
+    packed, rules = books
+    patch.setattr("lorekeeper.intake.shipped_books.PACKED", packed)
+    patch.setattr("lorekeeper.library.RULES_2024", rules)
 
 
 # --- libraries that several test modules begin with ----------------------------------------------------------------
@@ -134,7 +152,8 @@ def shelf_folder(factory: pytest.TempPathFactory) -> Path:
 
 
 def starter_folder(factory: pytest.TempPathFactory) -> Path:
-    """A folder whose library holds the starter compendium, as after a first search."""
+    """A folder whose library holds the first books, as after a first search."""
+    need_books()
     return _copy(factory, _make_starter)
 
 

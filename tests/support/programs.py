@@ -254,7 +254,7 @@ def serve_without_pauses(*arguments: str) -> None:
 
 
 def serve_with_books(*books: str) -> None:
-    """`lorekeeper serve` over stdio, with other folders of entries that ship."""
+    """`lorekeeper serve` over stdio, that begins with other books."""
     import pytest
 
     from lorekeeper.cli.main import main

@@ -105,19 +105,22 @@ def list_of(obj: object) -> tuple[str, str] | None:
     return edition, name
 
 
-def read(found: Iterable[object], document: str | None = None, others: Sequence[object] = ()) -> Imported:
+def read(
+    found: Iterable[object], document: str | None = None, others: Sequence[object] = (), texts: Sequence[object] = ()
+) -> Imported:
     """The entries that objects give, of all editions among them.
 
     Args:
         found: objects, in any order.
         document: key of the document to assign all entries to; by default that of their edition.
         others: objects of other files, in which their parts are looked for.
+        texts: what else of these books tells how a word is written that a line's end has split.
     """
     result, found = Imported(), list(found)
     together = _editions(_once([*others, *found]) if others else found)
     for edition, tables in _editions(found).items():
         raw = together[edition]
-        words = Words(raw.values())
+        words = Words([*raw.values(), *texts])
         parts = {name for name, owners in PARTS.items() if name in raw and any(owner in tables for owner in owners)}
         own = {name: [words.mended(each) for each in rows] for name, rows in tables.items()}
         whole = {
