@@ -169,11 +169,11 @@ async def test_an_entry_that_was_changed_behind_our_back_is_noticed_and_put_righ
 
 
 async def test_a_sound_library_is_left_alone(library: Settings) -> None:
-    before = sorted(p.name for p in library.library_path.parent.iterdir())
+    before = {p.name for p in library.library_path.parent.iterdir()}
     report = await repair(library)
     assert (report.problems, report.aside) == ({}, None)
     assert await integrity(library) is None
-    assert sorted(p.name for p in library.library_path.parent.iterdir()) >= before
+    assert {p.name for p in library.library_path.parent.iterdir()} >= before
     assert not [p for p in library.library_path.parent.iterdir() if "damaged" in p.name or "repaired" in p.name]
 
 

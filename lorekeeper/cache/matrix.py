@@ -1,28 +1,23 @@
-"""The vectors of a type in memory, in 8 bits: they say which passages may be the nearest ones to a query.
+"""The vectors of a type in memory, as 32-bit numbers: an array of its own, or a file that all processes map.
 
-The whole vectors stay in the file. They are read for those few passages only, and decide. So the result is exact: `Matrix.near`
-leaves out no passage that belongs to it. The proof:
-
-A vector v is rounded twice, to v = s*a + t*b + r, where a and b are vectors of whole numbers from -127 to 127, s and t the
-steps of v, and r what remains. By the inequality of Cauchy and Schwarz the similarity v*q differs from (s*a)*q by
-|v - s*a| * |q| at most, and from (s*a + t*b)*q by |r| * |q|. Both lengths are measured when the matrix is made. (s*a)*q is
-computed with numbers of 24 bits, which adds an error: of a sum of n products it is at most n * 2^-24 / (1 - n * 2^-24) times
-the sum of their magnitudes, in whatever order they are added (Higham, Accuracy and Stability of Numerical Algorithms, 3.1),
-and the sum of magnitudes is at most |s*a| * |q|.
-
-So every similarity has an upper and a lower bound. If some entity has a passage whose lower bound is b, its similarity is b at
-least; if so many entities as are wanted have one of at least b, no passage whose upper bound is below b is the best one of an
-entity that is wanted. Scores are rounded: the bounds are wider by one unit of the last digit, which is a hundred times what
-adding and comparing them may lose.
+A search is exact. The similarities of all passages are computed with numbers of 24 bits. Of a sum of n products that may be wrong
+by n * 2^-24 / (1 - n * 2^-24) times the product of both lengths, in whatever order they are added (Higham, Accuracy and Stability
+of Numerical Algorithms, 3.1). The few passages that may be among the nearest by as much are computed with numbers of 53 bits, and
+these decide.
 """
 
 from __future__ import annotations
 
-import math
+import mmap
+import os
+import secrets
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -30,12 +25,10 @@ import numpy.typing as npt
 
 from lorekeeper.cache.protocol import SCORE_DIGITS
 from lorekeeper.embedding.protocol import Vectors
-
-LARGEST = 127
-"""Largest magnitude of a number in 8 bits."""
+from lorekeeper.system import private_file
 
 COMPARED = 1024
-"""Passages that are compared with a query in one go: more would leave the processor's cache."""
+"""Passages that are compared with a query in one go: more would be divided among threads, which costs more than it saves."""
 
 UNIT = 2.0**-24
 """Relative error of one operation on numbers of 24 bits."""
@@ -46,8 +39,11 @@ LENGTH = 1.01
 Places = npt.NDArray[np.int64]
 """Places of passages, shape (passages,)."""
 
-_HEAD = struct.Struct("<4I")
-"""Before a packed matrix: its checksum, passages, dimension and entities."""
+_HEAD = struct.Struct("<16s4I")
+"""Before a stored matrix: what it is of, its checksum, passages, dimension and entities."""
+
+_ALIGNED = 64
+"""Bytes after which the numbers of a stored matrix begin."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +63,16 @@ class Owned:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The vectors of all passages of a type, in 8 bits, grouped by entity.
+    """The vectors of all passages of a type, grouped by entity.
 
     Attributes:
-        coarse: a of each vector, shape (passages, dimension) int8.
-        fine: b of each vector, shape (passages, dimension) int8; its step is that of a divided by 2 * `LARGEST`.
-        steps: s of each vector, shape (passages,).
-        coarse_errors: |v - s*a|, and what the computation of (s*a)*q adds for a q of length 1, shape (passages,).
-        fine_errors: |r|, shape (passages,).
+        vectors: shape (passages, dimension) float32.
         parts: number of each passage within its entity, shape (passages,).
         entities: row ids of the entities, ascending, shape (entities,).
         owners: place of the entity of each passage among these, ascending, shape (passages,).
     """
 
-    coarse: npt.NDArray[np.int8]
-    fine: npt.NDArray[np.int8]
-    steps: npt.NDArray[np.float32]
-    coarse_errors: npt.NDArray[np.float32]
-    fine_errors: npt.NDArray[np.float32]
+    vectors: Vectors
     parts: Places
     entities: Places
     owners: Places
@@ -96,17 +84,8 @@ class Matrix:
         Raises:
             ValueError: they have different dimensions.
         """
-        rounded = list[tuple[Any, ...]]()
-        owners, parts = list[Places](), list[Places]()
-        for batch in batches:
-            rounded.append(_rounded(batch.vectors))
-            owners.append(batch.owners)
-            parts.append(batch.parts)
-        if not rounded:
-            return None
-        entities, places = np.unique(np.concatenate(owners), return_inverse=True)
-        coarse, fine, steps, coarse_errors, fine_errors = map(np.concatenate, zip(*rounded, strict=True))
-        return cls(coarse, fine, steps, coarse_errors, fine_errors, np.concatenate(parts), entities, places)
+        pieces = [(batch.vectors, batch.parts, batch.owners) for batch in batches]
+        return cls._joined(pieces) if pieces else None
 
     def updated(self, gone: npt.ArrayLike, new: Matrix | None) -> Matrix | None:
         """The matrix without some entities, given their row ids, and with those of another; None if that leaves none.
@@ -115,54 +94,35 @@ class Matrix:
             ValueError: they have different dimensions.
         """
         remaining = ~np.isin(self.entities, gone)[self.owners]
-        pieces = [tuple(numbers[remaining] for numbers in self._numbers()), *([new._numbers()] if new else [])]
-        *numbers, owners = map(np.concatenate, zip(*pieces, strict=True))
+        pieces = [(self.vectors[remaining], self.parts[remaining], self._owner_ids()[remaining])]
+        pieces += [(new.vectors, new.parts, new._owner_ids())] if new else []
+        return self._joined(pieces)
+
+    @classmethod
+    def _joined(cls, pieces: Iterable[tuple[Vectors, Places, Places]]) -> Self | None:
+        """The matrix of vectors, their parts and the row ids of their entities; None if there are none."""
+        vectors, parts, owners = map(np.concatenate, zip(*pieces, strict=True))
         if not len(owners):
             return None
         if (np.diff(owners) < 0).any():
             order = np.argsort(owners, kind="stable")
-            *numbers, owners = (own[order] for own in (*numbers, owners))
+            vectors, parts, owners = vectors[order], parts[order], owners[order]
         entities, places = np.unique(owners, return_inverse=True)
-        coarse, fine, steps, coarse_errors, fine_errors, parts = numbers
-        return Matrix(coarse, fine, steps, coarse_errors, fine_errors, parts, entities, places)
+        return cls(vectors, parts, entities, places)
 
-    def _numbers(self) -> tuple[Any, ...]:
-        """What it has of each passage, the row id of its entity last."""
-        rounded = self.coarse, self.fine, self.steps, self.coarse_errors, self.fine_errors
-        return *rounded, self.parts, self.entities[self.owners]
+    @cached_property
+    def _firsts(self) -> Places:
+        """Place of the first passage of each entity."""
+        return _firsts(self.owners)
+
+    def _owner_ids(self) -> Places:
+        ids: Places = self.entities[self.owners]
+        return ids
 
     @property
     def dimension(self) -> int:
         """Numbers of each vector."""
-        return int(self.coarse.shape[1])
-
-    def packed(self, label: str) -> bytes:
-        """All of it as bytes, little-endian, as `unpacked` reads it under the same label, which says what it is of."""
-        numbers = b"".join(getattr(self, name).astype(kind).tobytes() for name, kind, _ in _layout(0, 0, 0))
-        sizes = (*self.coarse.shape, len(self.entities))
-        return _HEAD.pack(_checksum(label, numbers, sizes), *sizes) + numbers
-
-    @classmethod
-    def unpacked(cls, data: object, label: str) -> Self | None:
-        """The matrix of `packed`; None if it is anything else, or of something else."""
-        if not isinstance(data, bytes) or len(data) < _HEAD.size:
-            return None
-        checksum, *sizes = _HEAD.unpack_from(data)
-        numbers, start = memoryview(data)[_HEAD.size :], 0
-        whole = sum(math.prod(shape) * np.dtype(kind).itemsize for _, kind, shape in _layout(*sizes))
-        if len(numbers) != whole or _checksum(label, numbers, sizes) != checksum:
-            return None
-        parts = {}
-        for name, kind, shape in _layout(*sizes):
-            end = start + math.prod(shape) * np.dtype(kind).itemsize
-            parts[name] = np.frombuffer(numbers[start:end], kind).reshape(shape)
-            start = end
-        return cls(**parts)
-
-    def owners_of(self, places: Places) -> Places:
-        """Row ids of the entities that the passages at some places belong to."""
-        owners: Places = self.entities[self.owners[places]]
-        return owners
+        return int(self.vectors.shape[1])
 
     def near(
         self,
@@ -171,8 +131,8 @@ class Matrix:
         looked: int,
         allowed: npt.NDArray[np.bool_] | None,
         least: float = -np.inf,
-    ) -> Places:
-        """The places of all passages that may be near enough, ascending; of most that are not, they are few.
+    ) -> tuple[Places, list[float]]:
+        """The places of all passages that may be near enough, and their similarities, best first; of others, they are few.
 
         Args:
             query: shape (dimension,).
@@ -181,91 +141,91 @@ class Matrix:
             allowed: the entities under the filters, shape (entities,); None for all.
             least: if no passage has this similarity, none is wanted.
         """
-        length = float(np.linalg.norm(query.astype(np.float64)))
-        places = np.arange(len(self.owners)) if allowed is None else np.flatnonzero(allowed[self.owners])
-        coarse, errors = self._coarse_similarities(query)[places], length * self.coarse_errors[places]
-        if (coarse + errors).max(initial=-np.inf) + 10.0**-SCORE_DIGITS < least:
-            return places[:0]
-        places = places[self._may_be_near(places, coarse, errors, limit, looked)]
-        fine = self._fine_similarities(query, places)
-        return places[self._may_be_near(places, fine, length * self.fine_errors[places], limit, looked)]
+        exact = query.astype(np.float64)
+        margin = self._error(float(np.linalg.norm(exact))) + 10.0**-SCORE_DIGITS
+        similar, firsts = self._similarities(query.astype(np.float32)), self._firsts
+        places = None if allowed is None else np.flatnonzero(allowed[self.owners])
+        if places is not None:
+            similar, firsts = similar[places], _firsts(self.owners[places])
+        if similar.max(initial=-np.inf) + margin < least or not len(similar):
+            return np.zeros(0, np.int64), []
+        last = min(_at(np.maximum.reduceat(similar, firsts), limit), _at(similar, looked))
+        near = np.flatnonzero(similar >= last - 2 * margin)
+        places = near if places is None else places[near]
+        scores = np.round(self.vectors[places].astype(np.float64) @ exact, SCORE_DIGITS)
+        order = np.argsort(-scores, kind="stable")  # of equal ones the first of an entity
+        return places[order], scores[order].tolist()
 
-    def _may_be_near(self, places: Places, similar: Any, errors: Any, limit: int, looked: int) -> npt.NDArray[np.bool_]:
-        """Which of some passages may be near enough, given their similarities and how far these may be wrong."""
-        if not len(places):
-            return np.zeros(0, np.bool_)
-        errors = errors + np.float32(10.0**-SCORE_DIGITS)
-        surely = similar - errors
-        firsts = np.flatnonzero(np.diff(self.owners[places], prepend=-1))
-        least = min(_at(np.maximum.reduceat(surely, firsts), limit), _at(surely, looked))
-        near: npt.NDArray[np.bool_] = similar + errors >= least
-        return near
-
-    def _coarse_similarities(self, query: Vectors) -> npt.NDArray[np.float32]:
-        """(s*a)*q of all passages."""
-        starts = range(0, len(self.coarse), COMPARED)
-        whole = query.astype(np.float32)
-        parts = [self.coarse[start : start + COMPARED].astype(np.float32) @ whole for start in starts]
-        similar: npt.NDArray[np.float32] = np.concatenate(parts) * self.steps
+    def _similarities(self, query: Vectors) -> Vectors:
+        """Those of all passages, with numbers of 24 bits."""
+        similar = np.empty(len(self.vectors), np.float32)
+        for start in range(0, len(similar), COMPARED):
+            part = slice(start, start + COMPARED)
+            np.dot(self.vectors[part], query, out=similar[part])
         return similar
 
-    def _fine_similarities(self, query: Vectors, places: Places) -> npt.NDArray[np.float64]:
-        """(s*a + t*b)*q of some passages, computed with numbers of 53 bits."""
-        starts = range(0, len(places), COMPARED)
-        parts = [self._restored(places[start : start + COMPARED]) @ query.astype(np.float64) for start in starts]
-        return np.concatenate(parts) if parts else np.zeros(0)
+    def _error(self, length: float) -> float:
+        """How much these may be wrong for a query of a length."""
+        terms = (self.dimension + 1) * UNIT
+        return terms / (1 - terms) * LENGTH * length
 
-    def _restored(self, places: Places) -> npt.NDArray[np.float64]:
-        """s*a + t*b of some passages."""
-        fine = self.fine[places].astype(np.float64) / (2 * LARGEST)
-        restored: npt.NDArray[np.float64] = (self.coarse[places] + fine) * self.steps[places].astype(np.float64)[
-            :, None
-        ]
-        return restored
+    # --- stored ------------------------------------------------------------------------------------------------------
+
+    def store(self, path: Path) -> bytes:
+        """Write all of it to a file, in place of one that is there; returns what `mapped` asks for. OSError if it cannot be."""
+        mark = secrets.token_bytes(16)
+        numbers = [getattr(self, name).astype(kind, copy=False) for name, kind, _ in _layout(0, 0, 0)]
+        sizes = (*self.vectors.shape, len(self.entities))
+        checksum = 0
+        for each in numbers:
+            checksum = zlib.crc32(each, checksum)
+        written = path.with_name(f"{path.name}.{mark.hex()}.new")
+        try:
+            with private_file(written).open("wb") as file:
+                file.write(_HEAD.pack(mark, checksum, *sizes).ljust(_ALIGNED, b"\0"))
+                for each in numbers:
+                    file.write(each)
+                file.flush()
+                os.fsync(file.fileno())
+            written.replace(path)
+        except OSError:
+            with suppress(OSError):
+                written.unlink()
+            raise
+        return mark
+
+    @classmethod
+    def mapped(cls, path: Path, mark: object) -> Self | None:
+        """The matrix that `store` has written to a file; None if anything else is there, or it is damaged."""
+        try:
+            with path.open("rb") as file:
+                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):  # there is none, or it is empty
+            return None
+        if len(content) < _ALIGNED:
+            return None
+        found, checksum, *sizes = _HEAD.unpack_from(content)
+        layout = list(_layout(*sizes))
+        whole = _ALIGNED + sum(int(np.prod(shape)) * np.dtype(kind).itemsize for _, kind, shape in layout)
+        if found != mark or len(content) != whole or zlib.crc32(memoryview(content)[_ALIGNED:]) != checksum:
+            return None
+        parts, start = dict[str, Any](), _ALIGNED
+        for name, kind, shape in layout:
+            count = int(np.prod(shape))
+            parts[name] = np.frombuffer(content, kind, count, start).reshape(shape)
+            start += count * np.dtype(kind).itemsize
+        return cls(**parts)
 
 
 def _layout(passages: int, dimension: int, entities: int) -> Iterator[tuple[str, str, tuple[int, ...]]]:
-    """Name, type and shape of what a matrix has, in the order in which it is packed."""
-    vectors, each = (passages, dimension), (passages,)
-    yield from (("coarse", "<i1", vectors), ("fine", "<i1", vectors))
-    yield from ((name, "<f4", each) for name in ("steps", "coarse_errors", "fine_errors"))
-    yield from (("parts", "<i8", each), ("entities", "<i8", (entities,)), ("owners", "<i8", each))
+    """Name, type and shape of what a matrix has, in the order in which it is stored."""
+    yield "vectors", "<f4", (passages, dimension)
+    yield from (("parts", "<i8", (passages,)), ("entities", "<i8", (entities,)), ("owners", "<i8", (passages,)))
 
 
-def _checksum(label: str, numbers: bytes | memoryview, sizes: Iterable[int]) -> int:
-    return zlib.crc32(numbers, zlib.crc32(repr((label, *sizes)).encode()))
-
-
-def _rounded(vectors: Vectors) -> tuple[Any, ...]:
-    """a, b, s, |v - s*a| and |r| of some vectors, the lengths with what the computation in 24 bits may have lost.
-
-    A quotient of up to `LARGEST` steps is wrong by `LARGEST` * `UNIT` steps at most, so that none is rounded to more than
-    `LARGEST`. What is subtracted from it, and from the difference, adds less than that again.
-    """
-    steps = np.abs(vectors).max(axis=1).astype(np.float32) / np.float32(LARGEST)
-    whole = vectors.astype(np.float32) / steps[:, np.newaxis]
-    coarse = np.rint(whole)
-    whole -= coarse
-    fine = whole * np.float32(2 * LARGEST)
-    np.rint(fine, out=fine)
-    coarse_errors = _lengths(whole)
-    whole -= fine / np.float32(2 * LARGEST)
-    coarse_errors, fine_errors = (steps * (errors + _lost(vectors)) for errors in (coarse_errors, _lengths(whole)))
-    terms = (vectors.shape[1] + 4) * UNIT
-    coarse_errors += np.float32(terms / (1 - terms)) * (LENGTH + coarse_errors)
-    return coarse.astype(np.int8), fine.astype(np.int8), steps, coarse_errors, fine_errors
-
-
-def _lost(vectors: Vectors) -> np.float32:
-    """Length of what the computation of quotients may have lost of a vector, in steps, rounded up."""
-    return np.float32(math.sqrt(vectors.shape[1]) * 2.1 * LARGEST * UNIT)
-
-
-def _lengths(numbers: Any) -> npt.NDArray[np.float32]:
-    """Lengths of vectors, rounded up by more than their computation in 24 bits can lose."""
-    dimension = numbers.shape[1]
-    lengths: npt.NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
-    return lengths * np.float32(1 + 2 * (dimension + 8) * UNIT)
+def _firsts(owners: Places) -> Places:
+    """Places at which another owner begins."""
+    return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
 def _at(values: Any, place: int) -> float:

@@ -49,6 +49,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+FLUSHED_ROWS = 8192
+"""Rows after which what was written is flushed: Milvus Lite takes some 20 KB for each of them while it writes a file."""
+
 ROWS_PER_CALL = 128
 """Most rows that are rewritten at once when collections are recovered."""
 
@@ -88,6 +91,7 @@ class Engine(Backend):
         """Of each collection, held while it is used: Milvus Lite begins to flush by emptying its memory, and until the rows
         are in a file, its readers miss them."""
         self._without_index = set[str]()
+        self._unflushed = Counter[str]()
         self._synced = set[Path]()
         self.is_closed = False
         with ExitStack() as opened:
@@ -155,6 +159,7 @@ class Engine(Backend):
     def flush(self, name: str) -> None:
         with self._used(name) as collection:
             collection.flush()
+            self._unflushed[name] = 0
             self._sync(name)
 
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
@@ -189,6 +194,9 @@ class Engine(Backend):
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         with self._used(name) as collection:
             collection.upsert([{**row, "vector": row["vector"].tolist()} for row in rows])
+            self._unflushed[name] += len(rows)
+            if self._unflushed[name] >= FLUSHED_ROWS:
+                self.flush(name)
             self._sync(name)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from glob import escape
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -27,6 +28,9 @@ BUSY_SECONDS = 10.0
 
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are not UTF-8."""
+
+VECTORS = ".vectors"
+"""Suffix of the files of `vectors_file`."""
 
 _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
@@ -357,6 +361,11 @@ def log_files(path: Path) -> list[Path]:
     return [Path(f"{path}-wal"), Path(f"{path}-shm")]
 
 
+def vectors_file(path: Path, entity_type: str) -> Path:
+    """The file beside a database that has the vectors of a type as processes map them, which it can make again."""
+    return Path(f"{path}.{entity_type}{VECTORS}")
+
+
 def database_files(path: Path) -> list[Path]:
     """All files of a database in WAL mode; the database itself is the last."""
     return [*log_files(path), path]
@@ -364,7 +373,8 @@ def database_files(path: Path) -> list[Path]:
 
 def remove_database(path: Path) -> None:
     """Remove all files of a database, as far as they exist."""
-    for file in database_files(path):
+    mapped = path.parent.glob(f"{escape(path.name)}.*{VECTORS}")
+    for file in (*mapped, *database_files(path)):
         file.unlink(missing_ok=True)
 
 

@@ -17,11 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lorekeeper.cache.matrix import Matrix, Owned, Places
+from lorekeeper.cache.matrix import Matrix, Owned
 from lorekeeper.cache.protocol import (
     ALIASES_BETWEEN,
     LOOKED,
-    SCORE_DIGITS,
     SECTIONED,
     Identity,
     Ranked,
@@ -29,7 +28,7 @@ from lorekeeper.cache.protocol import (
 )
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, DamagedFileError, SqliteFile, columns
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, DamagedFileError, SqliteFile, columns, vectors_file
 from lorekeeper.cache.sqlite.keywords import described
 from lorekeeper.cache.vectors import pack_vector, unpack_vectors
 from lorekeeper.embedding.protocol import Vectors
@@ -54,12 +53,12 @@ COLUMNS = (
 )
 
 
-_STORED = "CREATE TABLE matrices (type TEXT PRIMARY KEY, state TEXT NOT NULL, matrix BLOB NOT NULL)"
-"""Matrices as they were last in memory, so that an opening need not read all vectors.
+_STORED = "CREATE TABLE matrices (type TEXT PRIMARY KEY, state TEXT NOT NULL, mark BLOB NOT NULL)"
+"""Which matrix is in the file of each type, so that an opening need not read all vectors, and processes share them.
 
 A file may lack the table, and nothing is lost with it: upgrades leave it out. One of another shape is replaced."""
 
-_MATRICES = ["type", "state", "matrix"]
+_MATRICES = ["type", "state", "mark"]
 """Its columns."""
 
 
@@ -157,10 +156,11 @@ class PassageCatalogue(Catalogue):
         rows = self._rows_meeting(c, selection)
         allowed = None if rows is None else np.isin(matrix.entities, self._columns_of(c, entity_type).ids[rows])
         looked = LOOKED if entity_type in SECTIONED else 0
-        places = matrix.near(vector, limit, looked, allowed, selection.least)
-        if not len(places):
+        places, scores = matrix.near(vector, limit, looked, allowed, selection.least)
+        if not scores:
             return []
-        return _ranked(c, entity_type, _exact(c, entity_type, matrix, vector, places), limit, looked)
+        owners, parts = matrix.entities[matrix.owners[places]].tolist(), matrix.parts[places].tolist()
+        return _ranked(c, entity_type, _scored(c, entity_type, owners, parts, scores), limit, looked)
 
     def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The vectors of a type in memory, cached until it changes; None if it has none."""
@@ -189,29 +189,33 @@ class PassageCatalogue(Catalogue):
         if columns(c, "matrices") != _MATRICES:
             return None
         try:
-            sql = "SELECT matrix FROM matrices WHERE type = ? AND state = ?"
+            sql = "SELECT mark FROM matrices WHERE type = ? AND state = ?"
             row = c.execute(sql, (entity_type, state.stored())).fetchone()
         except SQLITE_ERRORS as error:
             logger.info("the stored vectors of %s cannot be read: %s", entity_type, error)
             return None
-        matrix = Matrix.unpacked(row[0], _label(entity_type, state)) if row else None
+        matrix = Matrix.mapped(vectors_file(self.file.path, entity_type), row[0]) if row else None
         if matrix:
             self._stored[entity_type] = state
         return matrix
 
     def store_matrices(self) -> None:
-        """Store the matrices that differ from the stored ones, where there is room and the file can be written."""
+        """Store the matrices that differ from the stored ones, where there is room, and use them from there."""
         known = {t: k for t, k in self._known_matrices.items() if k.matrix and self._stored.get(t) != k.state}
 
         def store(c: sqlite3.Connection) -> None:
             if columns(c, "matrices") != _MATRICES:
                 c.execute("DROP TABLE IF EXISTS matrices")
                 c.execute(_STORED)
-            for entity_type, (state, _, matrix) in known.items():
+            for entity_type, (state, hashes, matrix) in known.items():
                 if matrix and self._state_of(c, entity_type) == state:  # else another process has written meanwhile
-                    row = entity_type, state.stored(), matrix.packed(_label(entity_type, state))
-                    c.execute("INSERT OR REPLACE INTO matrices VALUES (?, ?, ?)", row)
+                    path = vectors_file(self.file.path, entity_type)
+                    mark = matrix.store(path)
+                    c.execute("INSERT OR REPLACE INTO matrices VALUES (?, ?, ?)", (entity_type, state.stored(), mark))
                     self._stored[entity_type] = state
+                    shared = Matrix.mapped(path, mark) or matrix
+                    self._known_matrices[entity_type] = _Known(state, hashes, shared)
+                    self._memory.pop((self._current, entity_type), None)
 
         if known and self.file.is_same() and shutil.disk_usage(self.file.path.parent).free >= FREE_BYTES:
             with suppress(CacheError):
@@ -220,11 +224,6 @@ class PassageCatalogue(Catalogue):
     def count_passages(self, entity_type: str) -> int:
         """Number of passages of a type."""
         return int(self._rows(f"SELECT count(*) FROM {entity_type}{PASSAGES}")[0][0])
-
-
-def _label(entity_type: str, state: _State) -> str:
-    """What the stored matrix of a type is of."""
-    return f"{entity_type} {state.stored()}"
 
 
 def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None = None) -> Matrix | None:
@@ -246,21 +245,18 @@ def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None =
         return Matrix.of(batches())
 
 
-def _exact(c: sqlite3.Connection, entity_type: str, matrix: Matrix, query: Vectors, places: Places) -> list[_Scored]:
-    """The passages at some places, best first."""
-    pairs = zip(matrix.owners_of(places).tolist(), matrix.parts[places].tolist(), strict=True)
+def _scored(
+    c: sqlite3.Connection, entity_type: str, owners: Sequence[int], parts: Sequence[int], scores: Sequence[float]
+) -> list[_Scored]:
+    """Some passages with their similarities, in their order."""
     rows = c.execute(
-        "SELECT entity, section, passage, own.key, vector "
-        f"FROM json_each(?) AS wanted CROSS JOIN {entity_type}{PASSAGES} AS own "
+        f"SELECT section, passage FROM json_each(?) AS wanted CROSS JOIN {entity_type}{PASSAGES} AS own "
         "ON entity = json_extract(wanted.value, '$[0]') AND part = json_extract(wanted.value, '$[1]')",
-        (json.dumps(list(pairs)),),
-    )
-    found: list[_Scored] = []
-    while batch := rows.fetchmany(READ):
-        vectors = _unpacked(entity_type, [row[3:] for row in batch])
-        scores = np.round(vectors.astype(np.float64) @ query.astype(np.float64), SCORE_DIGITS).tolist()
-        found += [_Scored(row[0], score, row[1], row[2]) for row, score in zip(batch, scores, strict=True)]
-    return sorted(found, key=lambda passage: -passage.score)  # stable: of equal ones the first of an entity
+        (json.dumps(list(zip(owners, parts, strict=True))),),
+    ).fetchall()
+    if len(rows) != len(scores):
+        raise DamagedFileError(f"passages of {entity_type} are missing")
+    return [_Scored(owner, score, *row) for owner, score, row in zip(owners, scores, rows, strict=True)]
 
 
 @contextmanager
