@@ -68,14 +68,6 @@ async def test_a_row_never_stands_beside_the_whole_or_replaces_it(tmp_path, orde
     assert (entity.slug, entity.name, entity.fields["cost"]) == ("leather-armor", "Leather Armor", 10.0)
 
 
-@pytest.mark.store
-async def test_rows_alone_are_kept(tmp_path):
-    async with open_library(tmp_path / "library") as library:
-        await library.import_paths([_file(tmp_path / "armor.jsonl", ROW)])
-        (entity,) = await library.cache.get_entities("equipment")
-    assert (entity.slug, entity.fields["armor_class"]) == ("leather-armor", 11)
-
-
 def _file(path: Path, obj: object) -> Path:
     path.write_text(json.dumps(obj) + "\n", encoding="utf-8")
     return path

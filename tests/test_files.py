@@ -111,11 +111,6 @@ async def test_only_line_feeds_end_a_line(file, separator):
     assert found.entities[0].data["note"] == f"one{separator}two"
 
 
-async def test_everything_is_filed_under_the_document_that_is_asked_for(file):
-    found = await read(file(lines(spell("Ash Storm", document="other"), B)), document="my-shelf")
-    assert {e.document for e in found.entities} == {"my-shelf"}
-
-
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30), min_size=1, max_size=5))
 @examples(50)
 async def test_any_text_comes_through_a_file_unchanged(tmp_path_factory, texts):
@@ -456,14 +451,6 @@ async def test_an_import_stores_what_it_can_and_reports_the_rest(file, tmp_path)
     assert (again.stored, again.unchanged, again.embedded, len(again.failed)) == (0, 2, 0, 3)
 
 
-async def test_a_dry_run_reads_and_counts_but_stores_nothing(file, tmp_path):
-    source = file(lines(A, "{broken", B), "in/lore.jsonl")
-    async with open_library(tmp_path) as library:
-        report = await library.import_paths([source], dry_run=True)
-        assert await library.cache.get_entities("spells") == []
-    assert (report.stored, report.embedded, len(report.failed)) == (2, 0, 1)
-
-
 async def test_the_last_of_two_entries_with_one_identity_wins(file, tmp_path):
     source = file(
         lines(spell("Ash Storm", level=1), spell("Ash Storm", level=2), spell("Ash Storm", document="other", level=3))
@@ -509,13 +496,6 @@ async def test_b24_the_first_batch_is_stored_before_the_last_is_read(file, tmp_p
         report = await library.import_paths([source], start=size.append, progress=size.append)
     assert (report.stored, held) == (100, [10] * 10)
     assert size[0] == sum(size[1:]) == source.stat().st_size
-
-
-async def test_a_missing_path_stores_nothing(file, tmp_path):
-    async with open_library(tmp_path) as library:
-        with pytest.raises(ImportFileError):
-            await library.import_paths([file(lines(A)), tmp_path / "nowhere"])
-        assert await library.cache.get_entities("spells") == []
 
 
 WIDE = "\U0001f525"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from lorekeeper.render import lean, markdown
 from lorekeeper.search.query import Query
 from lorekeeper.settings import load_settings
 from tests.support.commands import variables
-from tests.support.homebrew import FOLDER, brew, mutated, one, problems, read
+from tests.support.homebrew import FOLDER, brew, mutated, problems, read
 from tests.support.tables import each_row
 
 
@@ -33,66 +32,7 @@ def harbour() -> dict[str, Entity]:
     return {e.name: e for e in reversed(entities)}
 
 
-def test_other_entries_that_texts_name_are_kept_with_the_addresses_of_those_in_the_file(
-    harbour: dict[str, Entity],
-) -> None:
-    assert harbour["Salt Veil"].data["references"] == [{"type": "spells", "name": "fog cloud"}]
-    assert harbour["Flotsam"].data["references"] == [
-        {"type": "equipment", "name": "rope"},
-        {"type": "creatures", "name": "Harbour Master", "uri": "lore://creatures/the-harbour-book/harbour-master"},
-    ]
-
-
 # --- kinds ---------------------------------------------------------------------------------------------------------------
-
-
-def test_a_table_is_kept_in_a_shape_that_can_be_rolled_on(harbour: dict[str, Entity]) -> None:
-    table = harbour["Flotsam"]
-    assert (table.type, table.kind) == ("rules", "table")
-    assert table.data["table"] == {
-        "columns": ["d6", "What drifts by"],
-        "rows": [["1-2", "A crate"], ["3–5", "*rope*"], ["6", "A **Harbour Master**'s hat"]],
-        "dice": "1d6",
-        "ranges": [[1, 2], [3, 5], [6, 6]],
-    }
-    assert "| 3–5 | *rope* |" in markdown(table)
-    assert markdown(table).count("A crate") == 1
-
-
-def test_tables_of_encounters_can_be_rolled_on_too(tmp_path: Path) -> None:
-    results = [
-        {"min": 1, "max": 3, "result": "{@dice 1d4} {@creature crab|MM|crabs}"},
-        {"min": 4, "max": 4, "result": "fog"},
-    ]
-    found = one(tmp_path, "encounter", tables=[{"diceExpression": "d4", "table": results}])
-    assert (found.kind, found.name, found.fields["parent"]) == ("table", "Thing: 1", "thing")
-    assert found.data["table"] == {
-        "columns": ["d4", "Result"],
-        "rows": [["1–3", "1d4 **crabs**"], ["4", "fog"]],
-        "dice": "1d4",
-        "ranges": [[1, 3], [4, 4]],
-    }
-
-
-def test_sources_are_documents_with_their_titles_authors_and_edition(harbour: dict[str, Entity]) -> None:
-    book = harbour["The Harbour Book"]
-    assert (book.type, book.document, book.data["author"]) == ("documents", "the-harbour-book", "A. Gull, B. Tern")
-    assert book.fields["game_system"] == "5th edition 2024"
-    assert harbour["Notes from the Pier"].fields["game_system"] == "5th edition 2014"
-    assert {e.document_name for e in harbour.values() if e.document == "the-harbour-book"} - {None} == {
-        "The Harbour Book"
-    }
-    everything, _ = read(FOLDER, document="mine")
-    assert {e.document for e in everything} == {"mine"}
-
-
-def test_every_entry_has_a_page_without_empty_sections_and_markup(harbour: dict[str, Entity]) -> None:
-    for entity in harbour.values():
-        page = markdown(entity)
-        assert "{@" not in page + json.dumps(lean(entity))
-        rows = [row for row in page.split("\n") if row] + ["# end"]
-        empty = [row for row, after in pairwise(rows) if row.startswith("## ") and after.startswith(("# ", "## "))]
-        assert empty == []
 
 
 # --- files ---------------------------------------------------------------------------------------------------------------

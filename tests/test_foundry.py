@@ -39,25 +39,6 @@ from tests.support.tables import each_row
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-@each_row(
-    ("html", "shown", "secret"),
-    [
-        ('Seen<section class="secret" id="x"><p>Hidden</p></section>too', "Seentoo", "Hidden"),
-        ('<section id="x" class="secret revealed"><p>Told</p></section>', "Told", ""),
-        ('<section class="secret"><p><strong>Foundry Note</strong></p><p>Click.</p></section>x', "x", ""),
-        ("<section class='secret'>a<section class=secret>b</section>c</section>d", "d", "abc"),
-        ('<table><tr><td>x<section class="secret">h</td><td>y</td></tr></table>', "| x | y | |---|---|", "h"),
-        ('a<section class="secret">never closed <p>b</p>', "a", "never closed b"),
-        ('<section data-x="1>0" class="secret">h</section>x', "x", "h"),
-        ('<blockquote class="secret">only sections are secret</blockquote>', "only sections are secret", ""),
-    ],
-)
-def test_what_is_secret_in_a_text_is_kept_apart(html, shown, secret):
-    found = text_of(html)
-    assert " ".join(found.secret.split()) == secret
-    assert " ".join(found.open.split()) == shown
-
-
 @pytest.mark.parametrize(
     "piece",
     [
@@ -135,19 +116,6 @@ def test_yaml_beyond_the_limits_is_refused_with_the_reason(text, reason):
         parse(text)
 
 
-def test_a_pack_that_is_a_database_is_refused_once_with_what_to_do(tmp_path):
-    pack = tmp_path / "packs" / "monsters"
-    pack.mkdir(parents=True)
-    for name in ("CURRENT", "LOCK", "000005.ldb", "MANIFEST-000004"):
-        (pack / name).write_bytes(b"\x00")
-    write(tmp_path / "packs", spark_json=spark())
-    entities, report = imported(tmp_path / "packs")
-    assert [entity.name for entity in entities] == ["Wick Spark"]
-    (failure,) = report.failed
-    assert failure.where == str(pack)
-    assert 'fvtt package unpack -n "monsters"' in failure.reason
-
-
 def test_a_foreign_system_is_named_once_for_a_file(tmp_path):
     foreign = [spark() | {"_id": f"spark{n:011}", "_stats": {"systemId": "pf2e"}} for n in range(30)]
     entities, report = imported(write(tmp_path / "pack", spells_db=[*foreign, marsh_owl()]))
@@ -203,13 +171,6 @@ async def test_no_player_meets_what_foundry_keeps_secret_and_the_game_master_fin
         for secret in SECRETS:
             query = Query(TYPES, secret, mode="keyword")
             assert ((await view.search(query)).total, (await library.search(query)).total) == (0, 1), secret
-
-
-def test_a_journal_of_a_world_that_does_not_say_who_may_read_it_is_warned_of(tmp_path):
-    unsaid = journal(page("Bell", "<p>Rings.</p>", "page000000000001"), flags={"exportSource": {"world": "marsh"}})
-    entities, report = imported(write(tmp_path / "pack", bell_json=unsaid))
-    assert [entity.name for entity in entities] == ["Bell"]
-    assert ["--audience dm" in warning.reason for warning in report.warnings] == [True]
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------

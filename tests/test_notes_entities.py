@@ -85,14 +85,6 @@ def test_what_is_written_is_kept_beside_what_is_searched_where_there_is_room(siz
     assert stored == {"name": "", "desc": text} | ({"written": section.written} if kept else {})
 
 
-def test_a_note_keeps_what_makes_it_secret():
-    data = entity_of().data
-    assert (data["audience"], data["mark"]) == ("players", "visibility: players")
-    assert [section.get("audience") for section in data["sections"]] == [None, "dm", ["ana", "ben"]]
-    assert [section.get("mark") for section in data["sections"]] == [None, "Secrets (GM only)", "> [!ana]"]
-    assert not {"audience", "mark"} & entity_of(Note("a.md", "A", sections=[Section("", "x")])).data.keys()
-
-
 @each_row(
     ("filters", "expected"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from lorekeeper.audience import DM
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import LOOKED_AT, OwnMarks
-from lorekeeper.shares import Opened, Share, Shares, digest_of
 from tests.support.tables import each_row
 from tests.support.vaults import PUBLIC
 
@@ -43,15 +41,6 @@ def test_a_generic_heading_is_no_alias_and_still_says_who_may_see_the_note():
 
 
 # --- front matter --------------------------------------------------------------------------------------------------
-
-
-@each_row("yaml", ["a: [b", "title: {{title}}", "a: b: c", "x: [[A]], [[B]]", 'a: "b'])
-def test_yaml_that_does_not_parse_is_a_problem_and_its_marks_and_the_body_are_read(yaml):
-    note = read(f"---\n{yaml}\nvisibility: dm\n---\nThe body.\n")
-    assert shown(note) == [("", "The body.")]
-    assert note.audience == "dm"
-    assert len(note.problems) == 1
-    assert note.problems[0].startswith("front matter: ")
 
 
 @each_row(
@@ -126,65 +115,6 @@ def test_links_embedded_notes_and_callouts_are_kept_as_written_beside_what_is_se
 
 
 # --- secrets -------------------------------------------------------------------------------------------------------
-
-
-@each_row(
-    "heading",
-    [
-        *(
-            "Secrets (GM only)",
-            "GM Notes",
-            "DM Notes",
-            "Private Knowledge (requires trust)",
-            "Campaign Arc (GM Eyes Only)",
-        ),
-        *(
-            "Hidden Information",
-            "Hidden Properties (GM Knowledge)",
-            "Secrets & Hidden Things",
-            "📝 GM Notes",
-            "For the DM",
-        ),
-        *("DM", "The Cult (secret)", "Secret Agenda", "What the players don't know", "GM's Eyes Only", "Spoilers"),
-    ],
-)
-def test_headings_that_keep_secrets(heading):
-    note = read(f"# Ash\nOpen.\n## {heading}\nOne.\n### Below\nTwo.\n## Open\nThree.")
-    assert secrets(note) == [("One.", heading, "dm"), ("Two.", heading, "dm")]
-
-
-@each_row(
-    "heading",
-    [
-        *(
-            "The Master Smith",
-            "Planar Gates",
-            "Masterwork Blades",
-            "The Lighthouse Keeper",
-            "Truthful Tam",
-            "Key Players",
-        ),
-        *(
-            "Preparing Food in the Wild",
-            "Privateers",
-            "Player Characters",
-            "Party",
-            "History",
-        ),
-    ],
-)
-def test_headings_that_only_sound_like_it(heading):
-    assert secrets(read(f"# Ash\n## {heading}\nOne.")) == []
-
-
-@each_row("heading", ["The Secret Door", "Hidden Valley", "Private Rooms", "GM Style Analysis"])
-def test_a_heading_with_a_stem_waits_and_is_listed_with_it_and_opens_by_its_text(heading):
-    (held,) = read(f"# Ash\n## {heading}\nOne.").held
-    assert (held.place, held.text) == ("heading", heading)
-    assert held.stem in heading.casefold()
-    opened = Share("v", "opened", "Note.md", "players", Opened(stems=(digest_of(held.said),)))
-    note = read(f"# Ash\n## {heading}\nOne.", own=replace(LOOKED_AT, shares=Shares([opened])))
-    assert (secrets(note), note.held) == ([], [])
 
 
 @each_row("heading", ["Public Knowledge", "What the party knows", "Player Handout", "For the players"])
@@ -287,50 +217,6 @@ def test_marks_within_code_are_none():
     note = read("`%%` and `<!-- dm:start -->` open.\n\n```\n%% a %%\n```\n100 %% sure")
     assert secrets(note) == []
     assert "100 %% sure" in note.sections[0].text
-
-
-@each_row(
-    ("yaml", "audience"),
-    [
-        ("visibility: players", "players"),
-        ("visibility: dm", "dm"),
-        ("visibility: mixed", None),
-        ("visibility: sometimes", "dm"),
-        ("publish: true", "players"),
-        ("publish: false", "dm"),
-        ("secret: true", "dm"),
-        ("secret: false", None),
-        ("audience: [Ana, Ben]", ("Ana", "Ben")),
-        ("audience: Ana", ("Ana",)),
-        ("Audience: GM", "dm"),
-        ("publish: true\nsecret: true", "dm"),
-        ("gm: Geoff", None),
-    ],
-)
-def test_front_matter_says_who_may_see_a_note(yaml, audience):
-    note = read(f"---\n{yaml}\n---\nText.")
-    assert note.audience == audience
-    assert bool(note.mark) == (audience not in (None, "players"))
-
-
-@each_row(
-    ("path", "audience"),
-    [
-        ("party-knowledge.md", None),
-        ("tilda-brannock-brief.md", "dm"),
-        ("session-brief.md", "dm"),
-        ("gm-notes.md", "dm"),
-        ("DM Only/x.md", "dm"),
-        ("Player Secrets/Ana.md", "dm"),
-        ("Session 12 prep.md", "dm"),
-        ("Adventures/The Mine.md", "dm"),
-        ("Handouts/letter.md", None),
-        ("gm-profile-geoff.md", "dm"),
-        ("party/tilda.md", None),
-    ],
-)
-def test_file_names_say_who_may_see_a_note(path, audience):
-    assert read("Text.", path).audience == audience
 
 
 # --- what is no note -----------------------------------------------------------------------------------------------

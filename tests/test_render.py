@@ -39,7 +39,6 @@ PAGES = [
 ]
 """Objects of all kinds, which `tests/golden/json/pages.md` shows as pages."""
 
-HERON = PAGES[0]
 
 SKILLS = [
     {"key": "wading", "name": "Wading", "descriptions": [
@@ -149,23 +148,6 @@ def values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
             yield from values(inner, path)
     else:
         yield path, value
-
-
-def test_the_lean_copy_has_no_empty_values_and_no_keys_of_the_source():
-    copy = lean(entry("creatures", "creature", HERON))
-    assert [path for path, value in values(copy) if value is None or value == ""] == []
-    assert not copy.keys() & {"key", "document", "illustration", "crossreferences"}
-    assert (copy["type"], copy["environments"], copy["languages"]) == (
-        "Monstrosity",
-        ["Marsh", "Lake"],
-        "Auran, telepathy 55 ft.",
-    )
-
-
-def test_the_text_of_an_attack_decides_its_damage():
-    beak = next(action for action in lean(entry("creatures", "creature", HERON))["actions"] if action["name"] == "Beak")  # type: ignore[attr-defined]
-    assert beak["attacks"] == [{"to_hit": 7, "reach": 15, "damage": ["3d8 piercing", "2d6 cold"]}]
-    assert "hunder" not in json.dumps(lean(entry("creatures", "creature", HERON)))
 
 
 def test_what_the_text_of_a_spell_does_not_say_is_left_out():
