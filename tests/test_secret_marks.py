@@ -113,6 +113,8 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("Secretly, he sells maps.", False),
         ("- [ ] reveal that he sells maps", False),
         ("The players do not know that he sells maps.", False),
+        ("**Keeper notes:** he sells maps", False),
+        ("**Nur für mich:** er verkauft Karten", False),
         ("🔒 he sells maps", False),
         ("He rows the ferry (secretly he sells maps to the duke) by night.", False),
         ("A shelf of jars (GM only).", False),

@@ -330,6 +330,26 @@ async def test_what_was_opened_or_kept_stays_so_when_a_note_moves(tmp_path: Path
         assert "Adventures of Skara.md" not in await seen(library), "a name with a stem closes, whatever was opened"
 
 
+async def test_what_was_decided_on_a_folder_holds_for_it_by_another_name_and_a_note_that_leaves_it_is_closed(
+    tmp_path: Path,
+) -> None:
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", NOTES)
+        await library.vaults.add(vault)
+        await open_to(library, "Places")
+        decide(library, lambda rows: kept(rows, "saga", FOLDER, "Places/Deep"))
+        assert await seen(library) == {"Places/Skara.md", "Places/Inn.md"}
+        (vault / "Places").rename(vault / "Realm")
+        (vault / "Realm/Inn.md").rename(vault / "Realm/Tavern.md")
+        (vault / "Realm/Deep").rename(vault / "Realm/Below")
+        assert await seen(library) == {"Realm/Skara.md", "Realm/Tavern.md"}, "renamed with its folder, and still open"
+        write(vault, {"Realm/Dock.md": "# Dock\n\nA later note that nobody has looked at.\n"})
+        (vault / "Realm/Skara.md").rename(vault / "People/Skara.md")
+        assert await seen(library) == {"Realm/Tavern.md"}
+        (vault / "Realm").rename(vault / "GM only")
+        assert await seen(library) == set(), "a name with a stem closes, whatever was opened"
+
+
 async def test_another_note_at_the_path_of_an_open_one_is_closed_and_the_same_note_is_open_again(
     tmp_path: Path,
 ) -> None:

@@ -132,6 +132,15 @@ def taken_over(rows: Sequence[Share], vault: str, path: str, source: str, was: S
     return [*(each for each in rows if not is_on(each, path)), *taken]
 
 
+def followed(rows: Iterable[Share], vault: str, folders: Mapping[str, str]) -> list[Share]:
+    """Decisions on folders by the names that these have now; folders by their names before."""
+
+    def name(each: Share) -> str:
+        return folders.get(each.name, each.name) if each.vault == vault and each.kind == FOLDER else each.name
+
+    return [replace(each, name=name(each)) for each in rows]
+
+
 def _here(seen: Opened | None) -> Opened | None:
     return replace(seen, left="") if seen and seen.left else seen
 

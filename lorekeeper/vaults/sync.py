@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
 from functools import partial
@@ -29,7 +29,7 @@ from lorekeeper.notes.conventions import SETTINGS_FILE, Clue, clue_of
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.reading import plain_note
 from lorekeeper.printable import one_line, shown
-from lorekeeper.shares import NOTE, OPENED, Opened, Share, Shares
+from lorekeeper.shares import FOLDER, NOTE, OPENED, Opened, Share, Shares, folders_of
 from lorekeeper.system import in_own_thread
 from lorekeeper.vaults.opened import closed_lines, is_marked, open_to_of, opened_of, waiting_in
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
@@ -38,7 +38,7 @@ from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.renames import keep_vectors
 from lorekeeper.vaults.reports import VaultReport
 from lorekeeper.vaults.scan import SHEETS, File, Scan, scan
-from lorekeeper.vaults.shares import begun, kept, opened, taken_over
+from lorekeeper.vaults.shares import begun, followed, kept, opened, taken_over
 from lorekeeper.vaults.sheets import Sheets, is_cut_off, sheets_of
 from lorekeeper.vaults.sheets import characters_of as sheets_as_entities
 from lorekeeper.vaults.state import SHEET, Row, State, Summary, all_entities
@@ -175,14 +175,35 @@ class VaultSync:
         """Collect what the notes show of the conventions of the vault; those that have changed are read for it."""
         plan.declared = settings_of(self._vault.path)
         self._report.failed += [ImportFileError(self._where(SETTINGS_FILE), why) for why in plan.declared.problems]
+        new: dict[str, list[str]] = {}
         for path, file in plan.scan.files.items():
             row = plan.before.get(path)
             if row and _is_unchanged(row, file) and not self._is_marked_otherwise:
                 plan.clues |= {path: Clue(*row.clue)} if row.clue else {}
             elif not path.lower().endswith(SHEETS):
                 with suppress(OSError, UnreadableError):
-                    text = content(self._vault.path, file).text
-                    plan.clues |= {} if passed_over(path, text) else {path: clue_of(path, text)}
+                    read = content(self._vault.path, file)
+                    plan.clues |= {} if passed_over(path, read.text) else {path: clue_of(path, read.text)}
+                    new.setdefault(read.digest, []).extend([path] if row is None else ())
+        if folders := dict(self._renamed_folders(plan, new)):
+            self._change(partial(followed, vault=self._vault.key, folders=folders))
+
+    def _renamed_folders(self, plan: Plan, new: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+        """The folders on which something was decided and that are gone, each with the new one that has half of their notes now.
+
+        What was decided on a folder holds for it by whatever name; a note that is moved into another folder leaves it.
+        """
+        present = {folder for path in plan.scan.files for folder in folders_of(path)}
+        known = {folder for path in plan.before for folder in folders_of(path)}
+        for name in (each.name for each in self._own.shares.listed if each.kind == FOLDER):
+            if not name or name in present or plan.scan.may_have(name):
+                continue
+            notes = [path for path in plan.before if path.startswith(f"{name}/")]
+            moved = ((path, new.get(plan.before[path].digest, ())) for path in notes)
+            found = Counter(_folder_now(path.removeprefix(f"{name}/"), to[0]) for path, to in moved if len(to) == 1)
+            folder, number = next(iter(found.most_common(1)), ("", 0))
+            if folder and folder not in known and number >= len(notes) / 2:
+                yield name, folder
 
     def _due(self, plan: Plan, *, verified: bool) -> dict[str, Row | None]:
         """The files to read, with what they said before if the library still has it; the others are kept."""
@@ -558,6 +579,12 @@ def _is_missing(found: Scan, summary: Summary) -> bool:
 def _is_unchanged(row: Row, file: File) -> bool:
     same = (row.size, row.changed, row.touched) == (file.size, file.changed, file.touched)
     return same and row.read - max(row.changed, row.touched) > RACY_NANOSECONDS
+
+
+def _folder_now(inner: str, path: str) -> str:
+    """The folder whose note, by its path within it, has another path now: it may have another name as well; "" for none."""
+    depth = inner.count("/") + 1
+    return path.rsplit("/", depth)[0] if path.count("/") >= depth else ""
 
 
 def _recorded(rows: Iterable[Row]) -> dict[str, set[str]]:
