@@ -137,6 +137,18 @@ async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_c
     assert "Only 1 of 11 items state their cost; the other 10 were left out." in text
 
 
+async def test_a_long_entry_that_is_named_begins_and_says_what_else_it_has(library):
+    deeds = [{"name": name, "desc": "It waits. " * 300} for name in ("Drag Under", "Hail of Silt")]
+    data = {"name": "Mire Lord", "desc": "", "actions": deeds, "armor_class": 15, "languages_desc": "Marsh"}
+    lord = make("lord", type="creatures", name="Mire Lord", document="x", data=data)
+    await library.cache.store_entities([lord], "creatures")
+    text = (await call(library, "lookup_creature", name="mire lord")).text
+    assert "**Armor Class** 15" in text
+    assert text.endswith("Sections: Actions; Details")
+    text = (await call(library, "lookup_creature", semantic_query="noble of the fen", limit=1)).text
+    assert "Drag Under; Hail of Silt" in text
+
+
 async def test_a_table_in_a_snippet_keeps_its_rows_and_cells(library):
     answer = await call(library, "lookup_rule", semantic_query="price of silt paste and of gull bane")
     row = "Gull Bane | 100 gp | 11 / Burnt Reed Fumes | 500 gp | 13 / Silt Paste | 40 gp | 15"
@@ -179,7 +191,7 @@ async def test_a_question_in_another_language_lists_nothing_but_what_it_names(li
         assert [result.entity.name for result in page.results] == shown
         assert (page.total, page.next_offset) == (len(shown), None)
         assert (page.note or "").startswith("The books are in English")
-        assert "close for sure" not in (page.note or "")
+        assert "close enough" not in (page.note or "")
 
 
 async def test_what_is_alone_under_the_filters_is_not_sure_for_that(library):

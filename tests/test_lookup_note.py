@@ -12,12 +12,14 @@ from lorekeeper.entities import COLLECTIONS, MAX_LINKS
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields, matches, parse_filters
 from lorekeeper.library import Library
+from lorekeeper.normalize.notes import note_entity
+from lorekeeper.notes.note import Note, Section
 from lorekeeper.search.by_name import MAX_PARTIAL_NAMES
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.server import resources
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
-from tests.support.campaign import VAULT, campaign
+from tests.support.campaign import PATHS, VAULT, campaign
 from tests.support.entities import make
 from tests.support.libraries import open_library
 
@@ -268,3 +270,23 @@ async def test_the_longest_paths_are_kept_found_and_told_apart(library):
             assert matches(entity, parse_filters("notes", {"folder": entity.slug.rpartition("/")[0]}))
     finally:
         await library.cache.delete_document("深" * 200)
+
+
+async def test_a_note_shows_what_it_says_in_so_many_words_and_a_session_what_happened(library):
+    rota = Section("Rota", "- Who holds the lamp changes.\n- **Strength**: 40")
+    oath = Section("Oath", "It takes strength: who runs at night is shut out of the stores.")
+    watch = Note(
+        "Watch.md", "Watch", sections=(oath, rota, Section("Hands", "Ada trims wicks.\nJem runs the old stores."))
+    )
+    dusk = Section("Dusk", "- A cold bell rang over the marsh.\n  - It cracked.")
+    night = Note("N.md", "Night", kind="session", sections=(Section("Recap", "**Players**: Ana, Bo, Cy, Di"), dusk))
+    notes = [note_entity(each, "watch", "Watch", 0, PATHS.get) for each in (watch, night)]
+    await library.cache.store_entities(notes, "notes")
+    try:
+        for query, shown in (("who runs the stores", "[Hands]"), ("strength of the watch", "[Rota]")):
+            assert shown in (await call(library, semantic_query=query, documents=["watch"])).text
+        told = (await call(library, name="Night", documents=["watch"])).text
+        assert "Dusk: A cold bell rang over the marsh." in told
+        assert "Players" not in told
+    finally:
+        await library.cache.delete_document("watch")

@@ -165,9 +165,7 @@ async def creature_named(view: View, name: str, rules: str) -> tuple[Entity, str
                 break
             continue
         if found.entity.type != CREATURES:
-            raise FilterError(
-                f"{shown(name)} is not a creature, but one of the {found.entity.type}; take uris of creatures"
-            )
+            raise FilterError(f"{shown(name)} is not a creature, but one of the {found.entity.type}; take creatures")
         return found.entity, found.note
     if any(is_closed(fold(each)) for each in names):
         closed = CLOSED.format("It")

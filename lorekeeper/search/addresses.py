@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
-from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import COLLECTIONS, SEARCHED, WHOLE_NAME, Entity, uri_of
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
@@ -21,21 +24,25 @@ LONGEST = 100
 """Most characters of a name in an address."""
 
 
-def path_of(entity: Entity) -> str:
-    """The uri without its scheme and its percent codes."""
-    return f"{entity.type}/{entity.document}/{entity.slug}"
+_URI = re.compile(r"lore://([^\s\"'<>()\[\]]+)")
+
+
+def as_paths(text: str) -> str:
+    """A text with each uri as the path that it is, without its scheme and its percent codes."""
+    return _URI.sub(lambda match: unquote(match[1]), text)
 
 
 async def addresses(cache: SearchCache, entities: Iterable[Entity]) -> dict[str, str]:
     """The addresses of some entries, by uri: the name with the key of the document where that means the entry."""
-    wanted = list(entities)
-    named = await _named(cache, {fold(each.name) for each in wanted}, list({each.document for each in wanted}))
-    meant = _meant(named)
+    held = {(each.type, each.identity): each for each in entities}
+    last = max((TYPES.index(each.type) for each in held.values() if each.type in TYPES), default=-1)
+    names, documents = {fold(each.name) for each in held.values()}, list({each.document for each in held.values()})
+    meant = _meant(await _named(cache, names, documents, TYPES[: last + 1], held))
     found = {}
-    for each in wanted:
+    for each in held.values():
         is_plain = 0 < len(each.name) <= LONGEST and each.name == one_line(each.name) and BETWEEN not in each.document
         is_meant = meant.get((each.document, fold(each.name))) == each.uri
-        found[each.uri] = f"{each.name}{BETWEEN}{each.document}" if is_plain and is_meant else path_of(each)
+        found[each.uri] = f"{each.name}{BETWEEN}{each.document}" if is_plain and is_meant else as_paths(each.uri)
     return found
 
 
@@ -64,12 +71,20 @@ async def uri_at(cache: SearchCache, address: str) -> str | None:
     return named.get((document.strip(), fold(name)))
 
 
-async def _named(cache: SearchCache, names: set[str], documents: Sequence[str]) -> list[Entity]:
-    """The entries of some documents with one of some folded names, of all types that are searched, one after the other."""
+async def _named(
+    cache: SearchCache,
+    names: set[str],
+    documents: Sequence[str],
+    types: Sequence[str] = TYPES,
+    held: Mapping[tuple[str, Identity], Entity] = MappingProxyType({}),
+) -> list[Entity]:
+    """The entries of some documents with one of some folded names, of the types one after the other; those held are not read."""
     found: list[Entity] = []
-    for entity_type in TYPES:
+    for entity_type in types:
         known = NameList.of(await cache.names(entity_type))
         present: Mapping[str, Any] = {WHOLE_NAME.name: [name for name in names if name in known]}
-        if present[WHOLE_NAME.name]:
-            found += await cache.get_entities(entity_type, documents, **present)
+        at = await cache.identities(entity_type, documents, **present) if present[WHOLE_NAME.name] else []
+        found += [held[entity_type, each] for each in at if (entity_type, each) in held]
+        if further := [each for each in at if (entity_type, each) not in held]:
+            found += await cache.load(entity_type, further)
     return found

@@ -51,7 +51,7 @@ SAID_BESIDE = 3
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be doubted because its words do not occur."""
 
-HARDLY_CLOSE = "{} is close for sure; these are the nearest."
+HARDLY_CLOSE = "{} is close enough to be sure of; these are the nearest."
 
 
 def is_certain(found: Retrieved, text: str) -> bool:

@@ -344,7 +344,7 @@ class Searcher:
             raise FilterError(str(error)) from error
         entity = await self._cache.get_entity(entity_type, document, slug)
         if entity is None:
-            raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
+            raise FilterError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take an address from an answer")
         return entity
 
     async def _filter_names(self, search: Search) -> str | None:

@@ -115,7 +115,7 @@ async def entries_of(entities_at: EntitiesAt, uri: str) -> list[Entity]:
         raise FilterError(str(error)) from error
     entities = await entities_at(entity_type, document, slug)
     if not entities:
-        raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
+        raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take an address from an answer")
     return entities
 
 
@@ -185,7 +185,7 @@ async def versions(
     alike = of_kind if len(of_kind) > 1 else of_type
     if len(alike) < 2:
         raise NotFoundError(
-            f"only one entry is called {first.name}: {first.uri}; give the uris of what to compare it with"
+            f"only one entry is called {first.name}: {first.uri}; give addresses of what to compare it with"
         )
     ordered = [result.entity for result in _editions_first(alike)]
     ordered += [result.entity for result in named if result not in of_type]

@@ -19,12 +19,11 @@ from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.rolling.tables import tables_of
-from lorekeeper.search.addresses import addresses, path_of
+from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import Documents, Entry, JsonObject, Model
 from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
-from lorekeeper.server.twins import without_text
 from lorekeeper.text.facts import facts
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
@@ -67,6 +66,25 @@ def with_edition(title: str, edition: str) -> str:
     return title if label in title else f"{title} [{label}]"
 
 
+def identity(entity: Entity) -> JsonObject:
+    """What says which entry it is."""
+    return {
+        "uri": entity.uri,
+        "name": one_line(entity.name),
+        "type": entity.type,
+        "kind": one_line(entity.kind),
+        "document": entity.document,
+    }
+
+
+async def sourced(view: View, entity: Entity) -> JsonObject:
+    """The same with its document."""
+    registry = view.searcher.documents
+    title = (await registry.titles()).get(entity.document) or entity.document_name or entity.document
+    edition = await registry.edition_of(entity.document)
+    return {**identity(entity), "document_name": one_line(title), "edition": edition}
+
+
 HIDDEN = "game master only"
 """What is said of what players do not see."""
 
@@ -106,7 +124,6 @@ async def entity_answer(
     Raises:
         NotFoundError: the entry has no such section, or ends before the offset.
     """
-    titles = await view.searcher.documents.titles()
     record = await view.cache.get_entity("documents", entity.document, entity.document)
     source = attribution(record, entity)
     named, related = await subclasses(view, entity), await related_of(view, entity)
@@ -121,13 +138,7 @@ async def entity_answer(
     is_part = section is not None or offset > 0
     is_cut = brief and given.end < given.total
     content: JsonObject = {
-        "uri": entity.uri,
-        "name": one_line(entity.name),
-        "type": entity.type,
-        "kind": one_line(entity.kind),
-        "document": entity.document,
-        "document_name": one_line(titles.get(entity.document) or entity.document_name or entity.document),
-        "edition": await view.searcher.documents.edition_of(entity.document),
+        **await sourced(view, entity),
         "licenses": [one_line(licence) for licence in source.licenses],
         "attribution": one_line(source.line) or None,
         "facts": one_line(facts(entity)),
@@ -137,8 +148,6 @@ async def entity_answer(
     }
     if is_secret(entity):
         content["secret"] = True
-    if missing := await without_text(view, entity):
-        content["note"] = missing
     origin = _origin(entity, content)
     contents = [f"Section: {one_line(given.path)}"] if given.path else []
     contents += [f"Within it: {given.within}"] if given.within and not offset else []
@@ -149,7 +158,7 @@ async def entity_answer(
         content["note"] = (
             f"Other books have an entry of their own: {', '.join(map(one_line, list(named_so.values())[1:]))}"
         )
-    address = one_line(named_so.get(entity.uri) or path_of(entity))
+    address = one_line(named_so[entity.uri])
     head = [*_head(entity, content, origin, address), *contents, *([] if is_part else _rollable(entity, page)), ""]
     more = [f"\n{_more(given, section)}"] if given.end < given.total else []
     text = given.text if is_part else untitled(given.text)
@@ -171,7 +180,7 @@ def _more(given: Part, asked: str | None) -> str:
 def _head(entity: Entity, content: JsonObject, origin: str, address: str) -> Iterator[str]:
     """What the text of an entry begins with: what is to be known of it, its name and facts, its source."""
     if "note" in content:
-        yield f"Note: {content['note']}"
+        yield f"Note: {as_paths(content['note'])}"
     if entity.type != "notes" and secrecy(entity):
         yield f"Secret: {one_line(secrecy(entity))}"
     yield f"{called(content['name'], address)} ({content['facts']})"

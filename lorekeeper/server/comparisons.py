@@ -18,9 +18,9 @@ from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.printable import one_line, quantity, shown
-from lorekeeper.search.addresses import addresses, path_of, uri_at
+from lorekeeper.search.addresses import addresses, as_paths, uri_at
 from lorekeeper.search.resolve_entry import Versions, find_entry, versions
-from lorekeeper.server.answers import Answer, called, secret_mark, source_of
+from lorekeeper.server.answers import Answer, called, secret_mark, source_of, sourced
 from lorekeeper.server.arguments import Texts
 from lorekeeper.server.models import Comparison, JsonObject
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
@@ -53,8 +53,7 @@ async def compare(view: View, arguments: Arguments) -> Answer:
     note = " ".join(filter(None, [found.note, _more(found.left_out), _unshown(unshown)])) or None
     named = await addresses(view.cache, found.entities)
     told = [
-        {**head, "address": one_line(named.get(entity.uri) or path_of(entity))}
-        for head, entity in zip(heads, found.entities, strict=True)
+        {**head, "address": one_line(named[entity.uri])} for head, entity in zip(heads, found.entities, strict=True)
     ]
     return Answer(
         Comparison.model_validate(comparison_content(result, heads, note)), comparison_text(result, told, note)
@@ -114,22 +113,12 @@ def _unshown(headings: Sequence[str]) -> str:
 
 
 def _more(left_out: Sequence[str]) -> str:
-    return f"{len(left_out)} more of that name, to compare by uri: {', '.join(left_out)}" if left_out else ""
+    return f"{len(left_out)} more of that name, to compare with uris: {', '.join(left_out)}" if left_out else ""
 
 
 async def _head(view: View, entity: Entity) -> JsonObject:
     """What the answer says of an entry."""
-    registry = view.searcher.documents
-    title = (await registry.titles()).get(entity.document) or entity.document_name or entity.document
-    head = {
-        "uri": entity.uri,
-        "name": one_line(entity.name),
-        "type": entity.type,
-        "kind": one_line(entity.kind),
-        "document": entity.document,
-        "document_name": one_line(title),
-        "edition": await registry.edition_of(entity.document),
-    }
+    head = await sourced(view, entity)
     return {**head, "secret": True} if is_secret(entity) else head
 
 
@@ -179,7 +168,7 @@ def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str 
         for letter, head in zip(LETTERS, heads, strict=False)
     ]
     if note:
-        parts.append(f"Note: {one_line(note)}")
+        parts.append(f"Note: {one_line(as_paths(note))}")
     parts += _facts(result)
     parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
     same = quantity(result.same_sentences, "sentence")

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
-from urllib.parse import unquote
 
 from pydantic import BeforeValidator, Field
 
@@ -34,7 +33,6 @@ from lorekeeper.server.arguments import (
     filters_of,
     wordings_of,
 )
-from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.models import Encounters, JsonObject
 from lorekeeper.server.tool import Arguments, Tool, model
 from lorekeeper.text.facts import format_rating
@@ -242,7 +240,7 @@ def _lines(encounter: JsonObject, number: int, named: Mapping[str, str]) -> Iter
 
 def _foe(monster: JsonObject, named: Mapping[str, str]) -> str:
     """ "Goblin, srd-2014 (CR 1/4, 50 XP)"."""
-    address = one_line(named.get(monster["uri"]) or unquote(monster["uri"].removeprefix(SCHEME)))
+    address = one_line(named[monster["uri"]])
     edition = "" if monster["edition"] in monster["document"] else f"; {edition_label(monster['edition'])}"
     return f"{called(monster['name'], address)} ({_worth(monster)}{edition}{secret_mark(monster)})"
 

@@ -10,20 +10,18 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import unquote
 
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.folding import fold
 from lorekeeper.printable import lines, one_line
 from lorekeeper.render import UNRELATED, Related, lean, markdown
-from lorekeeper.search.addresses import addresses
+from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import date_of, session_of
 from lorekeeper.search.results import Result, ResultPage, label_of
-from lorekeeper.server.answers import HIDDEN, Answer, called, source_of
+from lorekeeper.server.answers import HIDDEN, Answer, called, identity, source_of
 from lorekeeper.server.backlinks import related_of
-from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.models import JsonObject, Page
-from lorekeeper.server.passage import body, passage
+from lorekeeper.server.passage import SESSION, beginning, body, passage
 from lorekeeper.text.evidence import CLAUSE, FULL, LIST_CHARS
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
@@ -142,7 +140,7 @@ def _named_text(page: ResultPage, wordings: Sequence[str], name: str | None) -> 
     if not is_alone and canonical_name(fold(first.entity.name)) not in called:
         return ""
     text = body(first.entity)
-    return text if len(text) <= MAX_NAMED else ""
+    return text if len(text) <= MAX_NAMED else beginning(first.entity)
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -173,11 +171,7 @@ def page_content(page: ResultPage) -> JsonObject:
 def _content(result: Result, *, sure: bool) -> JsonObject:
     entity = result.entity
     content: JsonObject = {
-        "uri": entity.uri,
-        "name": one_line(entity.name),
-        "type": entity.type,
-        "kind": one_line(entity.kind),
-        "document": entity.document,
+        **identity(entity),
         "document_name": one_line(result.document_name),
         "edition": result.edition,
         "score": result.score,
@@ -233,7 +227,7 @@ def page_text(shown: Shown) -> str:
     page = shown.page
     if not page.results:
         return nothing_found(page.note)
-    parts = [f"Note: {one_line(page.note)}"] if page.note else []
+    parts = [f"Note: {as_paths(one_line(page.note))}"] if page.note else []
     every_one_secret = len(page.results) > 1 and all(map(_is_secret, page.results))
     parts += [ALL_HIDDEN] if every_one_secret else []
     writer = _Writer(shown, marks=not every_one_secret)
@@ -243,7 +237,7 @@ def page_text(shown: Shown) -> str:
 
 def nothing_found(note: str | None) -> str:
     """What a page without results says: its note, if that says it already, else with "Nothing found." before it."""
-    said = one_line(note or "")
+    said = as_paths(one_line(note or ""))
     return said if said.startswith(NEGATIONS) else f"{NOTHING} {said}".strip()
 
 
@@ -291,7 +285,7 @@ class _Writer:
         if len(texts) == 1 and others:
             yield from self._names("Also", others)
         elif len(results) == 1 and others:
-            yield from self._whole(others[0], others[0].snippet)
+            yield from self._whole(others[0], self._passage(others[0]))
         else:
             yield from (self._line(result) for result in others)
         if self._page.next_offset is not None:
@@ -316,8 +310,8 @@ class _Writer:
 
     def _passage(self, result: Result) -> str:
         query = result.wording or next(iter(self._shown.wordings), "")
-        found = passage(result.entity, result.path, query) if query else result.snippet
-        return found or result.snippet
+        is_told = query or result.entity.kind == SESSION
+        return (passage(result.entity, result.path, query) if is_told else "") or result.snippet
 
     def _head(self, result: Result, *, source: bool = False, stated: bool = False) -> str:
         """ "- Falling, srd-2014 (hazard · environment; 5e 2014 Rules; 2024 differs: Falling, srd-2024)".
@@ -346,7 +340,7 @@ class _Writer:
 
     def _at(self, uri: str) -> str:
         """The address of what is at a uri."""
-        return one_line(self._shown.named.get(uri) or unquote(uri.removeprefix(SCHEME)))
+        return one_line(self._shown.named.get(uri) or as_paths(uri))
 
     def _names(self, label: str, results: Sequence[Result]) -> Iterator[str]:
         """A line of names, those of one document together: "Also: Fog, Mist (srd-2014); Haze (homebrew)."."""

@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from lorekeeper.errors import CacheError, LoreKeeperError, UpgradingError
 from lorekeeper.library import Library
 from lorekeeper.printable import one_line, shown
+from lorekeeper.search.addresses import as_paths
 from lorekeeper.server import apps, resources
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.completion import Completer
@@ -53,8 +54,9 @@ class Handlers:
 
     async def list_tools(self, context: Any, _: Any) -> types.ListToolsResult:
         """All tools, on one page."""
-        meta = apps.tool_meta if apps.shows_apps(context) else _nothing
-        return types.ListToolsResult(tools=[described(tool, meta(tool.name)) for tool in self._tools.values()])
+        shows_apps = apps.shows_apps(context)
+        listed = [described(each, apps.tool_meta(each.name) if shows_apps else None) for each in self._tools.values()]
+        return types.ListToolsResult(tools=listed)
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         """The answer of a tool; what goes wrong is an answer too, for the model to read."""
@@ -143,10 +145,6 @@ def described(tool: Tool, meta: JsonObject | None = None) -> types.Tool:
     )
 
 
-def _nothing(_: str) -> None:
-    """What is said of a tool beside what every client reads."""
-
-
 def _prompt(prompt: Prompt) -> types.Prompt:
     arguments = [
         types.PromptArgument(name=each.name, description=each.description, required=each.required)
@@ -177,4 +175,6 @@ def _in_form(answer: Answer, detail: str | None) -> types.CallToolResult:
 
 
 def _failure(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=one_line(text, MAX_ERROR))], is_error=True)
+    """What went wrong, with addresses as answers have them in the place of uris."""
+    said = one_line(as_paths(text), MAX_ERROR)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=said)], is_error=True)

@@ -9,14 +9,25 @@ from collections.abc import Mapping, Sequence
 
 from lorekeeper.entities import Entity, remembered
 from lorekeeper.errors import NotFoundError
+from lorekeeper.records.notes import BETWEEN
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.server.answers import untitled
-from lorekeeper.server.parts import part
-from lorekeeper.text.cleaning import sentences
-from lorekeeper.text.evidence import COUNTED, asks_for_a_figure, asks_for_a_level, has_a_figure
+from lorekeeper.server.parts import outline, part
+from lorekeeper.text.cleaning import clean, sentences
+from lorekeeper.text.evidence import (
+    CLAUSE,
+    COUNTED,
+    asks_for_a_figure,
+    asks_for_a_level,
+    has_a_figure,
+    levels,
+    overview,
+    read,
+)
+from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.sections import written
+from lorekeeper.text.sections import Section, written
 
 NOTES = "notes"
 
@@ -26,6 +37,11 @@ WHOLE, SECTION, LEVEL = 900, 1_100, 1_500
 LINES = 800
 """Most characters of the lines that are given of a longer text."""
 
+CREATURES, SESSION = "creatures", "session"
+
+TELLING = 4
+"""Fewest words in small letters of a line of a session's note that tells what happened; others say when it was, or who played."""
+
 LONG = 400
 """Characters from which on a paragraph is read sentence by sentence."""
 
@@ -33,6 +49,7 @@ _KIND = re.compile(r"\A\*[^*\n]+\*\n+")
 _STUB = re.compile(r"\n+## Details\n+- \*\*Type\*\* [^\n]*\s*\Z")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s|\|")
 _NUMBER = re.compile(r"\d+")
+_SAID = re.compile(r"\b[a-zß-ÿ]{2,}")
 _CAPTION = re.compile(r"\*\*[^*]+\*\*")
 
 
@@ -65,19 +82,58 @@ def passage(entity: Entity, section: str, query: str) -> str:
     if level is not None and (found := _part(page, f"level {level}")):
         return found if len(found) <= LEVEL else lines(found, query, LEVEL)
     found = (_part(page, section) if section else "") or text
+    if not _says(found, query, entity) and (entity.type == CREATURES or levels(entity)):
+        return overview(entity, SECTION, read(entity)).text
     return found if len(found) <= SECTION else lines(found, query)
+
+
+def _says(text: str, query: str, entity: Entity) -> bool:
+    """Whether a text has a word of a question, besides those that say which entry it is about."""
+    stems = word_stems(query)
+    about = occurring(stems, f"{entity.name} {entity.kind} {entity.collection.label}")
+    return bool(occurring([stem for stem in stems if stem not in about], text))
+
+
+def beginning(entity: Entity) -> str:
+    """How the page of a long entry begins, and what else it has: a class its features by level, others their sections."""
+    text = body(entity)
+    if gained := levels(entity):
+        return f"{text.partition(f'{chr(10)}## ')[0].rstrip()}\n\n{gained}"
+    further = outline(_page(entity))
+    return "\n\n".join([_cut(text, SECTION), *([f"Sections: {further}"] if further else [])])
 
 
 def _of_note(note: Entity, section: str, query: str) -> str:
     """The same of a note: its section under its heading, or the lines of all of it, without the facts that it begins with."""
-    prose = [each for each in written(note) if each.text.strip()]
+    facts, *sections = written(note)
+    prose = [each for each in sections if each.text.strip()]
     chosen = [each for each in prose if section and each.heading == section]
+    if note.kind == SESSION and not _says(" ".join(each.text for each in chosen), query, note) and (arc := _arc(prose)):
+        return arc
     shown = chosen or [
-        each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose[1:]
+        each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose
     ]
-    text = "\n\n".join(each.text.strip("\n") for each in shown or prose)
+    text = "\n\n".join(each.text.strip("\n") for each in shown or [facts])
     told = text if len(text) <= SECTION else lines(text, query)
     return f"[{section}]\n{told}" if chosen else told
+
+
+def _arc(prose: Sequence[Section]) -> str:
+    """What a session's note tells: its lines that are more than facts, such as who came; of many, the first of each section."""
+    lines_of = [
+        [line for line in map(clean, each.text.split("\n")) if len(_SAID.findall(line)) >= TELLING] for each in prose
+    ]
+    text = ""
+    for most in (SECTION, 1):
+        told = [
+            f"{each.heading.rpartition(BETWEEN)[2]}: ".removeprefix(": ")
+            + "\n".join(snippet(line.strip("- "), CLAUSE) for line in own[:most])
+            for each, own in zip(prose, lines_of, strict=True)
+            if own
+        ]
+        if len(text := "\n".join(told)) <= SECTION:
+            break
+    return _cut(text, SECTION)
 
 
 def _part(page: str, wanted: str) -> str:
@@ -145,13 +201,15 @@ def _pieces(text: str) -> list[str]:
     for line in text.split("\n"):
         if re.fullmatch(r"[\s|:-]+", line) and "|" in line and found:
             found[-1] += f"\n{line}"
+        elif line.startswith(" ") and found and _ITEM.match(found[-1]) and not _ITEM.match(line):
+            found[-1] += f" {line.strip()}"  # the item goes on
         elif line.strip():
             found += [line] if len(line) <= LONG or line.startswith("|") else list(sentences(line))
     return found
 
 
 def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int) -> list[int]:
-    """A line with the head of its table, the list that it introduces, or what stands below it if it is a heading."""
+    """A line with the head of its table, what it introduces or is the heading of, or the items of a list above and below it."""
     piece = pieces[number]
     if piece.startswith("|"):
         return [heads[number], number]
@@ -160,7 +218,17 @@ def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int
         while end < len(pieces) and not HEADING.match(pieces[end]) and (end == number + 1 or _ITEM.match(pieces[end])):
             end += 1
         return list(range(number, end))
+    if _ITEM.match(piece):
+        end = number + 1
+        while end < len(pieces) and _indent(pieces[end]) > _indent(piece):
+            end += 1
+        above = next((n for n in range(number - 1, -1, -1) if _indent(pieces[n]) < _indent(piece)), number)
+        return [*([above] if _ITEM.match(pieces[above]) else []), *range(number, end)]
     return [number]
+
+
+def _indent(piece: str) -> int:
+    return len(piece) - len(piece.lstrip())
 
 
 def _in_order(pieces: Sequence[str], heads: Sequence[int], chosen: set[int]) -> str:

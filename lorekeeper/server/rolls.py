@@ -14,7 +14,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.rolling.dice import formula_of
 from lorekeeper.rolling.tables import Rolled, Table, chosen
-from lorekeeper.search.addresses import addresses, path_of, uri_at
+from lorekeeper.search.addresses import addresses, uri_at
 from lorekeeper.search.resolve_entry import entries_of, find_entry
 from lorekeeper.server.answers import Answer, called
 from lorekeeper.server.models import Entry, Rolls
@@ -65,8 +65,8 @@ async def _roll(view: View, arguments: Arguments) -> Answer:
     content = Rolls(uri=entity.uri, document=entity.document, rolls=listed, note=note)
     gaps = [f"{one_line(table.title)}: numbers without a row are rolled again." for table in tables if table.gaps]
     notes = [f"Note: {one_line(note)}"] if note else []
-    address = (await addresses(view.cache, [entity])).get(entity.uri) or path_of(entity)
-    source = f"From {called(one_line(entity.name), one_line(address))}"
+    named = await addresses(view.cache, [entity])
+    source = f"From {called(one_line(entity.name), one_line(named[entity.uri]))}"
     return Answer(content, "\n".join([*notes, *map(_line, rolled), *gaps, source]))
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
-from lorekeeper import entities
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, SEARCHED, Collection, FieldType, parse_uri
 from lorekeeper.filters import bounds_of, unknown_name
@@ -114,14 +112,6 @@ LIMIT, UNSURE_LIMIT = 10, 20
 """Results a page, and where their order is unsure: what answers is among 20 more often than first, and a model can tell which."""
 
 
-def _typed(kind: FieldType, description: str, *, several: bool = True) -> Parameter:
-    return accepted(kind, several=several), Field(None, description=description or None)
-
-
-def _named(description: str) -> Parameter:
-    return Names | None, Field(None, description=description)
-
-
 def _asked(orders: Sequence[str], example: str) -> dict[str, Parameter]:
     """What narrows and sorts a search beside its own filters."""
     return {
@@ -150,31 +140,24 @@ _PAGING: dict[str, Parameter] = {
 }
 
 
-_SHORT_EDITION: Parameter = (str | None, Field(None, description="comes first, as 2024", max_length=MAX_EDITION))
-"""The same for lookups: `search_lore` says what there is."""
-
-
 # --- lookups ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Filter:
-    """A parameter of a lookup, and the filter that it sets (`filters.parse_filters`)."""
-
-    target: str
-    parameter: Parameter
+_Filter = tuple[str, Parameter]
+"""The filter that a parameter of a lookup sets (`filters.parse_filters`), and the parameter."""
 
 
 def _lookup(name: str, collection: Collection) -> Tool:
     """The lookup tool of a collection."""
     filters = _filters(collection)
-    targets = {parameter: filters[parameter].target for parameter in filters}
+    targets = {name: target for name, (target, _) in filters.items()}
 
     async def run(view: View, arguments: Arguments) -> Answer:
         values = filters_of(collection.name, targets, arguments)
         return await _search(view, arguments, [collection.name], wordings_of(arguments, "semantic_query"), values)
 
-    parameters = {parameter: filters[parameter].parameter for parameter in filters}
+    parameters = {name: parameter for name, (_, parameter) in filters.items()}
+    example = WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y")
     return Tool(
         name=name,
         title=f"Look up {collection.label}s",
@@ -186,9 +169,8 @@ def _lookup(name: str, collection: Collection) -> Tool:
                 **parameters,
                 "semantic_query": (Wordings | None, Field(None, description="meaning, in a short wording")),
                 WORDINGS: _FURTHER,
-                **_sorting(collection),
+                **_asked(NOTE_ORDERS if collection.name == "notes" else order_names(collection), example),
                 **_PAGING,
-                "edition": _SHORT_EDITION,
             },
         ),
         run=run,
@@ -198,43 +180,30 @@ def _lookup(name: str, collection: Collection) -> Tool:
             "semantic_query": "",
             "wordings": "",
             **LISTED.get(collection.name, {}),
-            "where": WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"),
+            "where": example,
             **dict.fromkeys(COMMON, ""),
         },
         entity_type=collection.name,
     )
 
 
-def _sorting(collection: Collection) -> dict[str, Parameter]:
-    """`_asked` for a lookup."""
-    orders = NOTE_ORDERS if collection.name == "notes" else order_names(collection)
-    return _asked(orders, WHERE_EXAMPLES.get(collection.name, "-name:OLD kind:X,Y"))
-
-
 def _filters(collection: Collection) -> dict[str, _Filter]:
     """The filters of a lookup by the name of their parameter."""
-    filters = {"name": _Filter("name", optional_text("or part of it"))}
+    filters = {"name": ("name", optional_text("or part of it"))}
     if len(collection.kinds) > 1 or collection.open_kinds:
         kinds = [*collection.kinds, *MORE_KINDS.get(collection.name, ()), *(["..."] if collection.open_kinds else [])]
-        filters["kind"] = _Filter("kind", _typed(FieldType.TEXT, ", ".join(kinds)))
+        said = Field(None, description=", ".join(kinds))
+        filters["kind"] = ("kind", (accepted(FieldType.TEXT, several=True), said))
     for field in collection.fields:
         for name in field.tool:
             bound = next((ending for ending in _BOUNDS if name.endswith(ending) and ending in bounds_of(field)), "")
-            typed = _named(field.help) if name in NAMES else _typed(field.type, _help(field, bound), several=not bound)
-            filters[name] = _Filter(field.name + bound, typed)
+            said = Field(None, description=f"{_BOUNDS.get(bound, '')} {field.help}".strip())
+            kind = Names | None if name in NAMES else accepted(field.type, several=not bound)
+            filters[name] = (field.name + bound, (kind, said))
     return filters
 
 
 _BOUNDS = {"_min": "at least", "_max": "at most", "_after": "", "_before": ""}
-
-
-def _help(field: entities.Field, bound: str) -> str:
-    """Description of a field's parameter; a bound beside others of the same field need not repeat what it is about."""
-    if field.type is FieldType.DATE:
-        return field.help if bound == "_after" else "the same"
-    if not bound:
-        return field.help
-    return _BOUNDS[bound] if len(field.tool) > 1 else f"{_BOUNDS[bound]} {field.help}"
 
 
 async def _search(
@@ -299,25 +268,19 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     if not entities:
         tool = COLLECTIONS[entity_type].tool or "list_documents"
         lacking = await view.unread_note(entity_type, document)
-        near = await _called_like(view, entity_type, slug)
+        name = " ".join(slug.replace("-", " ").split())
+        asked = Query([entity_type], filters={"name": name}, limit=MOST_MEANT, counted=False)
+        is_name = entity_type in SEARCHED and 0 < len(name) <= MAX_NAME
+        near = [one_line(each.entity.uri, MAX_SHOWN) for each in (await view.search(asked)).results] if is_name else []
         meant = f"did you mean {' or '.join(near)}? Else " if near else ""
         raise ToolError(
-            f"there is no {one_line(uri, MAX_SHOWN)} in the library; {meant}take uris from search results, or look it up by "
+            f"there is no {one_line(uri, MAX_SHOWN)} in the library; {meant}take an address from an answer, or look it up by "
             f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
     answer = await entity_answer(
         view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
     )
     return only_rolls(answer, entities[0]) if arguments.get("roll") else answer
-
-
-async def _called_like(view: View, entity_type: str, slug: str) -> list[str]:
-    """The uris of entries whose names are those that a guessed uri ends with, as of another book."""
-    name = " ".join(slug.replace("-", " ").split())
-    if entity_type not in SEARCHED or not 0 < len(name) <= MAX_NAME:
-        return []
-    page = await view.search(Query([entity_type], filters={"name": name}, limit=MOST_MEANT, counted=False))
-    return [one_line(result.entity.uri, MAX_SHOWN) for result in page.results]
 
 
 MAX_NAME, MOST_MEANT = 100, 3

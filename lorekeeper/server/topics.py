@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from urllib.parse import unquote
 
 from lorekeeper.entities import Entity
 from lorekeeper.printable import MAX_SHOWN, one_line
-from lorekeeper.search.addresses import addresses, path_of
+from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
 from lorekeeper.search.dossier.spans import blocks
 from lorekeeper.server.answers import Answer, called
-from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.found import nothing_found
 from lorekeeper.server.models import Topic
 from lorekeeper.views.view import View
@@ -50,13 +48,13 @@ def _part(part: Part, named: Mapping[str, str]) -> Iterator[str]:
         if line.quote.sentences:
             yield from (f"   {each}" for each in quoted(line.quote))
     if part.left_out:
-        address = one_line(named.get(part.more) or unquote(part.more.removeprefix(SCHEME))) if part.more else ""
+        address = one_line(named.get(part.more) or as_paths(part.more)) if part.more else ""
         yield f"{part.left_out} more{f': {address}' if address else ''}"
 
 
 def _named(line: Line, named: Mapping[str, str]) -> str:
     """The entry of a line with its address: "Holya, age-of-umbra (npc)"."""
-    address = one_line(named.get(line.entity.uri) or path_of(line.entity))
+    address = one_line(named.get(line.entity.uri) or as_paths(line.entity.uri))
     return f"{called(one_line(line.entity.name), address)} ({described(line.entity)})"
 
 

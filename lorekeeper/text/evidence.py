@@ -20,8 +20,8 @@ from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
-from lorekeeper.text.matching import occurring, possible, word_stems
-from lorekeeper.text.notes import marked, said
+from lorekeeper.text.matching import neighbours, occurring, possible, word_stems
+from lorekeeper.text.notes import labels, marked, said
 from lorekeeper.text.passages import passages
 from lorekeeper.text.rows import with_rows
 from lorekeeper.text.sections import Section, sections, written
@@ -44,6 +44,10 @@ On graded questions an answering section is among the first five in 70 of 100 ca
 HEADED, TITLED = 0.6, 2.0
 """What a word of the query counts besides that is in the innermost heading of a section, and what it counts that all of them are
 there, apart from those of the note's name: "the appearance of Mirra" asks for the section "Appearance"."""
+
+PHRASED = 2.0
+"""What it counts that two words are next to each other there as in the query, if that has only these: what it says in so many words
+outranks what is near. Of a long question each two count less."""
 
 REACH = 0.15
 """How much less near, in cosine similarity, a section is whose nearness counts nothing; in between it counts in proportion."""
@@ -393,6 +397,7 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
     occurrences = Counter(stem for stems in held for stem in set(stems))
     named, secret = set(occurring(wanted, note.name)), marked(note)
     subject = [stem for stem in wanted if stem not in named and stem not in _ASKING_STEMS]
+    pairs = [pair for pair in itertools.pairwise(wanted) if named.isdisjoint(pair)]
 
     def weight(number: int) -> float:
         heading = prose[number].heading
@@ -402,8 +407,14 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
         innermost = heading.rpartition(BETWEEN)[2]
         heads = occurring(possible(subject, innermost), innermost)
-        titled = HEADED * len(heads) + (TITLED if heads and len(heads) == len(subject) else 0.0)
-        return words + titled + near + (MARKED if heading in secret else 0.0)
+        is_titled = len(heads) == len(subject) or (
+            set(subject).issubset(held[number])
+            and any(word_stems(each).keys() == set(subject) for each in labels(prose[number].text))
+        )
+        titled = HEADED * len(heads) + (TITLED if subject and is_titled else 0.0)
+        told = neighbours([pair for pair in pairs if set(held[number]).issuperset(pair)], prose[number].text)
+        phrases = PHRASED * told / math.sqrt(len(pairs) or 1)
+        return words + titled + phrases + near + (MARKED if heading in secret else 0.0)
 
     weights = [weight(number) for number in range(len(prose))]
     best = sorted((number for number, found in enumerate(weights) if found), key=lambda number: -weights[number])
@@ -527,8 +538,4 @@ def _from_word(text: str, start: int) -> str:
 
 def lengths(results: int) -> Sequence[int]:
     """The most characters of each snippet on a page of so many results: the first ones are read, the others chosen from."""
-    if results == 1:
-        return [700]
-    if results <= 5:
-        return [[900], [700, 260], [700, 370, 370], [300] * 4, [300] * 5][results - 1] if results else []
-    return [300, *[CLAUSE] * 3, *[LIST_CHARS] * (results - 4)]
+    return [700 if results < 4 else 300, *[CLAUSE] * 3, *[LIST_CHARS] * results][:results]

@@ -74,6 +74,11 @@ def filled_in(text: str) -> str:
     return "\n".join(reversed(kept))
 
 
+def labels(text: str) -> Iterator[str]:
+    """What stands as labels at the beginnings of the lines of a Markdown text: "Population" of "- **Population**: 8,000"."""
+    return (label[0] for line in text.split("\n") if (label := _LABEL.match(line, _BEFORE.match(line).end())))  # type: ignore[union-attr]
+
+
 def parts_under(entity: Entity, heading: str) -> Iterator[Section]:
     """The sections of a note that stand under a heading, all for ""."""
     wanted = fold(heading)

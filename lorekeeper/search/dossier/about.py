@@ -285,7 +285,7 @@ async def _entity_at(sources: Sources, uri: str) -> Entity:
     except ValueError as error:
         raise FilterError(str(error)) from error
     if not found:
-        raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take uris from search results")
+        raise NotFoundError(f"there is no {one_line(uri, MAX_SHOWN)} in the library; take an address from an answer")
     return found[0]
 
 

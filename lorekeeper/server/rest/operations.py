@@ -227,7 +227,7 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
     found = await view.entities_at(entity_type, document, slug)
     if not found:
         uri = one_line(uri_of(entity_type, document, slug), MAX_SHOWN)
-        raise NotFoundError(f"there is no {uri} in the library; take uris from search results")
+        raise NotFoundError(f"there is no {uri} in the library; take an address from an answer")
     answer = await entity_answer(view, *found)
     return with_rolls(answer, found[0]) if arguments.get("roll") else answer
 
