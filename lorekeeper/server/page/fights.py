@@ -158,7 +158,8 @@ async def _encounter(site: Site, request: Request) -> Response:
     }
     values: dict[str, object] = {"asked": asked, "plan": None, "problem": ""}
     if "party" in asked:
-        arguments: dict[str, object] = dict(asked)
+        seed = request.query_params.get("seed", "")
+        arguments: dict[str, object] = asked | ({"seed": int(seed[:9])} if seed.isdecimal() else {})
         if "monsters" in asked:
             arguments = {"party": asked["party"], "monsters": [asked["monsters"]]}
         try:

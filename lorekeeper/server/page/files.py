@@ -7,17 +7,31 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
 STATIC = FOLDER / "static"
 
-STYLES = ("style.css", "entry.css", "note.css", "party.css")
-"""The parts of the style sheet, in order."""
-
 SHEET = "page.css"
-"""What they are as one file."""
+
+PARTS = {
+    SHEET: ("style.css", "entry.css", "note.css", "party.css"),
+    "page.js": (
+        "base.js",
+        "typing.js",
+        "unanswered.js",
+        "keys.js",
+        "beside.js",
+        "card.js",
+        "pins.js",
+        "dice.js",
+        "places.js",
+        "buttons.js",
+    ),
+}
+"""The parts of the style sheet and of the script, in order, which are one file each for browsers."""
 
 ICON = "icon.svg"
 """Of the tabs of browsers, and in the head of each page."""
@@ -57,10 +71,12 @@ class File:
 @cache
 def files() -> Mapping[str, File]:
     """The files that browsers may have, by name."""
-    single = [file for file in sorted(STATIC.iterdir()) if file.suffix in TYPES and file.name not in STYLES]
+    parts = set(chain(*PARTS.values()))
+    single = [file for file in sorted(STATIC.iterdir()) if file.suffix in TYPES and file.name not in parts]
     found = {file.name: File(file.read_bytes(), TYPES[file.suffix]) for file in single}
-    sheet = b"\n".join((STATIC / name).read_bytes() for name in STYLES)
-    return {**found, SHEET: File(sheet, TYPES[".css"])}
+    for whole, names in PARTS.items():
+        found[whole] = File(b"\n".join((STATIC / name).read_bytes() for name in names), TYPES[Path(whole).suffix])
+    return found
 
 
 def static(name: str) -> str:
