@@ -472,7 +472,10 @@ def embeddings() -> Iterator[EmbeddingServer]:
 @pytest.fixture(scope="session", autouse=True)
 def small_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """Files with few entries of the first books, which libraries of this process begin with: all of them take ten seconds."""
+    tier = _running.copy()
+    _running.clear()  # the first test of a process may not open what they are made from, but this may
     books = small_books(tmp_path_factory.mktemp("books"))
+    _running[:] = tier
     with pytest.MonkeyPatch.context() as patch:
         ship(books, patch)
         yield books
