@@ -354,7 +354,7 @@ COLLECTIONS: dict[str, Collection] = {
                 *(Field(f"passive_{skill}", T.INTEGER, f"passive {skill.capitalize()}") for skill in terms.PASSIVES),
                 *(Field(f"save_{ability}", T.INTEGER, "bonus to the saving throw") for ability in terms.ABILITIES),
                 Field("skills", T.TEXTS, "skill that it is proficient in"),
-                Field("languages", T.TEXTS, "language that it speaks"),
+                Field("languages", T.TEXTS, "language that it knows"),
                 Field("resistant", T.TEXTS, "damage type that it resists"),
                 Field("immune", T.TEXTS, "damage type or condition that does it no harm"),
                 Field("prepared", T.TEXTS, "spell that it can cast now, cantrips included"),

@@ -6,7 +6,7 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.search.intent import MAX_NOUN_CHARS, OTHERS, asked_type
+from lorekeeper.search.intent import MAX_CHARS, OTHERS, asked_type
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Retrieved
 from tests.support.entities import make
@@ -42,7 +42,7 @@ TYPES = list(COLLECTIONS)
 def test_a_noun_at_the_beginning_says_what_is_asked_for(wording, name):
     asked = asked_type(TYPES, [wording])
     assert (asked.name if asked else None) == name
-    assert len(wording) <= MAX_NOUN_CHARS or name is None
+    assert len(wording) <= MAX_CHARS or name is None
 
 
 def test_the_more_wordings_name_a_type_the_more_it_counts():

@@ -125,6 +125,18 @@ async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_not
     assert "- Grim Laughter, srd-2024 (" in text
 
 
+async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_counted(library):
+    rings = [
+        make(f"ring-{n}", "It glows.", type="equipment", kind="magic-item", name=f"Reed Ring {n}", document="x")
+        for n in range(10)
+    ]
+    priced = make("band", "It glows.", type="equipment", kind="magic-item", name="Band", document="x", cost=100)
+    await library.cache.store_entities([*rings, priced], "equipment")
+    text = (await call(library, "lookup_equipment", semantic_query="glowing ring under 500 gp")).text
+    assert "where='cost<500'" in text
+    assert "Only 1 of 11 items state their cost; the other 10 were left out." in text
+
+
 async def test_a_long_entry_that_is_named_begins_and_says_what_else_it_has(library):
     deeds = [{"name": name, "desc": "It waits. " * 300} for name in ("Drag Under", "Hail of Silt")]
     data = {"name": "Mire Lord", "desc": "", "actions": deeds, "armor_class": 15, "languages_desc": "Marsh"}

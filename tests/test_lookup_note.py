@@ -142,8 +142,8 @@ async def test_a_part_of_the_names_of_few_notes_names_them_and_one_of_many_names
 )
 async def test_a_question_that_names_a_session_finds_its_notes(library, query, expected):
     results = (await call(library, semantic_query=query)).structured["results"]
-    assert [result["name"] for result in results][: len(expected)] == expected
-    assert expected or "name" not in [result["match"] for result in results]
+    named = [result["name"] for result in results if result["match"] == "name"]
+    assert named == expected == [result["name"] for result in results][: len(expected)]
 
 
 async def test_the_last_session_comes_before_a_note_that_has_these_words_in_its_name(library):

@@ -29,7 +29,8 @@ from lorekeeper.system import all_of
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
-from lorekeeper.text.names import similarity
+from lorekeeper.text.names import base_name, similarity
+from lorekeeper.text.stems import stems
 
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
@@ -42,6 +43,10 @@ MAX_SUBJECT = 4
 
 KEYWORDS = 2
 """Most content words of a query that asks for what has them, whatever it means: "fire", "open locks"."""
+
+SAID_BESIDE = 3
+"""How many times as many content words as a name has a question may have that asks about it: "cat" is evidence, and no more, in
+"looks like a cat and steals things"."""
 
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be doubted because its words do not occur."""
@@ -72,8 +77,15 @@ def doubt_of(hit: Key, entity: Entity, found: Retrieved, wordings: Sequence[str]
     return min(doubts, key=lambda doubt: doubt.lacking, default=Doubt(near, 0.0, 1.0))
 
 
-def answers(entity: Entity, wordings: Sequence[str]) -> bool:
-    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several."""
+def answers(entity: Entity, wordings: Sequence[str], all_known: bool = False) -> bool:
+    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several.
+
+    Of longer wordings, whose words all occur in the library, it does if one has the name of the entry and says little else.
+    """
+    name = stems(base_name(entity.name)) if all_known else frozenset[str]()
+    asked_for = filter(name.issubset, (stems(fold(wording)) for wording in wordings)) if name else ()
+    if any(KEYWORDS < len(own) <= SAID_BESIDE * len(name) for own in asked_for):
+        return True
     asked = [stems for stems in map(word_stems, wordings) if len(stems) > 1]
     texts = [f"{entity.name} {section}" for section in read(entity)] if asked else []
     return any(len(occurring(stems, text)) == len(stems) for stems in asked for text in texts)

@@ -47,16 +47,22 @@ from lorekeeper.search.doubt import (
     why_nothing,
     word_counts,
 )
+from lorekeeper.search.entity_mentions import (
+    names_its_subject,
+    with_features,
+    with_named,
+    with_raised_notes,
+    with_subject,
+)
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
-from lorekeeper.search.feedback import with_feedback
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
-from lorekeeper.search.intent import asked_type
+from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.pages import PageCache
-from lorekeeper.search.party import CHARACTERS, age
+from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
     RULES,
@@ -72,12 +78,10 @@ from lorekeeper.search.results import (
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
-from lorekeeper.search.tuned import LINKED, NAMED
-from lorekeeper.search.values import known_values, links, meeting, share, weights, with_linked
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, lengths
-from lorekeeper.text.keywords import content_words
+from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
 
 if TYPE_CHECKING:
@@ -90,9 +94,7 @@ DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
 
 The head is always the same, so that pages join without overlap or gap."""
 
-ALONE_BY = "{}where='{}' finds these alone."
-
-COPIES = "compare_entries with name='{}' tells what changed between the copies of this character."
+STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
@@ -132,9 +134,7 @@ class Search:
         missing: what is named that the library does not have.
         doubt: how well the first hit stands for the text; None if that was not tested.
         language: the language of the text, None for English.
-        tests: for the values in the text, in the grammar of ``where``.
-        stated: whether these values are most of what the text says.
-        linked: what to say of them.
+        party: what it asks of the players' characters; None for nothing.
         hits: the ranking, best first.
         page: the page, as soon as there is one.
         read: what was read from the text, for a note that stays whatever is found.
@@ -155,9 +155,7 @@ class Search:
     missing: Absent | None = None
     doubt: Doubt | None = None
     language: str | None = None
-    tests: str = ""
-    stated: bool = False
-    linked: str | None = None
+    party: Party | None = None
     hits: list[FusedHit[Key]] = field(default_factory=list)
     page: ResultPage | None = None
     read: list[str] = field(default_factory=list)
@@ -223,13 +221,16 @@ class Searcher:
         self._ranked: Sequence[Run] = (
             self._word,
             self._filter_names,
+            self._read_conditions,
             self._retrieve,
-            self._link,
+            self._raise,
             self._compare_phrases,
+            self._ask_characters,
             self._cover,
             self._fuse,
             self._keep_relevant,
             self._order,
+            self._put_characters_first,
             self._doubt,
             self._show,
             self._say_kind,
@@ -354,6 +355,28 @@ class Searcher:
         search.note(said)
         return said
 
+    async def _read_conditions(self, search: Search) -> str | None:
+        """What the text states about the entries, as a filter, if any entry meets it.
+
+        Several wordings state nothing: they are words to search for, written by somebody who knows of the filters. Nor does a
+        question about one entry: "is fireball a cleric spell" is answered by what fireball is.
+        """
+        query = search.query
+        plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished or search.like)
+        entity_type = type_asked_for(query.types, query.text or "") if plain else None
+        tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
+        if not entity_type or not tests:
+            return None
+        if names_its_subject(query.text or "", NameList.of(await self._cache.names(entity_type))):
+            return None
+        where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
+        narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
+        if not await self._count(narrowed, search.scopes):
+            return None
+        search.query, search.whole = narrowed, True
+        search.notes.insert(0, STATED.format(tests))
+        return f"where='{tests}'"
+
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
     async def _retrieve(self, search: Search) -> str:
@@ -441,48 +464,20 @@ class Searcher:
             return await self.documents.count({name: scopes[name] for name in query.types})
         return sum([await self._cache.count_entities(t, scopes[t], **query.filters) for t in query.types])
 
-    async def _link(self, search: Search) -> str | None:
-        """Entries that the text names, or that have the values in it; notes in the words of the nearest ones."""
-        query, before = search.query, search.found.keyword
-        if NOTES in query.types and not query.phrases:
-            with timed("keyword"):
-                search.found = await with_feedback(self._cache, search.found, search.wordings)
-        if query.phrases:
-            search.found = search.found.with_phrases(query.phrases)
-        elif query.mode == "auto" and not query.unfinished:
-            values = await self._valued(search)
-            search.found = with_linked(search.found, search.wordings, values)
-        found = search.found
-        raised = [hit.name for key, hit in found.keyword.items() if key not in before or hit.score > before[key].score]
-        tests = f"where='{search.tests}'; " if search.tests else ""
-        return f"{tests}higher by keywords: {one_line(', '.join(raised[:5]), 200)}" if raised else None
-
-    async def _valued(self, search: Search) -> dict[Key, float]:
-        """The share of the text that values of entries are; they are found under the filter for these values, which is said."""
+    async def _raise(self, search: Search) -> str | None:
+        """Entries that the text names, or a section of which it is the name; notes in the words of the nearest ones."""
         query, found = search.query, search.found
-        if query.also:
-            return {}
-        asked, valued, best = weights(search.text, found), dict[Key, float](), LINKED
-        unknown = [word for word in content_words(fold(search.text)) if word not in found.occurring]
-        for name in query.types:
-            linked = links(name, await known_values(self._cache, name), search.text, unknown)
-            linked.sort(key=lambda each: -share(each.words, asked))
-            kept = await meeting(self._cache, name, linked, search.scopes[name], query.filters)
-            tests, said = " ".join(each.test for each in kept), share({w for each in kept for w in each.words}, asked)
-            if said < LINKED:
-                continue
-            where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
-            narrowed = replace(query, types=[name], filters={**query.filters, WHERE: where})
-            meant, _ = await self._semantic(narrowed, search.texts, search.scopes, FUSED_BY_SCORE)
-            worded = await self._keyword(narrowed, search.wordings, search.scopes, FUSED_BY_SCORE)
-            search.found = search.found.with_hits(meant, worded)
-            valued |= dict.fromkeys(meant | worded, said)
-            if said > best or not search.tests:
-                tool = f"{COLLECTIONS[name].tool or name}: " if len(query.types) > 1 else ""
-                search.tests, search.linked, best = tests, ALONE_BY.format(tool, tests), said
-        search.stated = best >= NAMED
-        search.note(search.linked)
-        return valued
+        before = found.keyword
+        if query.mode == "auto":
+            found = with_subject(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
+        if query.phrases:
+            found = found.with_phrases(query.phrases)
+        elif NOTES in query.types:
+            with timed("keyword"):
+                found = await with_raised_notes(self._cache, found, search.wordings)
+        raised = [hit.name for key, hit in found.keyword.items() if key not in before or hit.score > before[key].score]
+        search.found = found
+        return f"higher by keywords: {one_line(', '.join(raised[:5]), 200)}" if raised else None
 
     async def _compare_phrases(self, search: Search) -> str | None:
         """The nearest of the phrases that people say for an entry."""
@@ -490,6 +485,22 @@ class Searcher:
             return None
         search.found = await search.found.compared(self._cache, search.texts)
         return f"{quantity(len(search.found.phrases), 'entry')} with phrases" if search.found.phrases else None
+
+    async def _ask_characters(self, search: Search) -> str | None:
+        """What the text asks of the players' characters, as their sheets answer it."""
+        query, text = search.query, search.text
+        if query.mode != "auto" or query.phrases or query.unfinished or search.like or query.order or query.filters:
+            return None
+        scope = {name: found for name, found in search.scopes.items() if name == CHARACTERS}
+        if not scope or not 0 < await self.documents.count(scope) <= MAX_CHARACTERS:
+            return None
+        if not may_ask(query.types, text, await self._cache.names(CHARACTERS)):
+            return None
+        search.party = asked_of(await self._cache.get_entities(CHARACTERS, scope[CHARACTERS]), text, query.types)
+        if not search.party:
+            return None
+        search.note(search.party.note)
+        return search.party.asks or "a character by name"
 
     async def _cover(self, search: Search) -> str | None:
         """What the library cannot have: what is named, and the language."""
@@ -562,9 +573,6 @@ class Searcher:
             same = {k for k, ranked in found.all_ranked.items() if (k[0], canonical_name(ranked.name)) == own}
             left_out |= {(like.type, like.identity)} if like.type in ALONE else same
         search.hits = await self._newest([hit for hit in ranking if hit.key not in left_out])
-        copied = [h for h in search.hits[:SHORT_PAGE] if h.key[0] == CHARACTERS and h.duplicates]
-        for hit in copied[:1]:
-            search.note(COPIES.format(one_line(found.all_ranked[hit.key].name, MAX_SHOWN)))
         return f"{quantity(len(ranking), 'entry')} in one ranking"
 
     async def _newest(self, hits: list[FusedHit[Key]]) -> list[FusedHit[Key]]:
@@ -623,10 +631,24 @@ class Searcher:
             search.hits = await editions_first(self.documents, self._edition(query), search.hits)
         return "the reranker or the edition changed it" if [hit.key for hit in search.hits] != before else None
 
+    async def _put_characters_first(self, search: Search) -> str | None:
+        """The characters that the text asks for before everything else."""
+        if search.page or not search.party:
+            return None
+        keys: list[Key] = [(CHARACTERS, identity) for identity in search.party.found]
+        before = {hit.key: hit for hit in search.hits}
+        best = max((hit.score for hit in search.hits), default=1.0)
+        leading = [before.get(key, FusedHit(key, best, "name"))._replace(score=best, sure=True) for key in keys]
+        others = [hit for hit in search.hits if hit.key not in set(keys)]
+        if search.party.only:
+            others = [hit._replace(sure=False) for hit in others]
+        search.hits = [*leading, *others]
+        return f"{quantity(len(leading), 'character')} first"
+
     async def _doubt(self, search: Search) -> str | None:
         """Whether the first hit may be no answer: then none is sure; none is shown if the library has hardly a word of the text."""
         query, found = search.query, search.found
-        is_settled = search.page or search.like or search.stated or query.filters or search.mode != "hybrid"
+        is_settled = search.page or search.like or search.party or query.filters or search.mode != "hybrid"
         if is_settled or not search.hits or is_certain(found, search.text):
             return None
         first = search.hits[:1]
@@ -635,7 +657,7 @@ class Searcher:
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
-        if found_words := await self._answering(search):
+        if found_words := await self._answering(search, search.doubt):
             search.doubt, rest = None, [hit for hit in search.hits if hit not in found_words]
             search.hits = [hit._replace(sure=True) for hit in found_words] + [hit._replace(sure=False) for hit in rest]
             return f"{quantity(len(found_words), 'entry')} with all words first"
@@ -648,13 +670,14 @@ class Searcher:
         search.notes = [search.missing.note if search.missing else nowhere]
         return "nothing is close"
 
-    async def _answering(self, search: Search) -> list[FusedHit[Key]]:
-        """Those of the first hits that have all words of a wording together: there is no doubt of what they say."""
+    async def _answering(self, search: Search, doubt: Doubt) -> list[FusedHit[Key]]:
+        """Those of the first hits that the query names, or that have all its words together: there is no doubt of what they say."""
         if self._is_translated(search):
             return []
+        known = doubt.occurring == 1
         head = search.hits[:ANSWERING]
         entities = await self._entities(head)
-        return [hit for hit in head if hit.key in entities and answers(entities[hit.key], search.wordings)]
+        return [hit for hit in head if hit.key in entities and answers(entities[hit.key], search.wordings, known)]
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
@@ -706,7 +729,6 @@ class Searcher:
             or query.types[0] in CAMPAIGN
             or not own
             or search.missing
-            or search.tests
         ):
             return None
         if search.language or (search.hits and search.hits[0].retriever == "name"):
@@ -747,7 +769,7 @@ class Searcher:
 
     def _is_unsure(self, search: Search) -> bool:
         """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
-        if search.query.mode != "auto" or search.query.order or search.whole:
+        if search.query.mode != "auto" or search.query.order or search.whole or search.party:
             return False
         return search.is_doubtful or (
             sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
@@ -760,7 +782,7 @@ class Searcher:
         duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
         own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
         found, editions = await self._elsewhere(search, own, duplicates)
-        fields = await self._fields(replace(search.query, where=search.tests or None))
+        fields = {*(await self._fields(search.query)), *(search.party.fields if search.party else ())}
         asked = Asked([] if search.like else search.wordings, fields)
         return [
             ranked_result(
@@ -941,6 +963,10 @@ class Searcher:
         if page is None:
             return None
         filters, types = query.filters, query.types
+        if (
+            page.total and search.whole and WHERE in search.query.filters
+        ):  # what the question set leaves out entries too
+            filters, types = {**filters, WHERE: search.query.filters[WHERE]}, search.query.types
         if filters and not query.offset:
             page = search.page = await with_filters(page, self.explainer, query, search.scopes)
             if len(types) == 1:

@@ -30,7 +30,6 @@ from lorekeeper.search.grouping import asked_stems, asked_words
 from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
-from lorekeeper.search.tuned import STEEP, VALUED
 from lorekeeper.search.versions import name_label
 from lorekeeper.system import all_of
 from lorekeeper.text.sections import sections
@@ -65,8 +64,7 @@ class Retrieved:
         asked: the type that the query prefers, None for none.
         counted: how many entries have each content word of the wordings, by corpus, without those that none has.
         sizes: number of entries under the filters, by corpus.
-        named: the entries whose whole name is most of what a wording says.
-        valued: the share of the query that the values of entries are, without those that have none of them.
+        named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
 
     semantic: Ranking = field(default_factory=dict)
@@ -80,7 +78,6 @@ class Retrieved:
     counted: Mapping[str, Counter[str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     named: frozenset[Key] = frozenset()
-    valued: Mapping[Key, float] = field(default_factory=dict)
 
     @cached_property
     def all_ranked(self) -> Ranking:
@@ -104,15 +101,6 @@ class Retrieved:
             weights = {BOOKS: 1.0, NOTES: min(found[NOTES].weight, self.asked.others)}
             return {name: corpus._replace(weight=weights[name]) for name, corpus in found.items()}
         return found
-
-    @cached_property
-    def _most_valued(self) -> float:
-        return max(self.valued.values(), default=0.0)
-
-    def weight(self, key: Key) -> float:
-        """What an entry weighs, 0 to 1: less if it lacks values of the query, or is not of the type that it prefers."""
-        lacking = 0.0 if key in self.names else self._most_valued**STEEP - self.valued.get(key, 0.0) ** STEEP
-        return (1.0 - VALUED * lacking) * (self.asked.weight(key[0]) if self.asked else 1.0)
 
     @property
     def nearest_corpus(self) -> Corpus:
@@ -167,14 +155,6 @@ class Retrieved:
             head[key] = own._replace(score=own.score + score)
         ordered = dict(sorted(head.items(), key=lambda item: (-item[1].score, item[0])))
         return replace(self, keyword=ordered | {key: hit for key, hit in self.keyword.items() if key not in ordered})
-
-    def with_hits(self, semantic: Ranking, keyword: Ranking) -> Retrieved:
-        """With further hits of both retrievers, each in its place."""
-        joined = [
-            dict(sorted((own | more).items(), key=lambda item: (-item[1].score, item[0])))
-            for own, more in ((self.semantic, semantic), (self.keyword, keyword))
-        ]
-        return replace(self, semantic=joined[0], keyword=joined[1])
 
     def with_names(self, named: Ranking) -> Retrieved:
         """With further entries that the query names."""
@@ -233,7 +213,10 @@ def fused(
         preference=preference,
         corpus=lambda key: weighed[corpus_name(key[0])],
         phrases=retrieved.phrases,
-        weight=lambda key: retrieved.weight(key) * (PLANNED if key[0] == NOTES and key[1] in planned else 1.0),
+        weight=lambda key: (
+            (retrieved.asked.weight(key[0]) if retrieved.asked else 1.0)
+            * (PLANNED if key[0] == NOTES and key[1] in planned else 1.0)
+        ),
         tail=tail,
     )
 

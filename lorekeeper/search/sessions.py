@@ -1,4 +1,4 @@
-"""Notes of the last session, if a question names it; a session with a number is a value as others are (`values`).
+"""Notes of the sessions that a question names, by number or as the last one: "session 3", "the third session", "last session".
 
 What was planned for a session is not what was played: a question about what happened prefers notes that are no plans.
 """
@@ -6,7 +6,7 @@ What was planned for a session is not what was played: a question about what hap
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,8 +23,17 @@ It is more than that of a note that only has the words in its name (`by_name.PAR
 Last Light"."""
 
 MAX_NOTES = 8
-"""Most notes of the last session."""
+"""Most notes of one session that are taken for what a question names."""
 
+_COUNTED = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
+_NUMBERS = {word: number for words in (_COUNTED, _ORDINALS) for number, word in enumerate(words)}
+
+_NUMBERED = re.compile(
+    rf"\bsession (?:number |no )?(\d{{1,4}}|{'|'.join(_COUNTED)})\b"
+    rf"|\b(\d{{1,4}})(?:st|nd|rd|th) session\b"
+    rf"|\b({'|'.join(_ORDINALS)}) session\b"
+)
 _LAST = re.compile(
     r"\b(?:last|latest|newest|previous|most recent) (?:game |play )?session\b|\blast time(?: we played)?$"
 )
@@ -67,11 +76,22 @@ async def _plans(cache: SearchCache) -> frozenset[Identity]:
 async def rank(
     cache: SearchCache, wordings: Sequence[str], documents: Documents = None, **filters: Any
 ) -> list[Ranked]:
-    """The notes of the last session, if wordings name it, under the filters; none if these ask for a session themselves."""
-    if "session" in filters or not any(_LAST.search(fold(wording)) for wording in wordings):
+    """The notes of the sessions that wordings name, under the filters; none if these ask for a session themselves."""
+    if "session" in filters:
         return []
-    notes = await _of_last(cache, documents, filters)
+    folded = [fold(wording) for wording in wordings]
+    notes = [note for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
+    if any(map(_LAST.search, folded)):
+        notes += await _of_last(cache, documents, filters)
     return [Ranked(note.identity, fold(note.name), SIMILARITY) for note in notes]
+
+
+def _numbers(folded: Sequence[str]) -> Iterator[int]:
+    """The numbers of sessions that folded texts name."""
+    for text in folded:
+        for found in _NUMBERED.finditer(text):
+            said = found[1] or found[2] or found[3]
+            yield _NUMBERS[said] if said in _NUMBERS else int(said)
 
 
 async def _of_session(
