@@ -220,8 +220,8 @@ def test_the_rules_of_2024_are_complete_and_asked_for():
 @pytest.mark.slow
 @pytest.mark.usefixtures("whole_starter")
 async def test_each_rule_of_2024_is_found_by_its_name_its_first_phrase_and_a_question(tmp_path):
-    """Measured among the rules of both SRDs: by name 204 of 204 come first; by a question written apart from the phrases 133, and 184
-    are among the first ten. Of the later questions 178 come first, and 200 are among the first ten."""
+    """Measured among the rules of both SRDs: by name 204 of 204 come first; by a question written apart from the phrases 133, and
+    184 are among the first ten. Of the later questions 178 come first, and 200 are among the first ten."""
     phrases = [(entry["name"], entry["asked_as"][0]) for entry in entries(RULES_2024 / "rules.jsonl")]
     rows = [row.split("\t") for row in QUESTIONS.read_text("utf-8").splitlines()]
     later = [row.split("\t") for row in EVERYDAY.read_text("utf-8").splitlines()]
