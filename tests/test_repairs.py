@@ -17,6 +17,7 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render.lean import lean
 from lorekeeper.render.pages import markdown
 from lorekeeper.repairs.entries import EntryRepair, entry_repairs, repaired_entry
+from lorekeeper.server.answers import entity_answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.settings import load_settings
 from lorekeeper.text.evidence import evidence
@@ -24,6 +25,7 @@ from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from tests.support.commands import variables
+from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
 
@@ -118,6 +120,19 @@ def test_keys_of_other_entries_are_names_in_snippets():
         snippet("See srd:unseen-attackers-and-targets, and (srd:web).")
         == "See unseen attackers and targets, and (web)."
     )
+
+
+@pytest.mark.asyncio
+async def test_an_entry_without_text_names_one_of_its_name_that_has_it(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        bare, other, told = (
+            make("mirk", text, name="Mirk", document=document)
+            for document, text in (("new", ""), ("middle", ""), ("old", "Darkness falls."))
+        )
+        await library.cache.store_entities([bare, other, told], "spells")
+        answer = await entity_answer(library.view(), bare)
+        assert answer.structured["note"] == "The source has no text for this entry. old has one: lore://spells/old/mirk"
+        assert "note" not in (await entity_answer(library.view(), told)).structured
 
 
 # --- single entries --------------------------------------------------------------------------------------------------

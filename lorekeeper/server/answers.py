@@ -24,6 +24,7 @@ from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import Documents, Entry, JsonObject, Model
 from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
+from lorekeeper.server.twins import without_text
 from lorekeeper.text.facts import facts
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
@@ -148,6 +149,8 @@ async def entity_answer(
     }
     if is_secret(entity):
         content["secret"] = True
+    if missing := await without_text(view, entity):
+        content["note"] = missing
     origin = _origin(entity, content)
     contents = [f"Section: {one_line(given.path)}"] if given.path else []
     contents += [f"Within it: {given.within}"] if given.within and not offset else []
