@@ -176,12 +176,6 @@ async def test_a_resource_is_cut_too(halls):
     assert "To read on" in text
 
 
-async def test_short_answers_are_left_as_they_are(halls):
-    async with Client(build_server(halls)) as client:
-        result = await client.call_tool("get_entity", {"uri": "lore://rules/halls/lake"})
-    assert "cut" not in result.content[0].text
-
-
 def test_a_text_is_cut_after_a_line_so_that_marks_stay_before_what_they_mark():
     text = "(secret: GM Notes)\n" + "one line of it\n" * (MAX_CHARS // 10)
     kept = cut_text(text).partition("\n\nThis answer was cut")[0]

@@ -85,11 +85,6 @@ async def test_the_order_of_the_wordings_changes_nothing_but_ties(library):
     assert len(pages[0].results) > 1
 
 
-async def test_the_same_wording_twice_is_one_wording(library):
-    once, twice = await library.search(asked("grow gills")), await library.search(asked("grow gills", "grow gills"))
-    assert once.results == twice.results != []
-
-
 async def test_a_name_among_the_wordings_is_found_by_its_name(library):
     page = await library.search(asked("something about flames", "ember hand"))
     assert (page.results[0].entity.slug, page.results[0].match) == ("ember-hand", "name")

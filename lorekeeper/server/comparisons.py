@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, chain, groupby
 
-from pydantic import Field
-
-from lorekeeper.differences import MAX_ENTRIES, Differences, Passage, Row, differences
+from lorekeeper.differences import MAX_ENTRIES, Differences, differences
 from lorekeeper.differences.align import CELLS
 from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
@@ -22,7 +19,7 @@ from lorekeeper.search.addresses import addresses, as_paths, uri_at
 from lorekeeper.search.resolve_entry import Versions, find_entry, versions
 from lorekeeper.server.answers import Answer, called, secret_mark, source_of, sourced
 from lorekeeper.server.arguments import Texts
-from lorekeeper.server.models import Comparison, JsonObject
+from lorekeeper.server.models import Alike, Comparison, Fact, JsonObject, Passage, SharedFact, Sourced
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.secrecy import is_secret
@@ -47,17 +44,14 @@ MAIN_TEXT = "Text"
 async def compare(view: View, arguments: Arguments) -> Answer:
     """The answer to a call of the tool."""
     found = await _entries(view, arguments.get("uris"), arguments.get("name"))
-    result = await asyncio.to_thread(differences, found.entities)
     heads = [await _head(view, entity) for entity in found.entities]
-    result, unshown = _shortened(result)
-    note = " ".join(filter(None, [found.note, _more(found.left_out), _unshown(unshown)])) or None
+    model = _compared(await asyncio.to_thread(differences, found.entities), heads)
+    unshown = _without_room(model)
+    model.note = one_line(" ".join(filter(None, [found.note, _more(found.left_out), _unshown(unshown)]))) or None
     named = await addresses(view.cache, found.entities)
-    told = [
-        {**head, "address": one_line(named[entity.uri])} for head, entity in zip(heads, found.entities, strict=True)
-    ]
-    return Answer(
-        Comparison.model_validate(comparison_content(result, heads, note)), comparison_text(result, told, note)
-    )
+    for head in heads:
+        head["address"] = one_line(named[head["uri"]])
+    return Answer(model, comparison_text(model, heads))
 
 
 async def _entries(view: View, uris: Sequence[str] | None, name: str | None) -> Versions:
@@ -89,20 +83,13 @@ async def _entry(view: View, given: str) -> Entity:
     return (await find_entry(view.search, view.entities_at, wanted, SEARCHED)).entity
 
 
-def _shortened(result: Differences) -> tuple[Differences, list[str]]:
-    """The passages that have room in one answer, and the headings of the others that differ."""
-    passages: list[Passage] = []
-    unshown: list[str] = []
-    room = min(MAX_PASSAGES, MAX_TEXT - sum(map(len, _facts(result))))
-    length = 0
-    for passage in result.passages:
-        rows = [row for row in passage.rows if row.differs]
-        length += sum(map(len, passage_lines(passage, rows))) if passage.differs else 0
-        if length <= room or not passage.differs:
-            passages.append(passage)
-        else:
-            unshown.append(heading(passage))
-    return replace(result, passages=tuple(passages)), unshown
+def _without_room(model: Comparison) -> list[str]:
+    """Leave out the passages that have no room in one answer: their headings."""
+    room = min(MAX_PASSAGES, MAX_TEXT - sum(map(len, _facts(model))))
+    lengths = accumulate(sum(map(len, passage_lines(passage))) for passage in model.texts)
+    kept = sum(length <= room for length in lengths)
+    unshown, model.texts = list(map(heading, model.texts[kept:])), model.texts[:kept]
+    return unshown
 
 
 def _unshown(headings: Sequence[str]) -> str:
@@ -122,28 +109,27 @@ async def _head(view: View, entity: Entity) -> JsonObject:
     return {**head, "secret": True} if is_secret(entity) else head
 
 
-# --- structured content ----------------------------------------------------------------------------------------------
+# --- the model -------------------------------------------------------------------------------------------------------
 
 
-def comparison_content(result: Differences, heads: Sequence[JsonObject], note: str | None) -> JsonObject:
-    """A comparison as structured content; ``heads`` says what the entries are."""
-    return {
-        "entries": list(heads),
-        "facts": [
-            {"label": one_line(fact.label), "values": [marked(value) for value in fact.values]}
-            for fact in result.differing_facts
+def _compared(result: Differences, heads: Sequence[JsonObject]) -> Comparison:
+    """A comparison without its note; ``heads`` says what the entries are."""
+    return Comparison(
+        entries=[Sourced.model_validate(head) for head in heads],
+        facts=[
+            Fact(label=one_line(fact.label), values=list(map(marked, fact.values))) for fact in result.differing_facts
         ],
-        "shared": [{"label": one_line(label), "value": one_line(value)} for label, value in result.shared_facts],
-        "texts": [
-            {
-                "places": [None if place is None else place_of(place) for place in passage.places],
-                "rows": [[marked(each) for each in row.texts] for row in rows],
-            }
+        shared=[SharedFact(label=one_line(label), value=one_line(value)) for label, value in result.shared_facts],
+        texts=[
+            Passage(
+                places=[None if place is None else place_of(place) for place in passage.places],
+                rows=[list(map(marked, row.texts)) for row in rows],
+            )
             for passage, rows in result.differing_passages
         ],
-        "same": {"facts": result.same_facts, "sentences": result.same_sentences},
-        "note": note and one_line(note),
-    }
+        same=Alike(facts=result.same_facts, sentences=result.same_sentences),
+        note=None,
+    )
 
 
 def marked(runs: Runs | None) -> str | None:
@@ -161,54 +147,45 @@ def place_of(path: Sequence[str]) -> str:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def comparison_text(result: Differences, heads: Sequence[JsonObject], note: str | None) -> str:
-    """The same for models and people to read."""
+def comparison_text(found: Comparison, heads: Sequence[JsonObject]) -> str:
+    """The same for models and people to read; ``heads`` has the addresses of the entries."""
     parts = [
         f"{letter}. {called(head['name'], head['address'])} ({head['kind']}; {source_of(head)}{secret_mark(head)})"
         for letter, head in zip(LETTERS, heads, strict=False)
     ]
-    if note:
-        parts.append(f"Note: {one_line(as_paths(note))}")
-    parts += _facts(result)
-    parts += [line for passage, rows in result.differing_passages for line in passage_lines(passage, rows)]
-    same = quantity(result.same_sentences, "sentence")
-    alone = any(sum(text is None for text in row.texts) for _, rows in result.differing_passages for row in rows)
+    if found.note:
+        parts.append(f"Note: {as_paths(found.note)}")
+    parts += _facts(found)
+    parts += [line for passage in found.texts for line in passage_lines(passage)]
+    same = quantity(found.same.sentences, "sentence")
+    alone = any(row.count(None) for passage in found.texts for row in passage.rows)
     return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ.{ALONE if alone else ''}"])
 
 
-def _facts(result: Differences) -> Iterator[str]:
-    facts = result.differing_facts
-    yield "## Facts" if facts else "No fact differs."
-    for fact in facts:
+def _facts(found: Comparison) -> Iterator[str]:
+    yield "## Facts" if found.facts else "No fact differs."
+    for fact in found.facts:
         values = " | ".join(f"{letters}: {value or 'not stated'}" for letters, value in by_text(fact.values))
-        yield f"- {one_line(fact.label)}: {values}"
-    if shared := [f"{one_line(label)} {one_line(value, MAX_SHARED)}" for label, value in result.shared_facts]:
-        yield f"- {'Both' if len(result.entities) == 2 else 'All'}: {'; '.join(shared)}"
+        yield f"- {fact.label}: {values}"
+    if shared := [f"{fact.label} {one_line(fact.value, MAX_SHARED)}" for fact in found.shared]:
+        yield f"- {'Both' if len(found.entries) == 2 else 'All'}: {'; '.join(shared)}"
 
 
-def by_text(texts: Sequence[Runs | None]) -> list[tuple[str, str | None]]:
+def by_text(texts: Sequence[str | None]) -> list[tuple[str, str | None]]:
     """Texts with the letters of the entries that have them, those that say the same once."""
-    return [
-        (", ".join(LETTERS[number] for number in numbers), found)
-        for numbers, found in same_texts(list(map(marked, texts)))
-    ]
+    return [(", ".join(LETTERS[number] for number in numbers), found) for numbers, found in same_texts(texts)]
 
 
-def passage_lines(passage: Passage, rows: Sequence[Row]) -> Iterator[str]:
+def passage_lines(passage: Passage) -> Iterator[str]:
     """A heading, and below it the sentences that differ; those that the same entries lack stand together."""
     yield f"## {heading(passage)}"
-    if not rows:
+    if not passage.rows:
         yield "   the same text"
-    for lacking, group in groupby(rows, lambda row: [text is None for text in row.texts]):
+    for lacking, group in groupby(passage.rows, lambda row: [text is None for text in row]):
         if sum(lacking) < len(lacking) - 1:
-            yield from (f"   {letters}: {text}" for row in group for letters, text in by_text(row.texts) if text)
+            yield from (f"   {letters}: {text}" for row in group for letters, text in by_text(row) if text)
         else:
-            letter = LETTERS[lacking.index(False)]
-            yield f"   {letter}: {_joined(filter(None, map(marked, _only(group))))}"
-
-
-def _only(rows: Iterator[Row]) -> Iterator[Runs | None]:
-    return (text for row in rows for text in row.texts if text is not None)
+            yield f"   {LETTERS[lacking.index(False)]}: {_joined(filter(None, chain.from_iterable(group)))}"
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -222,7 +199,7 @@ def heading(passage: Passage) -> str:
     places: dict[str, list[str]] = {}
     for letter, place in zip(LETTERS, passage.places, strict=False):
         if place is not None:
-            places.setdefault(place_of(place), []).append(letter)
+            places.setdefault(place, []).append(letter)
     if len(places) == 1 and None not in passage.places:
         return next(iter(places))
     return "; ".join(f"{place} ({', '.join(letters)})" for place, letters in places.items())
@@ -232,16 +209,7 @@ COMPARE_ENTRIES = Tool(
     name="compare_entries",
     title="Compare entries",
     description="What differs between entries or editions: facts and sentences. Example: name='fireball'.",
-    arguments=model(
-        "compare_entries",
-        {
-            "uris": (
-                Texts | None,
-                Field(None, description=f"2 to {MAX_ENTRIES} addresses, as 'Fireball, srd-2024'"),
-            ),
-            "name": optional_text("or all versions of a name"),
-        },
-    ),
+    arguments=model("compare_entries", {"uris": (Texts | None, None), "name": optional_text()}),
     run=compare,
     answer=Comparison,
     listed={"uris": "2 to 4: 'Fireball, srd-2024'", "name": "all versions of it"},

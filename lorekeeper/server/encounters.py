@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from lorekeeper.editions import edition_label
 from lorekeeper.encounters.arithmetic import day_lines, party_line
@@ -263,34 +263,19 @@ PLAN_ENCOUNTER = Tool(
     arguments=model(
         "plan_encounter",
         {
-            "party": (
-                Party | None,
-                Field(None, description='levels: "3,3,4", "4x3"; "the table": PCs; default: remembered'),
-            ),
-            "difficulty": (
-                str | None,
-                Field(
-                    None,
-                    description="easy to deadly (2014); low, moderate, high (2024): chooses the rules; or day: its XP",
-                ),
-            ),
-            "rules": (
-                Rules | None,
-                Field(None, description="2014, 2024; default: from difficulty or your edition"),
-            ),
-            "monsters": (
-                Texts | None,
-                Field(None, description='to rate: "3 goblin" or a uri each; without it, the rest proposes'),
-            ),
-            "environment": (accepted(FieldType.TEXT, several=True), Field(None, description="where they live")),
-            "type": (accepted(FieldType.TEXT, several=True), Field(None, description="as undead")),
-            "cr_min": (float | str | None, Field(None, description="of each")),
-            "cr_max": (float | str | None, Field(None, description="of each")),
-            "where": (str | None, Field(None, description="tests as in lookup_creature")),
-            "semantic_query": (Wordings | None, Field(None, description="what they are like")),
-            WORDINGS: (FurtherWordings | None, Field(None, description="further ones")),
-            "documents": (Keys | None, Field(None, description="keys: only these books")),
-            "seed": (int | None, Field(None, description="repeats")),
+            "party": (Party | None, None),
+            "difficulty": (str | None, None),
+            "rules": (Rules | None, None),
+            "monsters": (Texts | None, None),
+            "environment": (accepted(FieldType.TEXT, several=True), None),
+            "type": (accepted(FieldType.TEXT, several=True), None),
+            "cr_min": (float | str | None, None),
+            "cr_max": (float | str | None, None),
+            "where": (str | None, None),
+            "semantic_query": (Wordings | None, None),
+            WORDINGS: (FurtherWordings | None, None),
+            "documents": (Keys | None, None),
+            "seed": (int | None, None),
         },
     ),
     run=plan,

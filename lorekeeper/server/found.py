@@ -8,8 +8,9 @@ taken for one of ours.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.folding import fold
@@ -17,14 +18,15 @@ from lorekeeper.printable import lines, one_line
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import date_of, session_of
-from lorekeeper.search.results import Result, ResultPage, label_of
+from lorekeeper.search.results import RULES, Result, ResultPage, label_of
+from lorekeeper.search.versions import ALONE
 from lorekeeper.server.answers import HIDDEN, Answer, called, identity, source_of
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import JsonObject, Page
 from lorekeeper.server.passage import SESSION, beginning, body, passage
 from lorekeeper.text.evidence import CLAUSE, FULL, LIST_CHARS
 from lorekeeper.text.excerpts import snippet
-from lorekeeper.text.facts import facts
+from lorekeeper.text.facts import SEPARATOR, facts
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import capped_path
 from lorekeeper.text.secrecy import is_secret
@@ -104,6 +106,17 @@ async def page_answer(view: View, page: ResultPage, wordings: Sequence[str], nam
     others = await _loaded(view, (uri for result in page.results for uri in result.versions.values()))
     shown = Shown(page, texts, wordings, await addresses(view.cache, [*entities, *others]))
     return Answer(page_model(page, full=full), page_text(shown))
+
+
+def together(results: Iterable[Result]) -> list[list[Result]]:
+    """The results that are versions of one entry as one group, where the first of them stands."""
+    groups: dict[Hashable, list[Result]] = {}
+    for result in results:
+        entity = result.entity
+        chapter = entity.fields.get("parent") if entity.type == RULES else None
+        version: Hashable = (entity.type, entity.kind, chapter, canonical_name(entity.name))
+        groups.setdefault(entity.uri if entity.type in ALONE else version, []).append(result)
+    return list(groups.values())
 
 
 async def _loaded(view: View, uris: Iterable[str]) -> list[Entity]:
@@ -258,7 +271,7 @@ class _Writer:
             elif number == told[0]:
                 yield from self._whole(results[number], self._passage(results[number]))
             else:
-                yield self._clause(results[number], CLAUSE)
+                yield _with_clause(self._head(results[number]), results[number], CLAUSE)
         others = [number for number in range(len(results)) if number not in told]
         yield from self._names("Also", [results[n] for n in others if n < sure][:NAMED])
         yield from self._names("Less sure" if sure else "Also", [results[n] for n in others if n >= sure][:LESS_SURE])
@@ -279,33 +292,32 @@ class _Writer:
     def listed(self) -> Iterator[str]:
         """The entries under the filters, a line each; the one that was asked for by name is whole, and the others are named."""
         results, texts = self._page.results, self._shown.texts
-        for result, text in zip(results, texts, strict=False):
-            yield from self._whole(result, text)
-        others = results[len(texts) :]
-        if len(texts) == 1 and others:
-            yield from self._names("Also", others)
-        elif len(results) == 1 and others:
-            yield from self._whole(others[0], self._passage(others[0]))
+        first, *others = together(results)
+        if len(texts) > 1:
+            others = together(results[len(texts) :])
+            for result, text in zip(results, texts, strict=False):
+                yield from self._whole(result, text)
+        elif texts or len(results) == 1:
+            yield from self._whole(first[0], texts[0] if texts else self._passage(first[0]), first[1:])
+            yield from self._names("Also", chain.from_iterable(others))
+            others = []
         else:
-            yield from (self._line(result) for result in others)
+            others.insert(0, first)
+        yield from (self._line(*group) for group in others)
         if self._page.next_offset is not None:
             yield f"{max(self._page.total - self._page.next_offset, 1):,} more: offset={self._page.next_offset}"
 
-    def _line(self, result: Result) -> str:
+    def _line(self, result: Result, *versions: Result) -> str:
         """A result of a list: its facts say what it is; of types that have few, its beginning too."""
-        count = len(self._page.results)
-        if count <= MORE + 1:
-            return self._clause(result, CLAUSE)
-        if result.entity.type in ("spells", "creatures", "equipment"):
-            return f"{self._head(result)}{f': {one_line(result.values)}' if result.values else ''}"
-        return self._clause(result, LIST_CHARS)
+        head, most = self._head(result, versions), LIST_CHARS
+        if len(self._page.results) <= MORE + 1:
+            most = CLAUSE
+        elif result.entity.type in ("spells", "creatures", "equipment"):
+            return f"{head}{f': {one_line(result.values)}' if result.values else ''}"
+        return _with_clause(head, result, most)
 
-    def _clause(self, result: Result, most: int) -> str:
-        told = snippet(one_line(result.snippet), most, FULL / 2)
-        return f"{self._head(result)}: {told}" if told else self._head(result)
-
-    def _whole(self, result: Result, text: str) -> Iterator[str]:
-        yield self._head(result, source=True, stated=text == body(result.entity))
+    def _whole(self, result: Result, text: str, versions: Sequence[Result] = ()) -> Iterator[str]:
+        yield self._head(result, versions, source=True, stated=text == body(result.entity))
         yield textwrap.indent(lines(text), "   ")
 
     def _passage(self, result: Result) -> str:
@@ -313,10 +325,13 @@ class _Writer:
         is_told = query or result.entity.kind == SESSION
         return (passage(result.entity, result.path, query) if is_told else "") or result.snippet
 
-    def _head(self, result: Result, *, source: bool = False, stated: bool = False) -> str:
+    def _head(
+        self, result: Result, versions: Sequence[Result] = (), *, source: bool = False, stated: bool = False
+    ) -> str:
         """ "- Falling, srd-2014 (hazard · environment; 5e 2014 Rules; 2024 differs: Falling, srd-2024)".
 
-        With ``source`` it has the title of the document; facts that are ``stated`` below it are left out.
+        With ``source`` it has the title of the document; facts that are ``stated`` below it are left out. Other ``versions`` of the
+        list stand in its row, with the facts in which they differ.
         """
         also = f"also as {_variants(result.entity.name, result.variants)}" if result.variants else ""
         title = source_of(_source(result)) if source else ""
@@ -324,11 +339,19 @@ class _Writer:
             f"differs from {self._at(uri)}" if label == parse_uri(uri)[1] else f"{label} differs: {self._at(uri)}"
             for label, uri in result.versions.items()
         ]
+        differs += [self._version(result.entity, each.entity) for each in versions]
         hidden = is_secret(result.entity, result.path or None) if source else _is_secret(result)
         secret = HIDDEN if self._marks and hidden else ""
         about = one_line(result.entity.kind) if stated else self._about(result)
         told = "; ".join(filter(None, [also, about, title, *differs, secret]))
         return f"- {called(one_line(result.entity.name), self._at(result.entity.uri))} ({told})"
+
+    def _version(self, entity: Entity, other: Entity) -> str:
+        """Another version of an entry: "also Frog, srd-2014", "Crab, srd-2014: HP 2"."""
+        own, theirs, address = facts(entity), facts(other), self._at(other.uri)
+        differing = [fact for fact in theirs.split(SEPARATOR) if fact not in own.split(SEPARATOR)]
+        told = SEPARATOR.join(differing) or theirs
+        return f"also {address}" if theirs == own else f"{address}: {_short(one_line(told))}"
 
     def _about(self, result: Result) -> str:
         """What an entry is: its facts; of a note its kind and session, since folders and tags say little."""
@@ -342,15 +365,23 @@ class _Writer:
         """The address of what is at a uri."""
         return one_line(self._shown.named.get(uri) or as_paths(uri))
 
-    def _names(self, label: str, results: Sequence[Result]) -> Iterator[str]:
-        """A line of names, those of one document together: "Also: Fog, Mist (srd-2014); Haze (homebrew)."."""
-        by_document: dict[str, dict[str, None]] = {}
+    def _names(self, label: str, results: Iterable[Result]) -> Iterator[str]:
+        """A line of names, those of the same documents together: "Also: Fog, Mist (srd-2014, srd-2024); Haze (homebrew)."."""
+        documents: dict[str, dict[str, None]] = {}
         for result in results:
             name = one_line(result.entity.name, MAX_NAME)
-            by_document.setdefault(one_line(result.entity.document), {})[name] = None
-        named = [f"{', '.join(names)} ({document})" for document, names in by_document.items()]
+            documents.setdefault(name, {})[one_line(result.entity.document)] = None
+        names: dict[str, list[str]] = {}
+        for name, own in documents.items():
+            names.setdefault(", ".join(own), []).append(name)
+        named = [f"{', '.join(each)} ({keys})" for keys, each in names.items()]
         if named:
             yield f"{label}: {'; '.join(named)}."
+
+
+def _with_clause(head: str, result: Result, most: int) -> str:
+    told = snippet(one_line(result.snippet), most, FULL / 2)
+    return f"{head}: {told}" if told else head
 
 
 def _source(result: Result) -> JsonObject:

@@ -110,16 +110,10 @@ ROLL = Tool(
     arguments=model(
         "roll",
         {
-            "what": (
-                str,
-                Field(
-                    description="'2d6+3', 'd20 advantage', '4d6 drop lowest'; or a name or uri",
-                    max_length=MAX_URI_LENGTH,
-                ),
-            ),
-            "table": optional_text("one table: its name or number"),
-            "times": (int, Field(1, ge=1, le=MAX_TIMES, description="rolls")),
-            "seed": (int | None, Field(None, description="repeats rolls")),
+            "what": (str, Field(max_length=MAX_URI_LENGTH)),
+            "table": optional_text(),
+            "times": (int, Field(1, ge=1, le=MAX_TIMES)),
+            "seed": (int | None, None),
         },
     ),
     run=_roll,

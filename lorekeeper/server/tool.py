@@ -88,8 +88,8 @@ class Tool:
         return {name: value for name, value in meant.items() if value is not None}
 
 
-def optional_text(description: str) -> Parameter:
-    """An optional text."""
+def optional_text(description: str | None = None) -> Parameter:
+    """An optional text; ``description`` is for the REST interface."""
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 

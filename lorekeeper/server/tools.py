@@ -78,13 +78,14 @@ MORE_KINDS = {"rules": ("table", "action", "hazard", "trap", "weapon property")}
 
 LISTED: dict[str, dict[str, str]] = {
     "spells": {"level": "", "school": "", "class_key": "wizard", "concentration": ""},
-    "creatures": {"cr": "0.25 or 1/4", "type": "", "environment": ""},
-    "equipment": {"kind": "weapon, armor, magic-item, gear", "rarity": ""},
+    "creatures": {"cr": "0.25 or 1/4", "type": "", "environment": "", "order": "cr desc", "seed": ""},
+    "equipment": {"kind": "weapon, armor, magic-item, gear", "rarity": "", "order": "cost, random", "seed": ""},
     "character_options": {"kind": "", "parent": "class of a subclass"},
     "rules": {"kind": ""},
     "notes": {"kind": "", "session": "its number", "tags": "", "order": "newest"},
+    "characters": {"order": "passive_perception desc", "seed": ""},
 }
-"""The filters of each lookup that models read of; ``where`` has the others."""
+"""The filters of each lookup that models read of, and the orders where answers name one; ``where`` has the other filters."""
 
 NOTE_ORDERS = (RELEVANCE, NEWEST, "name")
 
@@ -340,13 +341,10 @@ GET_ENTITY = Tool(
     arguments=model(
         "get_entity",
         {
-            "uri": (
-                str,
-                Field(description="such as lore://spells/srd-2014/fireball; or a name", max_length=MAX_URI_LENGTH),
-            ),
-            "section": optional_text("only this part: a feature, heading, table, row, or 'level 5' of a class"),
-            "offset": (int, Field(0, ge=0, description="characters to skip")),
-            "roll": (bool | None, Field(None, description="roll on its tables")),
+            "uri": (str, Field(max_length=MAX_URI_LENGTH)),
+            "section": optional_text(),
+            "offset": (int, Field(0, ge=0)),
+            "roll": (bool | None, None),
         },
     ),
     run=_get_entity,

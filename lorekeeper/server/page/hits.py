@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -14,11 +14,10 @@ from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType
 from lorekeeper.folding import fold
 from lorekeeper.order import ASCENDING, BOOK, EDITION, TYPE, TYPED
 from lorekeeper.search.query_syntax import called, without_test
-from lorekeeper.search.results import RULES, Key, Result
-from lorekeeper.search.versions import ALONE
+from lorekeeper.search.results import Key, Result
+from lorekeeper.server.found import together
 from lorekeeper.server.page.site import address
 from lorekeeper.text.facts import facts, figure, format_rating, range_of
-from lorekeeper.text.names import canonical_name
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
 
@@ -130,15 +129,7 @@ class Column:
 
 def merged(results: Sequence[Result]) -> list[Hit]:
     """The results of a page, those that are versions of one entry as one hit: the first of them, as the list prefers it."""
-    groups: dict[Hashable, list[Result]] = {}
-    for result in results:
-        groups.setdefault(_version(result.entity), []).append(result)
-    return [Hit(group[0], list(dict.fromkeys(_documents(group)))) for group in groups.values()]
-
-
-def _version(entity: Entity) -> Hashable:
-    chapter = entity.fields.get("parent") if entity.type == RULES else None
-    return entity.uri if entity.type in ALONE else (entity.type, entity.kind, chapter, canonical_name(entity.name))
+    return [Hit(group[0], list(dict.fromkeys(_documents(group)))) for group in together(results)]
 
 
 def _documents(group: Iterable[Result]) -> Iterable[str]:
