@@ -69,7 +69,7 @@ def test_says_what_failed_and_shows_the_text_of_what_has_no_article(chat):
     shown(frame, "Brine Hound").wait_for()
     give(chat, f'<article><a href="/entries/spells/{ATLAS}/gone">gone</a></article>')
     frame.get_by_text("gone").click()
-    frame.get_by_text("there is no lore://spells").wait_for()
+    frame.get_by_text("there is no spells").wait_for()
     chat.page.evaluate(
         "tell('ui/notifications/tool-result', { content: [{ type: 'text', text: 'Only <b>text</b>' }] })"
     )

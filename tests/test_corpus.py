@@ -20,6 +20,7 @@ from lorekeeper.server.answers import document_list
 from lorekeeper.text.names import canonical_name
 from tests.support.corpus import (
     ENDPOINTS,
+    SECOND,
     SPARE,
     apart,
     pages_of,
@@ -51,7 +52,9 @@ def raw(corpus: Path) -> dict[str, list[Raw]]:
     for file in sorted((corpus / "entities").iterdir()):
         if not file.name.startswith("_"):
             with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as f:
-                found[file.name.split(".")[0]] = [part for line in f for part in apart(json.loads(line))]
+                found[file.name.split(".")[0]] = [
+                    o for line in f for o in apart(json.loads(line)) if o.get("key") not in SECOND
+                ]
     return found
 
 

@@ -235,7 +235,7 @@ async def test_versions_are_of_books_and_what_has_no_counterpart_is_not_said_to_
     assert "A. Cover, srd-2024" in answer
     assert "B. Cover, srd-2014" in answer
     assert "\nC. " not in answer
-    assert "Note: 1 more of that name, to compare by uri: lore://rules/lorekeeper-rules-2024/cover" in answer
+    assert "Note: 1 more of that name, to compare with uris: rules/lorekeeper-rules-2024/cover" in answer
     assert "B. Cover, lorekeeper-rules-2024" in alone
     for text in (answer, alone):
         assert "only A" not in text

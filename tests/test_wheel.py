@@ -112,7 +112,7 @@ def test_the_wheel_has_the_model_and_its_licence(wheel: Path) -> None:
         names = set(archive.namelist())
         assert {f"lorekeeper/data/model/{name}" for name in (DATA, MANIFEST, TOKENIZER, "LICENSE")} <= names
         assert "lorekeeper/data/library.zip" in names
-    assert wheel.stat().st_size < 46e6
+    assert wheel.stat().st_size < 70e6
 
 
 def test_the_installation_has_no_ballast(installed: Path) -> None:
@@ -126,14 +126,14 @@ def test_the_installation_has_no_ballast(installed: Path) -> None:
 def test_the_first_question_is_answered_by_meaning_and_nothing_is_reached(
     installed: Path, home: dict[str, str]
 ) -> None:
-    command = without_network([str(installed / "bin" / "lorekeeper"), "search", CLIFF, "--json"])
+    command = without_network([str(installed / "bin" / "lorekeeper"), "search", CLIFF, "--type", "spells", "--json"])
     done = subprocess.run(command, env=home, cwd=home["HOME"], capture_output=True, text=True, timeout=120, check=True)
     page = json.loads(done.stdout)
     assert (page["mode"], page["results"][0]["name"]) == ("hybrid", "Feather Fall")
     assert not Path(home["REACHED"]).exists()
     assert [path.name for path in Path(home["HOME"]).iterdir()] == [".lorekeeper"]
     said = subprocess.run(
-        [command[-4], "show", "adult red dragon"], env=home, capture_output=True, text=True, check=True
+        [command[-6], "show", "adult red dragon"], env=home, capture_output=True, text=True, check=True
     )
     assert "Legendary Resistance" in said.stdout
 

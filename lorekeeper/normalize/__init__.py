@@ -12,7 +12,7 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.normalize import beyond, characters, note_characters, open5e, own, statblocks, unsupported_formats
 from lorekeeper.normalize.build import Origin, reason_of
-from lorekeeper.records.stat_blocks import is_players
+from lorekeeper.records.parts import is_players
 
 
 class UnknownShapeError(ValueError):

@@ -34,7 +34,7 @@ from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.normalize.unsupported_formats import of_text
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
 from lorekeeper.printable import shown
-from lorekeeper.records.stat_blocks import is_players
+from lorekeeper.records.parts import is_players
 from lorekeeper.records.values import first_number
 from lorekeeper.render.prose import inline
 from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, MOVEMENTS, PASSIVES, SENSES

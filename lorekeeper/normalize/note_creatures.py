@@ -23,8 +23,8 @@ from lorekeeper.notes.names import is_generic
 from lorekeeper.notes.note import Note, StatBlock
 from lorekeeper.printable import has_controls, shown
 from lorekeeper.records import Source, creature
+from lorekeeper.records.parts import is_players
 from lorekeeper.records.printed import CREATURE, SPELL
-from lorekeeper.records.stat_blocks import is_players
 
 Find = Callable[[str], Entity | None]
 """The creature of the library that has a name, None if there is none."""

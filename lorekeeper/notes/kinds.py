@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, impossible, without_dates
 from lorekeeper.notes.marks import says_plan
-from lorekeeper.notes.properties import Properties
 from lorekeeper.notes.stems import first, listed
+
+if TYPE_CHECKING:  # it imports the reader of YAML, which those who only make entities need not have
+    from lorekeeper.notes.properties import Properties
 
 NOTE, SESSION, PREP, CHARACTER, NPC, CREATURE, JOURNAL = (
     "note",

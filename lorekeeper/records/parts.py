@@ -281,3 +281,8 @@ class Property:
     def word(self) -> str:
         """The name without what is in brackets: "thrown"."""
         return self.name.partition("(")[0].rstrip() if self.name.endswith(")") else self.name
+
+
+def is_players(values: Mapping[str, object]) -> bool:
+    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
+    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")

@@ -9,6 +9,7 @@ from itertools import islice
 import yaml
 
 from lorekeeper.folding import fold
+from lorekeeper.records.parts import is_players
 
 LANGUAGE = "statblock"
 
@@ -179,8 +180,3 @@ def _json(value: object, budget: Iterator[int], depth: int) -> Value:
     if isinstance(value, (list, tuple, set)):
         return [_json(part, budget, depth + 1) for part in value]
     return str(value)
-
-
-def is_players(values: Mapping[str, object]) -> bool:
-    """Whether a stat block in the keys of Fantasy Statblocks is of a player's character."""
-    return str(values.get("player", "")).strip().lower() in ("true", "yes", "1")

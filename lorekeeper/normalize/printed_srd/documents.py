@@ -10,8 +10,9 @@ from pathlib import Path
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.normalize import equipment
 from lorekeeper.normalize.book import FEAT, Book
-from lorekeeper.normalize.build import Imported, Origin, slugify
+from lorekeeper.normalize.build import Imported, Origin, checked, slugify
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.printed_srd.layout import Paragraph, paragraphs
 from lorekeeper.normalize.printed_srd.structure import Structure
@@ -181,11 +182,15 @@ def _with_own_tables(entities: list[Entity]) -> list[Entity]:
                 moved[owner] = f"{items[owner].data.get('desc')}\n\n{text[caption.start() :]}"
                 break
     return [
-        replace(each, data={**each.data, "desc": moved[each.name]})
-        if items.get(each.name) is each and each.name in moved
-        else each
+        _item_with(each, moved[each.name]) if items.get(each.name) is each and each.name in moved else each
         for each in entities
     ]
+
+
+def _item_with(item: Entity, text: str) -> Entity:
+    """A magic item with another text, and the filter values that follow from it."""
+    data = {**item.data, "desc": text}
+    return checked(item.type, {**item.as_record(), "data": data, "fields": equipment.read_magic(data)})
 
 
 def _place(entity: Entity) -> tuple[int, str]:
