@@ -57,6 +57,7 @@ PAGES = {
     "party": "/party",
     "comparison": f"/entries/creatures/{SRD}/lich?beside=lore://creatures/{SRD}/mummy-lord",
     "sheet": f"/print?uri=lore://spells/{SRD}/fireball&uri=lore://creatures/{SRD}/lich",
+    "adding an entry": "/paste",
     "error": "/nothing-here",
 }
 

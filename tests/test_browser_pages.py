@@ -86,15 +86,6 @@ def test_there_is_nothing_that_some_people_cannot_use(window, scheme):
     assert not findings, "\n".join(findings)
 
 
-def test_nothing_is_wider_than_a_phone(window):
-    page = window(**PHONE).page
-    widths = {}
-    for name, path in PAGES.items():
-        page.goto(path)
-        widths[name] = page.evaluate("Math.max(document.documentElement.scrollWidth, innerWidth)")
-    assert {name: width for name, width in widths.items() if width != 390} == {}
-
-
 @pytest.mark.parametrize("kind", ENTRIES)
 def test_an_entry_is_printed_without_what_is_around_it(window, kind):
     pypdf = pytest.importorskip("pypdf")

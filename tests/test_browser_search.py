@@ -372,6 +372,16 @@ def test_a_fight_is_one_on_every_device_until_it_ends(window):
     page.get_by_text("No one is fighting yet").wait_for()
 
 
+def test_the_stat_block_is_of_whose_turn_it_is_however_late_it_comes(page):
+    page.route("**/entries/**/lich", lambda _: None)
+    begin(page, "1+lich&monsters=1+ogre")
+    page.keyboard.press("n")
+    block = page.locator("#turn h1")
+    block.get_by_text("Ogre").wait_for(timeout=60_000)
+    page.keyboard.press("n")
+    assert not block.count()
+
+
 def test_a_turn_brings_what_the_record_says(page):
     begin(page, "1+lich")
     box = page.locator("#counters").get_by_role("button", name="Legendary actions 3 of 3")

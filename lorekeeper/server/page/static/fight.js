@@ -28,11 +28,12 @@
   // --- what the server keeps -------------------------------------------------------------------------------------------
 
   const asked = combatants(document);
-  let state = structuredClone(EMPTY), tag = "", saving = Promise.resolve(), waiting = 0;
+  let state = structuredClone(EMPTY), tag = "", saving = Promise.resolve(), waiting = 0, changes = 0;
 
+  // What comes after a change here is of before it, and left out.
   async function load() {
-    const answer = await fetch(KEPT, { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
-    if (answer.status === 304 || waiting) return;
+    const at = changes, answer = await fetch(KEPT, { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
+    if (answer.status === 304 || waiting || at !== changes) return;
     if (!answer.ok) throw new Error(answer.status);
     const kept = await answer.json();
     tag = answer.headers.get("ETag");
@@ -44,6 +45,7 @@
     render();
     const body = JSON.stringify(state);
     waiting += 1;
+    changes += 1;
     saving = saving.then(async () => {
       try {
         const answer = await fetch(KEPT, { method: "PUT", headers: { "If-Match": tag }, body });
@@ -269,7 +271,19 @@
     return item;
   }
 
-  let chosen, shown = "";
+  let chosen;
+
+  // The stat block of whose turn it is, each in a pane of its own: an answer that comes late fills the pane that it is for.
+  const panes = new Map();
+  function showBlock(path) {
+    const shown = $("#turn"), pane = panes.get(path) ?? shown.cloneNode();
+    if (pane === shown) return;
+    shown.replaceWith(pane);
+    pane.parentElement.scrollTop = 0;
+    if (panes.has(path)) return;
+    panes.set(path, pane);
+    if (path) ask(path, pane, "innerHTML").then((isShown) => { if (!isShown) panes.delete(path); });
+  }
 
   function open(each) {
     chosen = each;
@@ -290,10 +304,7 @@
     $("#counters").replaceChildren(...counters(current));
     $("#log").replaceChildren(...state.log.slice(0, 5).map((line) => element("li", line, { dir: "auto" })));
     if (state.before.length) $("#log").append(button("Undo", "Undo the last change", undo, { class: "quiet", id: "undo" }));
-    const { path } = current ?? {};
-    if (path && path !== shown && window.htmx) ask(path, "#turn", "innerHTML");
-    if (!path) $("#turn").replaceChildren();
-    shown = window.htmx ? path ?? "" : "";
+    showBlock(current?.path ?? "");
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -349,8 +360,10 @@
     if (event.key === "i") rollOrder();
   });
 
+  $("#main").inert = true;
   const [arrived] = performance.getEntriesByType("navigation");
   load().then(() => {
+    $("#main").inert = false;
     list.setAttribute("data-loaded", "");
     if (asked.length && (arrived?.type === "navigate" || state.from !== location.search)) {
       if (!state.fighting.length) settle(() => begin(asked));

@@ -33,7 +33,7 @@ async function ask(path, target, swap) {
   let isShown = false;
   const shown = (event) => { if (event.detail.pathInfo.requestPath === path && event.detail.successful) isShown = true; };
   document.addEventListener("htmx:afterRequest", shown);
-  try { await htmx.ajax("GET", path, { target, swap }); } catch { /* lose() has said so */ }
+  try { await htmx.ajax("GET", path, { target, swap, source: target instanceof Element ? target : document.body }); } catch { /* lose() has said so */ }
   document.removeEventListener("htmx:afterRequest", shown);
   return isShown;
 }
