@@ -4,7 +4,7 @@
     python -m benchmarks.beside_commit OTHER THEIRS OURS [--rounds 4] [--json]
 
 OTHER is the checkout of the commit, which runs in this environment. THEIRS is the folder of a library that it wrote, with
-`milvus.db`; OURS is a copy that this checkout has upgraded (`lorekeeper stats` does). Neither may be open. CPU time is compared,
+`milvus.db`; OURS is a copy that this checkout has made again (`lorekeeper repair` does). Neither may be open. CPU time is compared,
 since both share the machine.
 """
 
@@ -106,7 +106,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("other", type=Path, help="checkout of the other commit")
     parser.add_argument("theirs", type=Path, help="folder of a library that it wrote")
-    parser.add_argument("ours", type=Path, help="folder of a copy that this checkout has upgraded")
+    parser.add_argument("ours", type=Path, help="folder of a copy that this checkout has made again")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     chosen = parser.parse_args()

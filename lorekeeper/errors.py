@@ -9,7 +9,7 @@
     ├── CacheError                   the library could not be read or written
     │   ├── MilvusConnectionError    no Milvus at the configured path or address
     │   └── MilvusSchemaError        its collections are not LoreKeeper's, or of another version
-    ├── UpgradingError               the library is being opened or upgraded, which takes longer than a question waits
+    ├── UpgradingError               the library is being opened, which takes longer than a question waits
     ├── EmbeddingError               the embedding model cannot be found, loaded or run
     ├── SourceError                  a remote source gave an invalid answer, or none
     │   └── SourceUnavailableError   it is unreachable or busy: a later attempt may succeed
@@ -60,7 +60,7 @@ class MilvusSchemaError(CacheError):
 
 
 class UpgradingError(LoreKeeperError):
-    """The library is being opened, checked or upgraded, and a question cannot wait for that: nothing is wrong with it."""
+    """The library is being opened or checked, and a question cannot wait for that: nothing is wrong with it."""
 
 
 class EmbeddingError(LoreKeeperError):

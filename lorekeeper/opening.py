@@ -5,14 +5,14 @@ Nothing of the server, the page, people and vaults is imported for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.configured import load_provider as load_provider
-from lorekeeper.entities import COLLECTIONS, Entity, Value
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import BACKENDS, Settings
 
 if TYPE_CHECKING:
@@ -42,15 +42,8 @@ def embedding_of(settings: Settings) -> EmbeddingService:
 
 
 def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
-    """The store of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
-    return package_of(settings.cache_backend).open_store(settings, _derive_fields, types or tuple(COLLECTIONS))
-
-
-def _derive_fields(entity: Entity) -> Mapping[str, Value]:
-    """`derive_fields`, whose rules take a tenth of a second to import, and are seldom needed."""
-    from lorekeeper.normalize.derive_fields import derive_fields
-
-    return derive_fields(entity)
+    """The store of the settings, with these types; it opens at first use."""
+    return package_of(settings.cache_backend).open_store(settings, types or tuple(COLLECTIONS))
 
 
 def open_cache(

@@ -82,7 +82,7 @@ class EntityCache(AsyncClosing):
 
     A filter that is None is no filter. Dates are texts, or `datetime.date` and `datetime.datetime`, which are stored as texts.
 
-    Every method may raise CacheError (UpgradingError while an earlier release's library is upgraded), FilterError (for an unknown
+    Every method may raise CacheError (UpgradingError while the library is being opened), FilterError (for an unknown
     type, field or value; the message lists the known ones) and, if it makes vectors, EmbeddingError.
 
     Attributes:

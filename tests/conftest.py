@@ -225,7 +225,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 LONG = (
     *"corpus secrets wheel views cache_contract killed_server sync_corpus golden normalize notes_reading browser_layout".split(),
     *"browser_search conformance differences starter browser_entries fetching durability rest_contract browser_pages".split(),
-    *"hostile_inputs fuzz_tools corpus_pages render migration page_views repair upgrade browser_people milvus html".split(),
+    *"hostile_inputs fuzz_tools corpus_pages render migration page_views repair formats browser_people milvus html".split(),
     *"own_errors linear_patterns power_loss cancelling shares secret_marks screens".split(),
 )
 """Modules that take longest, which begin first, so that no worker is left with one of them alone at the end."""

@@ -1,9 +1,9 @@
-"""Libraries that earlier versions stored without audiences: what is from a vault is secret in them, upgraded or not."""
+"""Libraries that earlier versions stored without audiences: what is from a vault is secret in them when they are made again."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +12,15 @@ import pytest
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cache.formats import declared
-from lorekeeper.cache.milvus import embedded
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity
 from lorekeeper.library import Library
 from lorekeeper.maintenance.earlier import current_entity
+from lorekeeper.maintenance.repair import repair
 from lorekeeper.search.query import Query
 from lorekeeper.settings import Settings
-from lorekeeper.views.explained import overview
 from tests.support.entities import make
 from tests.support.libraries import settings
 
@@ -83,8 +82,9 @@ async def seen(library: Library) -> set[str]:
     return {entity.name for name in COLLECTIONS for entity in await view.cache.get_entities(name)}
 
 
-async def test_what_is_from_a_vault_is_secret_after_an_upgrade(earlier: Settings) -> None:
+async def test_what_is_from_a_vault_is_secret_when_a_library_is_made_again(earlier: Settings) -> None:
     await store(earlier, *STORED, OPEN)
+    await repair(earlier)
     async with library_of(earlier) as library:
         assert await seen(library) == {"Marked.md", "Open.md", "Saga", "Kelp Snare"}
         notes = {entity.name: entity.fields.get(AUDIENCE) for entity in await library.cache.get_entities("notes")}
@@ -93,34 +93,6 @@ async def test_what_is_from_a_vault_is_secret_after_an_upgrade(earlier: Settings
         assert wyrm.fields[AUDIENCE] == ("dm",)
         assert (await library.view(Viewer.player()).search(Query(("notes",), "zqsecret", mode="keyword"))).total == 0
         assert (await library.search(Query(("notes",), "zqsecret", mode="keyword"))).total == 2
-
-
-@pytest.fixture
-def obstacle(earlier: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Lets every upgrade fail from the call on: a folder stands in the new file's place, or the disk has too little space."""
-
-    def begin() -> None:
-        if earlier.cache_backend == "milvus":
-            monkeypatch.setattr(embedded, "LOW_SPACE_BYTES", 2**60)
-        else:
-            (earlier.library_path.with_name("cache.db.upgraded") / "full").mkdir(parents=True)
-
-    return begin
-
-
-async def test_what_is_from_a_vault_is_secret_while_the_library_cannot_be_upgraded(
-    earlier: Settings, obstacle: Callable[[], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    await store(earlier, *STORED)
-    obstacle()
-    async with library_of(earlier) as library:
-        assert await seen(library) == {"Marked.md", "Saga", "Kelp Snare"}
-        assert "could not be upgraded, and is read as it is" in caplog.text
-        view = library.view(Viewer.player())
-        assert (await view.search(Query(("notes",), "zqsecret", mode="keyword"))).total == 0
-        assert await view.cache.count_entities("creatures") == 0
-        shares = {each.document: each.counts for each in await overview(library.cache)}
-        assert (shares["saga"]["dm"], shares["saga"]["part"], shares["saga"]["everybody"]) == (2, 1, 0)
 
 
 @pytest.mark.parametrize("column", ["level", "audience"])
@@ -133,6 +105,7 @@ def test_a_record_of_other_fields_keeps_its_audience(who: tuple[str, ...], colum
 
 async def test_the_players_view_is_made_again_when_it_is_lost(earlier: Settings) -> None:
     await store(earlier, *STORED)
+    await repair(earlier)
     async with library_of(earlier) as library:
         first = await seen(library)
     shutil.rmtree(earlier.library_path.parent / "library.views")

@@ -46,7 +46,7 @@ def write(store: SqliteStore, entities: Sequence[Entity], entity_type: str = "sp
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     chance = random.Random(3)
-    opened = SqliteStore(tmp_path_factory.mktemp("keywords") / "cache.db", lambda entity: entity.fields)
+    opened = SqliteStore(tmp_path_factory.mktemp("keywords") / "cache.db")
     texts = [" ".join([*chance.choices(COMMON, k=chance.randint(1, 9)), chance.choice(RARE)]) for _ in range(900)]
     names = [f"{chance.choice(RARE)} {chance.choice(COMMON)}" for _ in texts]
     write(opened, [spell(number, *each) for number, each in enumerate(zip(names, texts, strict=True))])
@@ -121,7 +121,7 @@ def test_complete_are_the_rows_with_all_words_of_a_wording(store: SqliteStore, s
 
 
 def test_a_full_text_table_that_lacks_rows_is_damage(tmp_path: Path) -> None:
-    opened = SqliteStore(tmp_path / "cache.db", lambda entity: entity.fields)
+    opened = SqliteStore(tmp_path / "cache.db")
     write(opened, [spell(number, f"Fire {number}", "burns") for number in range(3)])
     opened.close()
     with sqlite3.connect(tmp_path / "cache.db") as c:

@@ -162,7 +162,7 @@ async def test_a_write_that_was_cut_off_is_taken_over_from_the_server(client: Cl
 # --- a library from before -------------------------------------------------------------------------------------------------
 
 
-async def test_a_library_with_other_words_is_upgraded_from_its_own_rows(client: Client) -> None:
+async def test_a_library_with_other_words_is_ranked_by_the_local_index(client: Client) -> None:
     old, cache = client("one"), client("one")
     stored = [make("ship", "It burns ships.", name="Red Tide"), make("long", "A walrus plays chess. " * 100)]
     change_capabilities(old, words=99)

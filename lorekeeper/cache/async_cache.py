@@ -144,7 +144,7 @@ class ThreadedCache(LibraryCache):
         return sum([await asyncio.to_thread(self._store.delete_document, t, document) for t in types])
 
     async def _reindex(self, _: None, progress: Progress | None) -> int:
-        await asyncio.to_thread(self._store.upgrade)
+        await asyncio.to_thread(self._store.settle)
         embedding = await self.fingerprint()
         dimension = (await self._embedding.provider()).dimension
         done = 0

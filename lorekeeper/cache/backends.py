@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.formats import Normalized
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.status import LibraryStatus
     from lorekeeper.cache.store import Store
@@ -21,12 +20,11 @@ DimensionOf = Callable[[str], int | None]
 class BackendPackage(Protocol):
     """The functions of a backend's package; each imports what it needs, so that no other backend is loaded."""
 
-    def open_store(self, settings: Settings, normalized: Normalized, types: Sequence[str], /) -> Store:
-        """The library of the settings; it opens at first use, and is upgraded then if it has an earlier format.
+    def open_store(self, settings: Settings, types: Sequence[str], /) -> Store:
+        """The library of the settings; it opens at first use.
 
         Args:
             settings: say which library.
-            normalized: gives the filter values that follow from an entity's data, for an upgrade.
             types: the types of entity that it holds.
 
         Raises:
@@ -69,6 +67,6 @@ class BackendPackage(Protocol):
         """
         ...
 
-    def file_layouts(self) -> dict[int, range]:
-        """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
+    def file_layouts(self) -> dict[int, int]:
+        """The layout (user_version) of this backend's SQLite files, by kind (application_id)."""
         ...

@@ -71,14 +71,12 @@ class DerivedIndex(Catalogue):
     def __init__(self, path: Path, types: Sequence[str]) -> None:
         tables, kind = catalogue.statements(types), "the index of names and words"
         later = catalogue.later_statements(types)
-        file = SqliteFile(path, kind, APPLICATION, range(1, 2), tables, durable=False, types=types, later=later)
+        file = SqliteFile(path, kind, APPLICATION, 1, tables, durable=False, types=types, later=later)
         super().__init__(file)
 
     def follow(self, entity_type: str, current: Mapping[Identity, Entity]) -> None:
         """Make a type's part of the index that of these entities."""
         try:
-            if self.file.outdated():
-                remove_database(self.file.path)
             indexed = self.content_hashes(entity_type)
         except CacheError:
             self.close()

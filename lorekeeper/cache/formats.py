@@ -1,12 +1,12 @@
-"""The format of stored libraries, and what an upgrade does to each entity.
+"""The format of stored libraries, and the entities of one that has another.
 
 A format has two parts. The layout says how tables and columns are arranged; its number is raised by hand, rarely, when the
 code that reads them changes. The declared columns follow from `lorekeeper.entities.COLLECTIONS` and need no number: a filter field
-that is added, removed or revised there differs from what a library records. If either differs, the library is upgraded
-from its own records when it is opened; no text is embedded again.
+that is added, removed or revised there differs from what a library records. If either differs, the library is refused, with the
+command that makes it again from its own entries: `lorekeeper repair`, which embeds nothing that is in the embedding cache.
 
-The value of an added or revised field comes from normalising the entity's stored ``data`` again. `cache` may not import
-`normalize`, so the composition root passes that function in (`Upgrade.normalized`).
+The value of an added or revised field comes from normalising the entity's stored ``data`` again, for archives, migrated files and
+libraries that are made again.
 """
 
 from __future__ import annotations
@@ -24,31 +24,18 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.entities import COLLECTIONS, Collection, Entity, Field, Value, declared_type
 from lorekeeper.errors import CacheError, FilterError, UpgradingError
 from lorekeeper.filters import clean_fields
-from lorekeeper.measures import ProgressCounter
 from lorekeeper.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-TOO_OLD = "has a format (layout {}) of a development version of LoreKeeper, which this version no longer reads"
-"""What is wrong with a library, a file or an archive from before the formats that are upgraded."""
-
-UPGRADE_ONCE = (
-    "Open it once with the last release that upgrades it, or move it aside, choose a new library and import your files "
-    "again"
+RENEW = (
+    "Run 'lorekeeper repair': it makes the library again from its own entries, with the stored vectors, and leaves the "
+    "earlier one in the same folder"
 )
-"""What to do about it."""
+"""What to do about a library of an earlier format."""
 
 Normalized = Callable[[Entity], Mapping[str, Value]]
 """The filter values that an entity's ``data`` gives under the current rules; {} if it cannot be normalised."""
-
-
-def not_again(_entity: Entity) -> Mapping[str, Value]:
-    """For libraries that are never upgraded: nothing is normalised again."""
-    return {}
-
-
-UPGRADED = "upgraded"
-"""In the name of what is being built to replace a library of an earlier format, or a part of one."""
 
 
 class UnknownFormatError(CacheError):
@@ -60,7 +47,7 @@ class NewerLibraryError(UnknownFormatError):
 
 
 class OlderLibraryError(UnknownFormatError):
-    """The library has a format from before those that this version upgrades."""
+    """The library has an earlier format, or other filter fields than are declared."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +64,17 @@ class Format:
     fields: Mapping[str, str]
     version: str = ""
 
-    def is_current(self, layout: int, types: Iterable[str]) -> bool:
-        """Whether this version writes libraries of that layout with the same columns for these types.
+    def require_current(self, location: str, layout: int, types: Iterable[str]) -> None:
+        """UnknownFormatError unless it is this version's, which writes the given layout with these types.
 
-        The library may have further types, which another program has declared.
+        The library may lack types, or have further ones, which another program has declared.
         """
-        return self.layout == layout and declarations(types).items() <= self.fields.items()
-
-    def require_known(self, location: str, layout: int, types: Iterable[str]) -> None:
-        """NewerLibraryError if the format is later than this version's, which writes the given layout with these types."""
-        same = (self.layout, dict(self.fields)) == (layout, declarations(types))
-        if self.layout > layout or (not same and is_later(self.version)):
+        current = declarations(types)
+        if self.layout > layout or ((self.layout, dict(self.fields)) != (layout, current) and is_later(self.version)):
             raise newer(location, self.layout, self.version)
+        changed = [name for name, columns in current.items() if self.fields.get(name, columns) != columns]
+        if self.layout < layout or changed:
+            raise OlderLibraryError(older(location, self.layout, self.version, changed))
 
 
 def newer(location: str, layout: int, version: str) -> NewerLibraryError:
@@ -100,9 +86,24 @@ def newer(location: str, layout: int, version: str) -> NewerLibraryError:
     )
 
 
-def older(location: str, layout: int) -> OlderLibraryError:
-    """The error for a library from before the formats that are upgraded."""
-    return OlderLibraryError(f"{location} {TOO_OLD.format(layout)}; nothing was changed. {UPGRADE_ONCE}")
+def older(location: str, layout: int, version: str, changed: Iterable[str] = (), renew: str = RENEW) -> str:
+    """What is wrong with a library of an earlier format, and what to do about it.
+
+    Args:
+        location: which one.
+        layout: its layout.
+        version: of the LoreKeeper that wrote it, "" if it is not known.
+        changed: the types that have other fields than are declared.
+        renew: how it is made again.
+    """
+    writer, own = f" by LoreKeeper {version}" if version else "", [name for name in changed if name not in COLLECTIONS]
+    if own:
+        renew = f"Choose a new library and store the {', '.join(own)} there, or declare the fields with which they were stored"
+    fields = f", with other fields of {', '.join(changed)}" if changed else ""
+    return (
+        f"{location} was written{writer} in an earlier format (layout {layout}{fields}) than that of LoreKeeper {VERSION}; "
+        f"nothing was changed. {renew}"
+    )
 
 
 def is_later(version: str) -> bool:
@@ -115,7 +116,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def declared(collection: Collection) -> str:
-    """The filter columns of a collection in one line; an upgrade changes the columns that differ from it."""
+    """The filter columns of a collection in one line."""
     return " ".join(sorted(map(_column, collection.fields)))
 
 
@@ -181,13 +182,13 @@ def _valid(entity_type: str, name: str, candidates: Sequence[Value | None]) -> d
     return {}
 
 
-# --- upgrades --------------------------------------------------------------------------------------------------------
+# --- opening ---------------------------------------------------------------------------------------------------------
 
 Shown = Callable[[str, int], AbstractContextManager[Progress]]
-"""Shows the progress of an upgrade: called with what is upgraded, and the number of its entities."""
+"""Shows the progress of something long: called with what is done, and the number of its entities."""
 
 shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
-"""Shows the progress of upgrades to a person; None if nothing does."""
+"""Shows such progress to a person; None if nothing does."""
 
 
 ANSWER_SECONDS = 15.0
@@ -196,13 +197,10 @@ ANSWER_SECONDS = 15.0
 _patience: ContextVar[float | None] = ContextVar("patience", default=None)
 """How long reading waits for the library to open; None for as long as it takes."""
 
-_steps: ContextVar[ProgressCounter | None] = ContextVar("steps", default=None)
-"""How far the upgrade has got that runs here."""
-
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """A question is answered in the body: if the library takes longer to open, or to upgrade, reading raises `UpgradingError`.
+    """A question is answered in the body: if the library takes longer to open, reading raises `UpgradingError`.
 
     That goes on, in a thread of its own.
     """
@@ -235,109 +233,69 @@ def _waiting(seconds: float | None) -> Iterator[None]:
 
 
 @contextmanager
-def reported(doing: str, what: str, total: int, purpose: str = "") -> Iterator[Progress]:
-    """Show the progress of something that answers wait for, such as an upgrade, if `shown` is set; else warn of it.
+def reported(doing: str, what: str, total: int) -> Iterator[Progress]:
+    """Show the progress of something that answers wait for, if `shown` is set; else warn of it.
 
     Args:
-        doing: what is done, as "upgrading".
+        doing: what is done, as "copying".
         what: to what.
         total: number of its entries.
-        purpose: what for.
     """
-    show, steps = shown.get(), _steps.get() or ProgressCounter()
-    level = logging.WARNING if show is None else logging.INFO
-    logger.log(level, "%s %s%s: %d entries", doing, what, purpose, total)
-    steps.start(total)
+    show = shown.get()
+    logger.log(logging.WARNING if show is None else logging.INFO, "%s %s: %d entries", doing, what, total)
     with nullcontext(lambda _: None) if show is None else show(f"{doing.capitalize()} {what}", total) as progress:
-
-        def advance(number: int) -> None:
-            progress(number)
-            steps.advance(number)
-
-        yield advance
+        yield progress
     logger.info("%s: done", what)
 
 
-UPGRADING, TO_FORMAT = "upgrading", f" to the format of LoreKeeper {VERSION}, once"
-
-
-class Upgrade:
-    """Opens a library, or a part of it, and upgrades it before its first use; safe in several threads.
-
-    If that fails, which is logged once, the library is read as it is, and every write tries again.
+class Opening:
+    """Opens a library, or a part of it, before its first use; safe in several threads.
 
     Args:
-        what: what is upgraded, for people.
-        part: the same within the library.
-        outdated: whether the library has an earlier format; raises UnknownFormatError.
-        lock: keeps all other writers out.
-        run: upgrades it; called by one process at a time. If it raises CacheError, the library is unchanged.
-        opening: what is done while ``outdated`` is not answered yet, as in "the library is being opened".
-
-    Attributes:
-        failure: why it could not be upgraded; None if it is current, or was not examined yet.
+        examine: opens it; what it raises is raised at every use, until it raises nothing.
+        doing: what is done meanwhile, as in "the library is being opened".
     """
 
-    def __init__(
-        self,
-        what: str,
-        part: str,
-        outdated: Callable[[], bool],
-        lock: Callable[[], AbstractContextManager[None]],
-        run: Callable[[], None],
-        opening: Callable[[], str] = lambda: "opened",
-    ) -> None:
-        self._what, self._part, self._opening = what, part, opening
-        self._outdated, self._lock, self._run = outdated, lock, run
+    def __init__(self, examine: Callable[[], object], doing: Callable[[], str] = lambda: "opened") -> None:
+        self._examine, self._doing = examine, doing
         self._threads, self._starting = threading.RLock(), threading.Lock()
         self._thread: threading.Thread | None = None
-        self._steps = ProgressCounter()
-        self._tried = self._upgrading = False
-        self.failure: CacheError | None = None
+        self._done = False
 
     @property
     def pending(self) -> bool:
         """Whether the library is not ready yet to be read."""
-        return not self._tried
+        return not self._done
 
     @property
     def under_way(self) -> bool:
         """Whether a question has found it so, and it is being opened since."""
         return self.pending and self._thread is not None and self._thread.is_alive()
 
-    def before_reading(self) -> None:
-        """Upgrade the library, unless that was tried before; UpgradingError if it takes longer than an `answering` one waits."""
+    def wait(self) -> None:
+        """Open it, unless it is open; UpgradingError if that takes longer than an `answering` one waits."""
         patience = _patience.get()
-        if not self._tried and patience is not None:
+        if not self._done and patience is not None:
             self._wait(patience)
         self._once()
 
-    def before_writing(self) -> None:
-        """Upgrade the library, unless that was done before; CacheError if it fails."""
-        self._once()
-        if self.failure:
-            with self._threads:
-                self._try()
-        if self.failure:
-            raise self.refusal() from self.failure
-
-    def refusal(self) -> CacheError:
-        """The error for a write to a library that could not be upgraded."""
-        reason = self.failure or "another process has since written it in an earlier format; try again"
-        return CacheError(f"nothing was written, because {self._what} must be upgraded first: {reason}")
-
     def settle(self) -> None:
-        """Upgrade the library, unless that was tried before; from then on it is used as it is, even if it is damaged."""
+        """Open it, unless it is open; from then on it is used as it is, even if it is damaged or of an earlier format.
+
+        Raises:
+            NewerLibraryError: it is of a later one.
+        """
         try:
-            self.before_reading()
-        except UnknownFormatError:
+            self.wait()
+        except NewerLibraryError:
             raise
         except CacheError as error:
-            self._tried, self.failure = True, error
+            logger.info("it is used as it is: %s", error)
+            self._done = True
 
     def forget(self) -> None:
         """Examine the library again before its next use."""
-        self._tried, self.failure = False, None
+        self._done = False
 
     def _wait(self, seconds: float) -> None:
         """Wait for it; it goes on in a thread of its own: the process may end without waiting for it."""
@@ -350,41 +308,16 @@ class Upgrade:
             thread = self._thread
         thread.join(seconds)
         if thread.is_alive():
-            steps, doing = self._steps, self._opening()
-            if self._upgrading:
-                so_far = f": {self._part}, {steps.done:,} of {steps.total:,} entries so far" if steps.total else ""
-                doing = f"upgraded{TO_FORMAT}{so_far}"
-            raise UpgradingError(f"the library is being {doing}. Ask again in a moment")
+            raise UpgradingError(f"the library is being {self._doing()}. Ask again in a moment")
 
     def _in_background(self) -> None:
-        """Upgrade the library; who waits for it tries again what fails, and gets the error."""
+        """Open the library; who waits for it tries again what fails, and gets the error."""
         with suppress(Exception):
             self._once()
 
     def _once(self) -> None:
-        if not self._tried:
+        if not self._done:
             with self._threads:
-                if not self._tried:
-                    self._try()
-
-    def _try(self) -> None:
-        failed_before = self.failure is not None
-        self.failure = self._attempt() if self._outdated() else None
-        if self.failure and not failed_before:
-            logger.warning("%s could not be upgraded, and is read as it is: %s", self._what, self.failure)
-        self._tried = True
-
-    def _attempt(self) -> CacheError | None:
-        token, self._upgrading = _steps.set(self._steps), True
-        try:
-            with self._lock():
-                if self._outdated():
-                    self._run()
-        except UnknownFormatError:
-            raise
-        except CacheError as error:
-            return error
-        finally:
-            _steps.reset(token)
-            self._steps, self._upgrading = ProgressCounter(), False
-        return None
+                if not self._done:
+                    self._examine()
+                    self._done = True

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from lorekeeper.cache.formats import Normalized, declared, upgraded
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.store import Store
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -43,6 +44,10 @@ class RepairBackend:
 
     def salvage(self) -> Salvage:
         """All that can still be read, each entity once, as it was stored last."""
+        raise NotImplementedError
+
+    def fields(self) -> Mapping[str, str]:
+        """The filter fields with which that was stored, as `declared` writes them, by type, as far as they are known."""
         raise NotImplementedError
 
     def new_store(self) -> Store:
@@ -90,3 +95,12 @@ def examine(backend: RepairBackend) -> dict[str, list[str]]:
     """The problems of every type that has some."""
     problems = {entity_type: backend.problems(entity_type) for entity_type in COLLECTIONS}
     return {entity_type: sentences for entity_type, sentences in problems.items() if sentences}
+
+
+def renewed(backend: RepairBackend, normalized: Normalized) -> Salvage:
+    """What can still be read, with the filter values that the current declarations require."""
+    salvage, earlier = backend.salvage(), backend.fields()
+    for entity_type, entities in salvage.items():
+        columns = earlier.get(entity_type, declared(COLLECTIONS[entity_type]))
+        salvage[entity_type] = [upgraded(entity, columns, normalized) for entity in entities]
+    return salvage

@@ -62,12 +62,13 @@ class Store(Protocol):
         """One writer at a time, over all threads and processes; CacheError after ``wait`` seconds."""
         ...
 
-    def upgrade(self) -> None:
-        """Bring the library to the current format now; else each part of it is upgraded at its first use.
+    def settle(self) -> None:
+        """Open the library now; from then on it is used as it is, even if it is damaged or of an earlier format.
 
-        If that is not possible, which is logged, the library can be read as it is, but not written.
+        Raises:
+            NewerLibraryError: it is of a later one.
         """
-        ...
+        return
 
     def closed_lock(self) -> AbstractContextManager[None]:
         """The same lock, without opening the library: for the repair of one that cannot be opened."""

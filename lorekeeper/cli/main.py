@@ -133,15 +133,15 @@ def _run(arguments: argparse.Namespace, messages: _Messages) -> int:
     _log_to_stderr(settings.log_level, _log() if is_log else messages)
     if ignored := ignored_file(settings):
         say(f"lorekeeper: {ignored}")
-    formats.shown.set(_show_upgrade)
+    formats.shown.set(_show_progress)
     status: int = asyncio.run(arguments.run(Call(arguments, settings, origins)))
     sys.stdout.flush()
     return status
 
 
 @contextlib.contextmanager
-def _show_upgrade(what: str, total: int) -> Iterator[Progress]:
-    """A progress bar for upgrades of the library, in every command."""
+def _show_progress(what: str, total: int) -> Iterator[Progress]:
+    """A progress bar for what is done with the library before it answers, in every command."""
     from lorekeeper.cli.render import Bar
 
     with Bar(what) as bar:

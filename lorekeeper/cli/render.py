@@ -406,7 +406,7 @@ def print_repair(report: RepairReport) -> None:
         f"Saved: {counted(report.kept)}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s"
     )
     console.print(
-        f"The damaged library was moved to {plain(report.aside)}; delete it when you are sure that nothing is missing."
+        f"The library as it was is now {plain(report.aside)}; delete it when you are sure that nothing is missing."
     )
     if report.left:
         console.print(f"Not moved: {counted(report.left)}, which another program declares.")

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from lorekeeper.cache.formats import TOO_OLD, declarations, is_later, parse_declarations
+from lorekeeper.cache.formats import declarations, is_later, parse_declarations
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.vectors import KEY_BYTES
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, Entity, parse_json
@@ -35,6 +35,8 @@ from lorekeeper.version import VERSION
 
 FORMAT = 1
 """Of the archive; kept in its manifest, as are the declared fields of its entries, which may differ from the current ones."""
+
+TOO_OLD = f"has a format (layout {FORMAT}) of a development version of LoreKeeper, which this version no longer reads"
 
 MANIFEST, VECTORS = "manifest.json", "vectors"
 
@@ -265,7 +267,7 @@ class Archive(Closing):
             reason = (
                 "Restore it with the last release that reads it, and back it up with that, or import your files again"
             )
-            raise ImportFileError(str(self.path), f"{TOO_OLD.format(FORMAT)}. {reason}")
+            raise ImportFileError(str(self.path), f"{TOO_OLD}. {reason}")
         fields, version = parse_declarations(manifest["fields"]), str(manifest.get("version", "0"))
         if fields != declarations() and is_later(version):
             raise ImportFileError(

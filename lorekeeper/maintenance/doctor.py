@@ -73,7 +73,7 @@ class Findings:
 
 
 async def examine(settings: Settings, origins: dict[str, str]) -> Findings:
-    """Check everything. Changes nothing, except that opening a library may upgrade it."""
+    """Check everything. Changes nothing."""
     checks = [_versions(), await asyncio.to_thread(_file, settings), *_environment()]
     checks += await asyncio.to_thread(_marks, settings)
     try:

@@ -13,7 +13,6 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lorekeeper.cache.formats import UPGRADED
 from lorekeeper.cache.repair import REPAIRED
 from lorekeeper.composition import VECTORS, repair_backend, vector_cache
 from lorekeeper.errors import LoreKeeperError
@@ -24,7 +23,7 @@ from lorekeeper.system import in_thread, keep_private
 OLD_DAYS = 30
 """Age from which on a library that was moved aside is named."""
 
-LEFTOVERS = ((".damaged", OLD_DAYS), (REPAIRED, 1), (f".{UPGRADED}", 1))
+LEFTOVERS = ((".damaged", OLD_DAYS), (REPAIRED, 1))
 """What is in the names of what earlier damage and killed processes leave behind, and the days after which it is named."""
 
 _OTHERS = 0o077
@@ -78,7 +77,7 @@ def _made_private(settings: Settings) -> Iterator[str]:
 
 
 def _leftovers(settings: Settings) -> Iterator[str]:
-    """What is left of repairs and upgrades, with its age and size."""
+    """What is left of repairs, with its age and size."""
     for path in _own_files(settings):
         if not _mode(path) or path.suffix == ".lock":
             continue

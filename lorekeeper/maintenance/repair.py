@@ -1,4 +1,4 @@
-"""``lorekeeper repair``: a damaged library is quarantined and rebuilt from everything that can still be read."""
+"""``lorekeeper repair``: a damaged library, or one of an earlier format, is moved aside and rebuilt from all that can be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.cache.repair import RepairBackend, damaged_suffix, examine
+from lorekeeper.cache.repair import RepairBackend, damaged_suffix, examine, renewed
 from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -19,6 +19,7 @@ from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
 from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
+from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.repairs import changes
 from lorekeeper.settings import Settings
 from lorekeeper.system import in_thread
@@ -121,7 +122,7 @@ async def _rebuild(
     start: Progress | None,
     progress: Progress | None,
 ) -> None:
-    salvage = await asyncio.to_thread(backend.salvage)
+    salvage = await asyncio.to_thread(renewed, backend, derive_fields)
     report.kept = {entity_type: len(entities) for entity_type, entities in salvage.items()}
     if start:
         start(sum(report.kept.values()))

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Protocol
 
 from lorekeeper.cache.async_cache import ThreadedCache
-from lorekeeper.cache.formats import fingerprint, not_again
+from lorekeeper.cache.formats import OlderLibraryError, fingerprint
 from lorekeeper.cache.protocol import Identity, LibraryCache
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile, remove_database
-from lorekeeper.cache.sqlite.store import LAYOUTS, SqliteStore
+from lorekeeper.cache.sqlite.store import LAYOUT, SqliteStore
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, WriteLock
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
@@ -88,7 +88,7 @@ class Origins:
     """The file that says what a projection was made from. Blocking."""
 
     def __init__(self, path: Path) -> None:
-        self._file = SqliteFile(path, "the record of a view", APPLICATION, range(1, 2), _TABLE, durable=False)
+        self._file = SqliteFile(path, "the record of a view", APPLICATION, 1, _TABLE, durable=False)
 
     def made_with(self) -> str | None:
         """What the projection was made with, None if it is new."""
@@ -132,7 +132,7 @@ class Projection(AsyncClosing):
 
     def __init__(self, main: LibraryCache, embedding: EmbeddingService, path: Path) -> None:
         self._main, self._path = main, path
-        self.cache = ThreadedCache(SqliteStore(path, not_again), embedding)
+        self.cache = ThreadedCache(SqliteStore(path), embedding)
         self._origins = Origins(path.with_suffix(".origins"))
         self._lock = WriteLock(path.with_suffix(".lock"), str(path))
         self._turn = asyncio.Lock()
@@ -158,7 +158,7 @@ class Projection(AsyncClosing):
                 return False
             try:
                 changed = await self._sync(entity_type, redactor)
-            except DamagedFileError as error:
+            except (DamagedFileError, OlderLibraryError) as error:
                 logger.warning("%s: making the view again", error)
                 await self._begin_again()
                 changed = await self._sync(entity_type, redactor)
@@ -218,7 +218,7 @@ class Projection(AsyncClosing):
 
     async def _require_current(self) -> None:
         """Make the projection again if it was made otherwise than it would be now."""
-        wanted = f"{VERSION} {REVISION} {fingerprint(LAYOUTS[-1])} {await self.cache.fingerprint()}"
+        wanted = f"{VERSION} {REVISION} {fingerprint(LAYOUT)} {await self.cache.fingerprint()}"
         made_with = await asyncio.to_thread(self._origins.made_with)
         if made_with not in (None, wanted):
             await self._begin_again()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import DimensionOf
-    from lorekeeper.cache.formats import Normalized
     from lorekeeper.cache.milvus.store import MilvusStore
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.status import LibraryStatus
@@ -22,8 +21,8 @@ COMPANION = ".keywords"
 """Suffix of the SQLite file that belongs to a library in Milvus, and stands beside it."""
 
 
-def open_store(settings: Settings, normalized: Normalized, types: Sequence[str]) -> MilvusStore:
-    """The library of the settings, with these types; it opens at first use, and an earlier format is upgraded then.
+def open_store(settings: Settings, types: Sequence[str]) -> MilvusStore:
+    """The library of the settings, with these types; it opens at first use.
 
     Raises:
         ConfigError: the settings forbid to connect to its server.
@@ -33,25 +32,21 @@ def open_store(settings: Settings, normalized: Normalized, types: Sequence[str])
 
         settings.require_local("milvus_uri")
         companion = path_beside(settings, COMPANION)
-        return RemoteStore(
-            settings.milvus_uri, settings.milvus_token, companion, normalized, types, settings.milvus_index
-        )
+        return RemoteStore(settings.milvus_uri, settings.milvus_token, companion, types, settings.milvus_index)
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
-    return EmbeddedStore(
-        settings.milvus_db_path, path_beside(settings, COMPANION), normalized, types, shared=settings.milvus_share
-    )
+    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), types, shared=settings.milvus_share)
 
 
-def repair_backend(store: Store, _vectors: VectorCache, _dimension_of: DimensionOf) -> RepairBackend:
-    """How a library of `open_store` is examined and rebuilt; its companion has no vectors to save."""
+def repair_backend(store: Store, vectors: VectorCache, _dimension_of: DimensionOf) -> RepairBackend:
+    """How a library of `open_store` is examined and rebuilt."""
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
     from lorekeeper.cache.milvus.remote import RemoteStore
     from lorekeeper.cache.milvus.repair import EmbeddedRepair, RemoteRepair
 
     match store:
         case EmbeddedStore():
-            return EmbeddedRepair(store)
+            return EmbeddedRepair(store, vectors)
         case RemoteStore():
             return RemoteRepair(store)
     raise TypeError(f"{type(store).__name__} is not a library in Milvus")
@@ -106,8 +101,8 @@ def stored_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
         yield from library_vectors(path)
 
 
-def file_layouts() -> dict[int, range]:
-    """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
-    from lorekeeper.cache.milvus.companion import APPLICATION, LAYOUTS
+def file_layouts() -> dict[int, int]:
+    """The layout (user_version) of this backend's SQLite files, by kind (application_id)."""
+    from lorekeeper.cache.milvus.companion import APPLICATION, LAYOUT
 
-    return {APPLICATION: LAYOUTS}
+    return {APPLICATION: LAYOUT}

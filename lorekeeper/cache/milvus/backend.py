@@ -10,6 +10,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Generic, TypeVar
 
+from lorekeeper.cache.formats import RENEW
 from lorekeeper.cache.milvus.layout_v3 import FORMAT, Column, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
@@ -192,7 +193,13 @@ def perform(backend: Backend, operation: Operation[T], arguments: Sequence[objec
 
 
 class LazyBackend(Backend):
-    """A backend that opens itself at first use, and again after `close`. Its operations raise CacheError."""
+    """A backend that opens itself at first use, and again after `close`. Its operations raise CacheError.
+
+    Attributes:
+        renew: how a library of an earlier format is made again, for people.
+    """
+
+    renew = RENEW
 
     @property
     def location(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from lorekeeper.cache.milvus import layout_v3 as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
 from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.layout_v3 import NOTHING, REBUILT, RECORDS, UPGRADED, Row, quoted
+from lorekeeper.cache.milvus.layout_v3 import REBUILT, RECORDS, Row, quoted
 from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, nearest_sections
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
@@ -131,12 +131,14 @@ class Collections:
             self._infos[entity_type] = _CachedInfo(info, opening, now)
         return info
 
-    def is_current(self, entity_type: str) -> bool:
-        """Whether a type's collection has the current format, or there is none yet; reads its description alone."""
+    def require_current(self, entity_type: str) -> None:
+        """OlderLibraryError if a type's collection has an earlier format; reads its description alone."""
         seal = self._sealed(entity_type)
         if seal is None:
             seal = Seal(self._described(entity_type) if self._exists(entity_type) else None)
-        return seal.info is None or seal.info.is_current(entity_type, self._backend.capabilities)
+        if seal.info:
+            layout, renew = self._backend.capabilities.format, self._backend.renew
+            seal.info.require_current(entity_type, layout, self._where(entity_type), renew)
 
     def is_verified(self, entity_type: str) -> bool:
         """Whether a type's collection was verified since it was opened, and was used since descriptions were forgotten."""
@@ -161,19 +163,9 @@ class Collections:
         self._backend.create_collection(name, columns, info.as_text())
         return info
 
-    def create_upgraded(self, entity_type: str, info: CollectionInfo) -> CollectionInfo:
-        """Create the collection that is to replace one of an earlier format, or open the one that is already there."""
-        name = entity_type + UPGRADED
-        target = CollectionInfo.new(entity_type, info.store, info.embedding, info.dimension, self._backend.capabilities)
-        if self._backend.has_collection(name) and self._described(name) == target:
-            with contextlib.suppress(CacheError):  # it is created again if the last process left it unreadable
-                self._backend.load_collection(name)
-                return target
-        return self.create(name, info.store, info.embedding, info.dimension)
-
-    def swap(self, entity_type: str, suffix: str = REBUILT) -> None:
-        """Replace a type's collection with the one of that suffix; the next process completes an unfinished swap."""
-        replacement = entity_type + suffix
+    def swap(self, entity_type: str) -> None:
+        """Replace a type's collection with the one that was rebuilt; the next process completes an unfinished swap."""
+        replacement = entity_type + REBUILT
         self._backend.flush(replacement)
         self._backend.release_collection(replacement)
         self._backend.drop_collection(entity_type)
@@ -185,18 +177,18 @@ class Collections:
         """Whether a type has a collection. Waits for a swap in another process; completes it if that process ended."""
         deadline = time.monotonic() + SWAP_SECONDS
         while not self._backend.has_collection(entity_type):
-            replacements = [entity_type + suffix for suffix in (REBUILT, UPGRADED)]
-            present = [name for name in replacements if self._backend.has_collection(name)]
-            if not present:
+            if not self._backend.has_collection(entity_type + REBUILT):
                 return self._backend.has_collection(entity_type)
             if time.monotonic() > deadline:
-                self._backend.rename_collection(present[0], entity_type)
+                self._backend.rename_collection(entity_type + REBUILT, entity_type)
             time.sleep(SWAP_POLL_SECONDS)
         return True
 
     def _described(self, name: str) -> CollectionInfo:
-        where = f"the collection {name} at {self._backend.location}"
-        return CollectionInfo.parse(ms.type_of(name), self._backend.description(name), where)
+        return CollectionInfo.parse(ms.type_of(name), self._backend.description(name), self._where(name))
+
+    def _where(self, name: str) -> str:
+        return f"the collection {name} at {self._backend.location}"
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -289,10 +281,7 @@ class Collections:
 
     def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
         """Identities under the filters in an order; `Store.find` says what it is by name."""
-        info = self.info(selection.entity_type)
-        # a column that one of an earlier format lacks has no value in it
-        columns = [name for name in order.fields if not info or info.has_column(name)]
-        fields = ["name_folded", "document", "slug", *columns]
+        fields = ["name_folded", "document", "slug", *order.fields]
         rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
         name, places = selection.name or "", {key: place for place, key in enumerate(selection.prefer)}
 
@@ -351,12 +340,11 @@ class Collections:
     def expression(self, selection: Selection, *, records: bool = False) -> str:
         """A selection as a Milvus expression; ``records`` restricts it to one row per entity.
 
-        A server that finds no text within another is given the names that contain it. A filter on a field that a collection
-        of an earlier format does not have matches nothing.
+        A server that finds no text within another is given the names that contain it.
         """
         info = self.info(selection.entity_type)
-        if info is None or not info.has_columns(selection):
-            return NOTHING
+        if info is None:
+            return ms.NOTHING
         wanted, names = [str(c.values[0]) for c in selection.conditions if c.op == "name"], None
         if wanted and not self._backend.capabilities.infix:
             folded = {row["name_folded"] for row in self.scan(selection.entity_type, RECORDS, ["name_folded"])}

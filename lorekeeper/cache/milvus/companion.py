@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.sqlite import passages
 from lorekeeper.cache.sqlite.catalogue import insert, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
-from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.cache.vectors import KEY_BYTES
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
@@ -38,10 +36,8 @@ R = TypeVar("R")
 APPLICATION = 0x4C4B4B57
 """SQLite's application_id of a companion."""
 
-LAYOUTS = range(7, 9)
-"""Layouts that can be read; the last one is written.
-
-Since 8 an embedded library's has passages with vectors."""
+LAYOUT = 8
+"""See `cache.formats`."""
 
 DAMAGED = ".damaged"
 """Suffix of a file that could not be used and was moved aside."""
@@ -98,31 +94,25 @@ class Companion(PassageCatalogue):
             path,
             "the keyword index",
             APPLICATION,
-            LAYOUTS,
+            LAYOUT,
             tables,
             durable=True,
             types=types,
-            extended=7,
             later=passages.later_statements(types),
         )
         super().__init__(file)
         self.path = path
         self._known: dict[str, tuple[object, TypeState]] = {}
 
-    def outdated(self) -> bool:
-        """Whether the file has an earlier format, which `upgrade` changes; UnknownFormatError if it has one that cannot be read."""
-        return self._usable(self.file.outdated)
+    def examine(self) -> None:
+        """Open the file, if there is one; UnknownFormatError if it has another format."""
+        if self.path.exists():
+            self._read(lambda _: None)
 
     def discard(self) -> None:
         """Move the file aside, so that it is built again."""
-        logger.warning("%s has an unknown format: rebuilding it", self.path)
+        logger.warning("%s has an earlier format: building it again", self.path)
         self.file.move_aside(DAMAGED)
-
-    def upgrade(self, normalized: Normalized) -> None:
-        """Bring the file to the current format. The caller holds the library's write lock."""
-        tables = ["unfinished", "built", "vectors", "changes"]
-        upgrade = FileUpgrade(self.file, normalized, parts=[PASSAGES], tables=tables)
-        self._usable(lambda: upgrade.run() if self.file.outdated() else None)
 
     def state(self, entity_type: str) -> TypeState:
         """What the file records of a type; read again after the next commit only, since searches ask for it dozens of times."""

@@ -6,19 +6,16 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from lorekeeper.cache.formats import NewerLibraryError, OlderLibraryError, declared, is_later, names, newer, older
+from lorekeeper.cache.formats import RENEW, NewerLibraryError, OlderLibraryError, declared, is_later, newer, older
 from lorekeeper.cache.milvus import layout_v2, layout_v3
 from lorekeeper.cache.milvus.backend import Capabilities
 from lorekeeper.cache.milvus.layout_v3 import Layout
-from lorekeeper.entities import BASE_FIELDS, WHOLE_NAME, declared_type
+from lorekeeper.entities import declared_type
 from lorekeeper.errors import MilvusSchemaError
-from lorekeeper.filters import Selection
 from lorekeeper.version import VERSION
 
 LAYOUTS: dict[int, Layout] = {layout_v2.FORMAT: layout_v2.LayoutV2(), layout_v3.FORMAT: Layout()}
 """The layouts by format: that of servers, and that of embedded libraries."""
-
-_BASE = {field.name for field in (*BASE_FIELDS, WHOLE_NAME)}
 
 
 class NewerCollectionError(NewerLibraryError, MilvusSchemaError):
@@ -26,7 +23,7 @@ class NewerCollectionError(NewerLibraryError, MilvusSchemaError):
 
 
 class OlderCollectionError(OlderLibraryError, MilvusSchemaError):
-    """A collection has a format from before those that are upgraded."""
+    """A collection has an earlier format, or other filter fields than are declared."""
 
 
 def described(text: str | None) -> dict[str, Any]:
@@ -74,7 +71,7 @@ class CollectionInfo:
         if not values:
             raise MilvusSchemaError(f"{where} was not made by LoreKeeper; use another database")
         if values["format"] < min(LAYOUTS) or "fields" not in values:
-            raise OlderCollectionError(str(older(where, values["format"])))
+            raise OlderCollectionError(older(where, values["format"], str(values.get("version", ""))))
         info = cls(
             store=values["store"],
             embedding=values["embedding"],
@@ -93,18 +90,15 @@ class CollectionInfo:
         """The description, as `parse` reads it."""
         return json.dumps({key: value for key, value in asdict(self).items() if value is not None})
 
-    def is_current(self, entity_type: str, capabilities: Capabilities) -> bool:
-        """Whether this version creates collections with this format and these fields; others are upgraded."""
-        fields = declared(declared_type(entity_type))
-        return (self.format, self.fields) == (capabilities.format, fields) and self.words in (None, capabilities.words)
+    def is_current(self, entity_type: str, layout: int) -> bool:
+        """Whether this version creates collections with these fields in that format."""
+        return (self.format, self.fields) == (layout, declared(declared_type(entity_type)))
 
-    def has_columns(self, selection: Selection) -> bool:
-        """Whether the collection has the columns of all filters of a selection."""
-        return all(self.has_column(condition.field.name) for condition in selection.conditions)
-
-    def has_column(self, name: str) -> bool:
-        """Whether the collection has a column of that name that can be filtered or sorted by."""
-        return name in _BASE or name in names(self.fields)
+    def require_current(self, entity_type: str, layout: int, where: str, renew: str = RENEW) -> None:
+        """OlderCollectionError unless it is; ``renew`` says what to do."""
+        if not self.is_current(entity_type, layout):
+            changed = [entity_type] if self.format == layout else []
+            raise OlderCollectionError(older(where, self.format, self.version, changed, renew))
 
     @property
     def layout(self) -> Layout:

@@ -26,14 +26,14 @@ from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
-from lorekeeper.cache.formats import Normalized, OlderLibraryError, at_most, reported
+from lorekeeper.cache.formats import OlderLibraryError, at_most, reported
 from lorekeeper.cache.milvus import bundled_library
 from lorekeeper.cache.milvus.backend import UnwritableError, damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS, UPGRADED
+from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Progress, Ranked
@@ -44,8 +44,8 @@ from lorekeeper.errors import CacheError, MilvusConnectionError, UpgradingError
 from lorekeeper.filters import Selection
 
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
-"""Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts an
-upgraded one in its place, it does for a moment."""
+"""Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts a
+rebuilt one in its place, it does for a moment."""
 
 SETTLE_SECONDS = 60.0
 """How long Milvus Lite stays open after the last write: it has all rows of the types that were written in memory."""
@@ -83,7 +83,6 @@ class EmbeddedStore(MilvusStore):
     Args:
         path: folder of the library.
         companion_path: file of its companion.
-        normalized: gives the filter values that follow from an entity's data, for an upgrade.
         types: the types of entity that it holds.
         shared: whether other processes are served while this one has it open.
 
@@ -93,13 +92,10 @@ class EmbeddedStore(MilvusStore):
 
     uses_vectors = True
 
-    ONLY_WRITER = True
-
     def __init__(
         self,
         path: Path,
         companion_path: Path,
-        normalized: Normalized,
         types: Sequence[str] | None = None,
         *,
         shared: bool = True,
@@ -113,7 +109,7 @@ class EmbeddedStore(MilvusStore):
         self._grace_until: float | None = None
         self._unchecked = ""
         self._settling: threading.Timer | None = None
-        super().__init__(self.embedded, collections, companion, normalized)
+        super().__init__(self.embedded, collections, companion)
 
     # --- beginning -------------------------------------------------------------------------------------------------
 
@@ -147,14 +143,6 @@ class EmbeddedStore(MilvusStore):
         if is_new:
             self.companion.copy_vectors(entity_type, info, list)
         return info
-
-    def _upgrade_collection(self, entity_type: str) -> None:
-        try:
-            super()._upgrade_collection(entity_type)
-        except CacheError:
-            if self.backend.has_collection(entity_type + UPGRADED):
-                self.backend.drop_collection(entity_type + UPGRADED)  # which gives back the space that it took
-            raise
 
     def _require_space(self) -> None:
         """CacheError if the disk is nearly full."""
@@ -239,7 +227,7 @@ class EmbeddedStore(MilvusStore):
             return True
         if info.format != FORMAT or time.monotonic() < self._copy_after.get(entity_type, 0.0):
             return False
-        if self._upgrades[entity_type].pending:
+        if self._openings[entity_type].pending:
             return False
         try:
             with self.write_lock(wait=0):
@@ -281,14 +269,14 @@ class EmbeddedStore(MilvusStore):
 
     def _info(self, entity_type: str) -> CollectionInfo | None:
         """The description of a type's collection; while that is compared, a question gets the one that was sealed last."""
-        upgrade = self._upgrades[entity_type]
-        if upgrade.pending and (left := self._left(entity_type)):
+        opening = self._openings[entity_type]
+        if opening.pending and (left := self._left(entity_type)):
             now = time.monotonic()
             if self._grace_until is None:
                 self._grace_until = now + GRACE_SECONDS
             try:
                 with at_most(max(0.0, self._grace_until - now)):
-                    upgrade.before_reading()
+                    opening.wait()
             except UpgradingError:
                 return left
             except UnwritableError as error:
@@ -301,29 +289,26 @@ class EmbeddedStore(MilvusStore):
         """The description of a collection that is not sealed any more, as it was sealed, if the companion has all of it."""
         if self.is_new() or not self.path.is_dir() or not self.companion.path.exists():
             return None
-        self._companion_upgrade.before_reading()
+        self._companion_opening.wait()
         state = self.companion.state(entity_type)
         if not (state.sealed and state.sealed[0] and state.finished) or self._sealed(entity_type):
             return None
         info = CollectionInfo.parse(entity_type, state.sealed[0], f"the collection {entity_type} at {self.path}")
-        is_usable = info.store == state.store and info.is_current(entity_type, self.embedded.capabilities)
+        is_usable = info.store == state.store and info.is_current(entity_type, FORMAT)
         return info if is_usable and self.companion.has_vectors(entity_type, info) else None
 
     def _require_opened(self, entity_type: str) -> None:
         """UpgradingError if a question would have to wait until a collection has been compared."""
-        if self._upgrades[entity_type].pending:
-            self._upgrades[entity_type].before_reading()
+        self._openings[entity_type].wait()
 
-    def _is_current(self, entity_type: str) -> bool:
-        current = super()._is_current(entity_type)
-        if current:
-            try:
-                self.collections.info(entity_type)
-            except UnwritableError:
-                raise
-            except CacheError as error:  # whoever uses the collection gets it
-                logger.debug("%s cannot be used: %s", entity_type, error)
-        return current
+    def _examine(self, entity_type: str) -> None:
+        super()._examine(entity_type)
+        try:
+            self.collections.info(entity_type)
+        except UnwritableError:
+            raise
+        except CacheError as error:  # whoever uses the collection gets it
+            logger.debug("%s cannot be used: %s", entity_type, error)
 
     def _opening(self, entity_type: str) -> str:
         return self._comparing(entity_type) or super()._opening(entity_type)
@@ -342,7 +327,7 @@ class EmbeddedStore(MilvusStore):
     def pending(self) -> str:
         if self._unchecked:
             return f"The library could not be checked: {self._unchecked}. Its keyword index answers."
-        comparing = self._comparing() if any(upgrade.under_way for upgrade in self._upgrades.values()) else ""
+        comparing = self._comparing() if any(opening.under_way for opening in self._openings.values()) else ""
         return f"The library is being {comparing}. Until that is done, its keyword index answers." if comparing else ""
 
     # --- the state of Milvus Lite's files --------------------------------------------------------------------------
@@ -399,7 +384,7 @@ class EmbeddedStore(MilvusStore):
         """Whether the companion has all that a collection has, and the next opening finishes and removes nothing."""
         state = self.companion.state(entity_type)
         finished = (state.store, state.finished) == (info.store, True)
-        leftover = any(self.backend.has_collection(entity_type + suffix) for suffix in (REBUILT, UPGRADED))
+        leftover = self.backend.has_collection(entity_type + REBUILT)
         return finished and not leftover and self._difference(entity_type, info) is None
 
     # --- the two copies --------------------------------------------------------------------------------------------

@@ -89,8 +89,8 @@ WORDS_BYTES = 65_535
 PROPERTY = "lorekeeper"
 """Property of a collection that holds its description as JSON."""
 
-REBUILT, UPGRADED = "__reindex", "__upgrade"
-"""Suffixes of a collection that is being filled to replace another: with new vectors, or in the current format."""
+REBUILT = "__reindex"
+"""Suffix of a collection that is being filled with new vectors to replace another."""
 
 UPSERT_ROWS = 128
 """Rows per call, few enough that converting them does not block the event loop."""
@@ -170,7 +170,7 @@ def unpacked_record(entity_type: str, packed: str) -> Entity:
 
 def type_of(name: str) -> str:
     """The entity type of the collection of that name, or of the one that it is to replace."""
-    return name.removesuffix(REBUILT).removesuffix(UPGRADED)
+    return name.removesuffix(REBUILT)
 
 
 def number(value: int | None) -> int | None:

@@ -30,7 +30,6 @@ from lorekeeper.cache.milvus.layout_v3 import (
     PROPERTY,
     REBUILT,
     SEARCH_PARAMS,
-    UPGRADED,
     Column,
     ColumnType,
     Row,
@@ -302,14 +301,13 @@ class RecoveredEngine(Backend):
                 self._recovered.add(entity_type)
 
     def _finish_swap(self, entity_type: str) -> None:
-        """Finish or undo an interrupted rebuild; an interrupted upgrade continues from the rows that are copied."""
-        for suffix in (REBUILT, UPGRADED):
-            replacement = entity_type + suffix
-            if self._engine.has_collection(replacement):
-                if not self._engine.has_collection(entity_type):
-                    self._engine.rename_collection(replacement, entity_type)
-                elif suffix == REBUILT:
-                    self._engine.drop_collection(replacement)
+        """Finish or undo an interrupted rebuild."""
+        replacement = entity_type + REBUILT
+        if self._engine.has_collection(replacement):
+            if self._engine.has_collection(entity_type):
+                self._engine.drop_collection(replacement)
+            else:
+                self._engine.rename_collection(replacement, entity_type)
 
     def _open(self, entity_type: str) -> None:
         """Load a collection; if the last process did not close it, flush what that has left.

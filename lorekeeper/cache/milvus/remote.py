@@ -11,7 +11,6 @@ import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import Normalized
 from lorekeeper.cache.milvus.collections import Collections
 from lorekeeper.cache.milvus.companion import Companion
 from lorekeeper.cache.milvus.server import MilvusServer
@@ -38,7 +37,6 @@ class RemoteStore(MilvusStore):
         uri: its address.
         token: its token, or ``user:password``.
         companion_path: file of the companion.
-        normalized: gives the filter values that follow from an entity's data, for an upgrade.
         types: the types of entity that it holds.
         index: see `MilvusServer`.
     """
@@ -51,13 +49,14 @@ class RemoteStore(MilvusStore):
         uri: str,
         token: str | None,
         companion_path: Path,
-        normalized: Normalized,
         types: Sequence[str] | None = None,
         index: str = "FLAT",
     ) -> None:
         self.server = MilvusServer(uri, token, index)
+        renewed = f"run 'lorekeeper migrate {companion_path}'"
+        self.server.renew = f"Choose another database of the server with LOREKEEPER_MILVUS_URI, and {renewed}"
         companion = Companion(companion_path, types)
-        super().__init__(self.server, Collections(self.server), companion, normalized)
+        super().__init__(self.server, Collections(self.server), companion)
         self._next_comparison: dict[str, float] = {}
 
     def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:

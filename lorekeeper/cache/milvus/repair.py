@@ -5,20 +5,22 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import UnknownFormatError, not_again
+from lorekeeper.cache.formats import NewerLibraryError
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.backend import UnwritableError
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.remote import RemoteStore
+from lorekeeper.cache.milvus.source import type_vectors
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, differences, merged, nothing_readable
 from lorekeeper.cache.sqlite.file import remove_database, rename_database
-from lorekeeper.cache.sqlite.repair import readable, sound_entities
+from lorekeeper.cache.sqlite.repair import fields_of, readable, sound_entities
+from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.embedding.protocol import is_unit
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError
@@ -65,10 +67,11 @@ class EmbeddedRepair(RepairBackend):
 
     Args:
         store: the library.
+        vectors: where its vectors go, so that none is computed again.
     """
 
-    def __init__(self, store: EmbeddedStore) -> None:
-        self._store, self._path = store, store.path
+    def __init__(self, store: EmbeddedStore, vectors: VectorCache) -> None:
+        self._store, self._path, self._vectors = store, store.path, vectors
 
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type: it cannot be read, store and companion differ, or its vectors cannot be searched.
@@ -79,8 +82,7 @@ class EmbeddedRepair(RepairBackend):
         try:
             if self._store.embedding_of(entity_type) is None:
                 return []
-            if failure := self._store.upgrade_failure(entity_type):
-                return [str(failure)]
+            self._store.collections.require_current(entity_type)
             hashes, entities = _stored(self._store, entity_type)
             problems = differences(hashes, entities)
             if not problems:
@@ -129,8 +131,8 @@ class EmbeddedRepair(RepairBackend):
     def exclusive(self) -> Iterator[None]:
         """Keep all other writers out, and the store in this process."""
         try:
-            self._store.upgrade()
-        except UnknownFormatError:
+            self._store.settle()
+        except NewerLibraryError:
             raise
         except CacheError as error:
             logger.info("%s cannot be opened: %s", self._path, error)
@@ -149,13 +151,28 @@ class EmbeddedRepair(RepairBackend):
         salvage = {entity_type: self._readable(entity_type) for entity_type in COLLECTIONS}
         if not any(salvage.values()):
             raise nothing_readable(self._path, self._store.companion.path)
+        with self._store.collections.unverified():
+            for entity_type in COLLECTIONS:
+                with contextlib.suppress(CacheError):  # what cannot be read is embedded again
+                    for batch in type_vectors(self._store.collections, entity_type):
+                        self._vectors.add(batch)
         return salvage
+
+    def fields(self) -> Mapping[str, str]:
+        """Those of the collections, and of the keyword index, whose entries come first."""
+        found: dict[str, str] = {}
+        with self._store.collections.unverified():
+            for entity_type in COLLECTIONS:
+                with contextlib.suppress(CacheError):
+                    info = self._store.collections.info(entity_type)
+                    found |= {entity_type: info.fields} if info else {}
+        return {**found, **fields_of(self._store.companion.file)}
 
     def new_store(self) -> EmbeddedStore:
         path = self._named(REPAIRED)
         shutil.rmtree(path, ignore_errors=True)
         remove_database(companion_path(path))
-        return EmbeddedStore(path, companion_path(path), not_again)
+        return EmbeddedStore(path, companion_path(path))
 
     def promote(self, suffix: str) -> Path:
         """Rename the folder, then its companion; in between the companion is another store's, and rebuilt if need be."""

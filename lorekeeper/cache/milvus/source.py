@@ -38,12 +38,13 @@ def library_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
         try:
             collections = Collections(backend)
             for name in backend.list_collections():
-                yield from _type_vectors(collections, name)
+                yield from type_vectors(collections, name)
         finally:
             backend.close()
 
 
-def _type_vectors(collections: Collections, name: str) -> Iterator[list[tuple[bytes, bytes]]]:
+def type_vectors(collections: Collections, name: str) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The same of one type, from open collections."""
     try:
         declared_type(name)
         info = collections.info(name)

@@ -7,41 +7,22 @@ words. A write is recorded there before it begins, so that the next one can fini
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from lorekeeper.cache.formats import Normalized, OlderLibraryError, Upgrade
+from lorekeeper.cache.formats import OlderLibraryError, Opening
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.layout_v3 import REBUILT
-from lorekeeper.cache.milvus.upgrade import CollectionUpgrade
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity, Value
+from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
-
-
-class _Remembered:
-    """`Normalized` that computes the values of an entity once for the companion and the collection, which are both upgraded."""
-
-    def __init__(self, normalized: Normalized) -> None:
-        self._normalized = normalized
-        self._known: dict[str, dict[tuple[Identity, str], Mapping[str, Value]]] = {}
-
-    def __call__(self, entity: Entity) -> Mapping[str, Value]:
-        known, key = self._known.setdefault(entity.type, {}), (entity.identity, entity.content_hash)
-        if key not in known:
-            known[key] = self._normalized(entity)
-        return known[key]
-
-    def forget(self, entity_type: str) -> None:
-        """Free what is known of a type."""
-        self._known.pop(entity_type, None)
 
 
 class MilvusStore(Store):
@@ -51,29 +32,16 @@ class MilvusStore(Store):
         backend: keeps the collections.
         collections: of that backend.
         companion: on this machine.
-        normalized: gives the filter values that follow from an entity's data, for an upgrade.
     """
 
     backend_name = "milvus"
 
-    ONLY_WRITER = False
-    """Whether the write lock of this machine keeps all writers out; a server has others."""
-
-    def __init__(
-        self, backend: LazyBackend, collections: Collections, companion: Companion, normalized: Normalized
-    ) -> None:
+    def __init__(self, backend: LazyBackend, collections: Collections, companion: Companion) -> None:
         self.types = companion.file.types
         self.backend, self.collections, self.companion = backend, collections, companion
-        self._normalized = _Remembered(normalized)
         self._lock = WriteLock(Path(f"{companion.path}.lock"), backend.location)
-        self._companion_upgrade = Upgrade(
-            f"the keyword index {companion.path}",
-            "its keyword index",
-            self._companion_outdated,
-            self._lock.hold,
-            self._upgrade_companion,
-        )
-        self._upgrades = {entity_type: self._upgrade_of(entity_type) for entity_type in self.types}
+        self._companion_opening = Opening(self._examine_companion)
+        self._openings = {entity_type: self._opening_of(entity_type) for entity_type in self.types}
         self._rebuilding: dict[str, CollectionInfo] = {}
 
     @contextmanager
@@ -82,10 +50,10 @@ class MilvusStore(Store):
         with self._lock.hold(wait):
             yield
 
-    def upgrade(self) -> None:
+    def settle(self) -> None:
         self.backend.open()
-        for upgrade in (self._companion_upgrade, *self._upgrades.values()):
-            upgrade.settle()
+        for opening in (self._companion_opening, *self._openings.values()):
+            opening.settle()
 
     def embedding_of(self, entity_type: str) -> str | None:
         info = self._info(entity_type)
@@ -95,7 +63,7 @@ class MilvusStore(Store):
 
     def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
         self._require_space()
-        self._before_writing(entity_type)
+        self._info(entity_type)
         with self.write_lock():
             info = self._collection(entity_type, vectors, embedding)
             self.sync_companion(entity_type)
@@ -111,7 +79,7 @@ class MilvusStore(Store):
             self.collections.flush(entity_type)
 
     def delete_document(self, entity_type: str, document: str) -> int:
-        self._before_writing(entity_type)
+        self._info(entity_type)
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
@@ -119,7 +87,7 @@ class MilvusStore(Store):
             return self._remove(entity_type, sorted(identities))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
-        self._before_writing(entity_type)
+        self._info(entity_type)
         if self.collections.info(entity_type) is None:
             return 0
         with self.write_lock():
@@ -129,8 +97,7 @@ class MilvusStore(Store):
         info = self.collections.info(entity_type)
         if info is None:
             return False
-        if not self.collections.is_current(entity_type):
-            raise self._upgrades[entity_type].refusal()
+        self.collections.require_current(entity_type)
         self._rebuilding[entity_type] = self.collections.create(entity_type + REBUILT, info.store, embedding, dimension)
         return True
 
@@ -181,7 +148,7 @@ class MilvusStore(Store):
         return self.companion if self._companion_ready(entity_type) else None
 
     def undeclared(self) -> dict[str, int]:
-        self._companion_upgrade.before_reading()
+        self._companion_opening.wait()
         return self.companion.undeclared()
 
     def open(self, types: Iterable[str]) -> None:
@@ -193,8 +160,8 @@ class MilvusStore(Store):
     def close(self) -> None:
         self.backend.close()
         self.companion.close()
-        for upgrade in (self._companion_upgrade, *self._upgrades.values()):
-            upgrade.forget()
+        for opening in (self._companion_opening, *self._openings.values()):
+            opening.forget()
 
     def count_passages(self, entity_type: str) -> int:
         return self.collections.count_passages(entity_type)
@@ -264,68 +231,32 @@ class MilvusStore(Store):
         for start in range(0, len(identities), GET_KEYS):
             yield from self.collections.load(entity_type, identities[start : start + GET_KEYS])
 
-    # --- earlier formats -------------------------------------------------------------------------------------------
+    # --- opening ---------------------------------------------------------------------------------------------------
 
     def _info(self, entity_type: str) -> CollectionInfo | None:
-        """The description of a type's collection, which is upgraded before its first use. Not for holders of the lock."""
-        self._companion_upgrade.before_reading()
-        self._upgrades[entity_type].before_reading()
+        """The description of a type's collection, which is examined before its first use. Not for holders of the lock."""
+        self._companion_opening.wait()
+        self._openings[entity_type].wait()
         return self.collections.info(entity_type)
 
-    def _before_writing(self, entity_type: str) -> None:
-        """Upgrade a type's collection, unless that was done before; CacheError if it fails."""
-        self._companion_upgrade.before_writing()
-        self._upgrades[entity_type].before_writing()
-
-    def upgrade_failure(self, entity_type: str) -> CacheError | None:
-        """Why a type could not be upgraded; None if it has the current format, or was not opened yet."""
-        return self._companion_upgrade.failure or self._upgrades[entity_type].failure
-
-    def _companion_outdated(self) -> bool:
+    def _examine_companion(self) -> None:
         try:
-            outdated = self.companion.outdated()
+            self.companion.examine()
         except OlderLibraryError:
-            for entity_type in self.types:  # refused if one is as old; else the companion is built again
-                self.collections.is_current(entity_type)
+            for entity_type in self.types:  # refused if one is of an earlier format; else the companion is built again
+                self.collections.require_current(entity_type)
             self.companion.discard()
-            return False
-        if outdated:
-            self.backend.open()  # refused while a process of an earlier version has the library open
-        return outdated
 
-    def _upgrade_of(self, entity_type: str) -> Upgrade:
-        return Upgrade(
-            f"{entity_type} of the library {self.backend.location}",
-            f"its {entity_type}",
-            lambda: not self._is_current(entity_type),
-            self._lock.hold,
-            lambda: self._upgrade_collection(entity_type),
-            lambda: self._opening(entity_type),
-        )
+    def _opening_of(self, entity_type: str) -> Opening:
+        return Opening(lambda: self._examine(entity_type), lambda: self._opening(entity_type))
 
-    def _is_current(self, entity_type: str) -> bool:
-        """Whether a type's collection has the current format, or there is none yet."""
-        return self.collections.is_current(entity_type)
+    def _examine(self, entity_type: str) -> None:
+        """OlderLibraryError if a type's collection has an earlier format."""
+        self.collections.require_current(entity_type)
 
     def _opening(self, _entity_type: str) -> str:
-        """What is done with a type until it is known whether it has the current format, as in "the library is being opened"."""
+        """What is done with a type until it was examined, as in "the library is being opened"."""
         return "opened"
-
-    def _upgrade_companion(self) -> None:
-        self.companion.upgrade(self._normalized)
-        for entity_type in self.types:
-            if self.collections.is_current(entity_type):
-                self._normalized.forget(entity_type)
-
-    def _upgrade_collection(self, entity_type: str) -> None:
-        """Copy a type's collection to one of the current format. The caller holds the write lock."""
-        if self._companion_upgrade.failure:
-            raise self._companion_upgrade.failure
-        upgrade = CollectionUpgrade(
-            self.backend, self.collections, entity_type, self._normalized, self._require_space, alone=self.ONLY_WRITER
-        )
-        upgrade.run()
-        self._normalized.forget(entity_type)
 
     def _require_space(self) -> None:
         """CacheError if the disk is too full to write; not checked for a server."""

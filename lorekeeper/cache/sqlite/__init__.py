@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lorekeeper.cache.backends import DimensionOf
-    from lorekeeper.cache.formats import Normalized
     from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.store import SqliteStore
     from lorekeeper.cache.status import LibraryStatus
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     from lorekeeper.settings import Settings
 
 
-def open_store(settings: Settings, normalized: Normalized, types: Sequence[str]) -> SqliteStore:
-    """The library of the settings, with these types; it opens at first use, and an earlier format is upgraded then."""
+def open_store(settings: Settings, types: Sequence[str]) -> SqliteStore:
+    """The library of the settings, with these types; it opens at first use."""
     from lorekeeper.cache.sqlite.store import SqliteStore
 
-    return SqliteStore(settings.sqlite_db_path, normalized, types)
+    return SqliteStore(settings.sqlite_db_path, types)
 
 
 def repair_backend(store: Store, vectors: VectorCache, dimension_of: DimensionOf) -> RepairBackend:
@@ -61,8 +60,8 @@ def stored_vectors(_path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
     return iter(())
 
 
-def file_layouts() -> dict[int, range]:
-    """Layouts of this backend's SQLite files (user_version) that can be read, by kind (application_id)."""
-    from lorekeeper.cache.sqlite.store import APPLICATION, LAYOUTS
+def file_layouts() -> dict[int, int]:
+    """The layout (user_version) of this backend's SQLite files, by kind (application_id)."""
+    from lorekeeper.cache.sqlite.store import APPLICATION, LAYOUT
 
-    return {APPLICATION: LAYOUTS}
+    return {APPLICATION: LAYOUT}

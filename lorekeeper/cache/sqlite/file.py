@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from filelock import FileLock
 
-from lorekeeper.cache.formats import Format, declarations, older, parse_declarations
+from lorekeeper.cache.formats import Format, declarations, parse_declarations
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, ConfigError
 from lorekeeper.filters import name_rank
@@ -69,11 +69,10 @@ class SqliteFile:
         path: the file; made with all its tables, or not at all.
         kind: what it is, for people, as in "the keyword index".
         application: SQLite's application_id of files of this kind.
-        layouts: the layouts that can be read, kept as SQLite's user_version; the last one is written.
+        layout: of its tables, kept as SQLite's user_version.
         statements: what makes the tables of an empty file.
         types: the types of entity that it has tables for.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
-        extended: the first layout from which on later ones only have more tables; None if only the last one.
         later: what makes the tables that a file gets only when they are needed.
 
     Raises:
@@ -88,18 +87,16 @@ class SqliteFile:
         path: Path,
         kind: str,
         application: int,
-        layouts: range,
+        layout: int,
         statements: Sequence[str],
         *,
         durable: bool,
         types: Sequence[str] | None = None,
-        extended: int | None = None,
         later: Sequence[str] = (),
     ) -> None:
         self.path, self.kind = path, kind
         self.types = tuple(COLLECTIONS) if types is None else types
-        self.extended = layouts[-1] if extended is None else extended
-        self._application, self._layouts = application, layouts
+        self._application, self.layout = application, layout
         self._statements = [*statements, _META]
         _require_free_names(self.types, [*self._statements, *later])
         self._synchronous = "FULL" if durable else "NORMAL"
@@ -133,25 +130,6 @@ class SqliteFile:
         """Call a function within one transaction: all that it does is committed, or nothing."""
         with self._writing.lock:
             return self.guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
-
-    @property
-    def layout(self) -> int:
-        """The layout that is written."""
-        return self._layouts[-1]
-
-    def outdated(self) -> bool:
-        """Whether there is a file, and it has an earlier format; it is closed then.
-
-        Raises:
-            UnknownFormatError: its format is a later one, or from before those that are upgraded.
-            CacheError: it cannot be opened.
-        """
-        if not self.guarded(self.path.exists):
-            return False
-        current = self.read(read_format).is_current(self.layout, self.types)
-        if not current:
-            self.close()
-        return not current
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -188,7 +166,7 @@ class SqliteFile:
             keep_private(file)  # earlier versions may have left it readable for other users
         connection = self._connected(side)
         try:
-            self._check(connection, side)
+            self._check(connection)
             connection.create_function("name_rank", 2, name_rank, deterministic=True)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         except BaseException:
@@ -219,38 +197,21 @@ class SqliteFile:
             raise
         return connection
 
-    def _check(self, connection: sqlite3.Connection, side: _Side) -> None:
-        """Refuse a file of another kind or of an unknown format; a file of an earlier format can be read only."""
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Refuse a file of another kind or format; one that lacks only tables, as those of new types, gets them."""
         if connection.execute("PRAGMA application_id").fetchone()[0] != self._application:
             self.refuse(connection)
-        file_format = read_format(connection)
-        file_format.require_known(f"{self.kind} {self.path}", self.layout, self.types)
-        if 0 < file_format.layout < self._layouts.start:
-            raise older(f"{self.kind} {self.path}", file_format.layout)
-        if file_format.layout not in self._layouts or not file_format.fields:
-            raise DamagedFileError(f"{self.kind} {self.path} has the unknown layout {file_format.layout}")
-        if not file_format.is_current(self.layout, self.types):
-            if not side.read_only:
-                raise CacheError(f"{self.kind} {self.path} has an earlier format and must be upgraded first")
-            self._add_missing(connection)
+        current = read_format(connection)
+        if not current.layout or (current.layout == self.layout and not current.fields):
+            raise DamagedFileError(f"{self.kind} {self.path} has the unknown layout {current.layout}")
+        current.require_current(f"{self.kind} {self.path}", self.layout, self.types)
+        if not declarations(self.types).keys() <= current.fields.keys():
+            with contextlib.closing(connect(self.path)) as c:
+                _transaction(c, "BEGIN IMMEDIATE", self._add_tables)
 
     def refuse(self, _connection: sqlite3.Connection) -> None:
         """Raise for a database that is not one of ours."""
         raise DamagedFileError(f"{self.path} is another program's database, not {self.kind}")
-
-    def _add_missing(self, connection: sqlite3.Connection) -> None:
-        """Make a file of an earlier format readable as a current one: the tables and columns that it lacks are empty."""
-        with contextlib.closing(sqlite3.connect(":memory:")) as current:
-            for statement in self._statements:
-                current.execute(statement)
-            for statement, table in ((s, table) for s in self._statements for table in _CREATED.findall(s)):
-                names = columns(connection, table)
-                additions = [name for name in columns(current, table) if name not in names]
-                if not names:
-                    connection.execute(statement.replace(f"TABLE {table}", f"TABLE temp.{table}", 1))
-                elif additions:
-                    empty = ", ".join(f'NULL AS "{name}"' for name in additions)
-                    connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {empty} FROM main.{table}")
 
     def _create(self) -> None:
         """Create the file under another name and rename it: no process ever sees it incomplete."""
@@ -274,17 +235,6 @@ class SqliteFile:
             connection.execute(f"PRAGMA application_id = {self._application}")
             connection.execute(f"PRAGMA user_version = {self.layout}")
             connection.execute("COMMIT")
-
-    def complete(self) -> None:
-        """Add the tables that a file lacks, which is then a current one."""
-
-        def complete(connection: sqlite3.Connection) -> None:
-            self._add_tables(connection)
-            connection.execute(f"PRAGMA user_version = {self.layout}")
-
-        with contextlib.closing(connect(self.path)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            _transaction(connection, "BEGIN IMMEDIATE", complete)
 
     def _add_tables(self, connection: sqlite3.Connection) -> None:
         for statement in self._statements:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lorekeeper.cache.formats import TOO_OLD, UPGRADE_ONCE, parse_declarations
+from lorekeeper.cache.formats import parse_declarations
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files
 from lorekeeper.cache.sqlite.records import unpacked
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
@@ -92,7 +92,7 @@ class SqliteSource(Closing):
 
     Args:
         path: the file.
-        layouts: layouts (user_version) of our own files that are read, by kind (application_id).
+        layouts: layouts (user_version) of our own files, up to which they are read, by kind (application_id).
         tables: the tables of another program's file that are to be read; none for the files that LoreKeeper knows.
 
     Attributes:
@@ -104,7 +104,7 @@ class SqliteSource(Closing):
         ImportFileError: it is not an SQLite file, or locked, or has no table that LoreKeeper can read.
     """
 
-    def __init__(self, path: Path, layouts: Mapping[int, range], tables: Sequence[str] = ()) -> None:
+    def __init__(self, path: Path, layouts: Mapping[int, int], tables: Sequence[str] = ()) -> None:
         self.path, self._layouts = path, layouts
         self._wanted = tables
         self._folder: str | None = None
@@ -123,6 +123,8 @@ class SqliteSource(Closing):
                 self._names = [name.decode("utf-8", "replace") for (name,) in names]
                 self.tables = self._chosen(self._names, application, version)
                 self.fields = self._declarations()
+                if self.ours:  # a type that was not declared then has no table
+                    self.tables = [name for name in self.tables if name in self.fields]
         except BaseException:
             self.close()
             raise
@@ -232,9 +234,7 @@ class SqliteSource(Closing):
                 )
             return list(self._wanted)
         if self.ours:
-            if version < self._layouts[application].start:
-                raise ImportFileError(str(self.path), f"{TOO_OLD.format(version)}. {UPGRADE_ONCE}")
-            if version not in self._layouts[application]:
+            if version > self._layouts[application]:
                 raise ImportFileError(
                     str(self.path),
                     f"has layout {version}, which this version of LoreKeeper cannot read; use the version that wrote it",

@@ -56,7 +56,7 @@ COLUMNS = (
 _STORED = "CREATE TABLE matrices (type TEXT PRIMARY KEY, state TEXT NOT NULL, mark BLOB NOT NULL)"
 """Which matrix is in the file of each type, so that an opening need not read all vectors, and processes share them.
 
-A file may lack the table, and nothing is lost with it: upgrades leave it out. One of another shape is replaced."""
+A file may lack the table, and nothing is lost with it. One of another shape is replaced."""
 
 _MATRICES = ["type", "state", "mark"]
 """Its columns."""

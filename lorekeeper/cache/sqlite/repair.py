@@ -6,14 +6,14 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from lorekeeper.cache.formats import not_again
+from lorekeeper.cache.formats import NewerLibraryError
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, remove_database
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, read_format, remove_database
 from lorekeeper.cache.sqlite.records import unpack
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
@@ -50,10 +50,10 @@ class SqliteRepair(RepairBackend):
             return []
         try:
             self._store.count(Selection(entity_type))
-            if self._store.upgrade_failure:
-                return [str(self._store.upgrade_failure)]
             with closing(_reader(self._path)) as c:
                 return list(dict.fromkeys(_faults(c, entity_type, self._dimension(entity_type))))
+        except NewerLibraryError:
+            raise
         except (CacheError, *SQLITE_ERRORS) as error:
             return [str(error)]
 
@@ -83,7 +83,6 @@ class SqliteRepair(RepairBackend):
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        self._store.upgrade()
         with self._store.closed_lock():
             yield
 
@@ -98,10 +97,13 @@ class SqliteRepair(RepairBackend):
             raise nothing_readable(self._path)
         return entities_by_type
 
+    def fields(self) -> Mapping[str, str]:
+        return fields_of(self._store.file)
+
     def new_store(self) -> SqliteStore:
         path = self._named(REPAIRED)
         remove_database(path)
-        return SqliteStore(path, not_again)
+        return SqliteStore(path)
 
     def promote(self, suffix: str) -> Path:
         """Link the damaged file under another name, and let the new one replace it in one step."""
@@ -176,6 +178,13 @@ def sound_entities(c: sqlite3.Connection, entity_type: str) -> list[Entity]:
         with contextlib.suppress(CacheError):
             entities.append(unpack(entity_type, record))
     return entities
+
+
+def fields_of(file: SqliteFile) -> Mapping[str, str]:
+    """The filter fields that a file of ours records, by type; {} if they cannot be read."""
+    with contextlib.suppress(CacheError, *SQLITE_ERRORS), readable(file) as c:
+        return read_format(c).fields
+    return {}
 
 
 @contextlib.contextmanager

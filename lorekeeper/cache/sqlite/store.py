@@ -12,14 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from lorekeeper.cache.formats import Normalized, Upgrade
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.cache.sqlite import catalogue, passages
 from lorekeeper.cache.sqlite.catalogue import write_words
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
 from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
-from lorekeeper.cache.sqlite.upgrade import FileUpgrade
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
 from lorekeeper.cache.vectors import CHECK_BYTES, vector_key
 from lorekeeper.embedding.protocol import Vectors
@@ -33,8 +31,8 @@ R = TypeVar("R")
 APPLICATION = 0x4C4F5245
 """SQLite's application_id of a library: "LORE"."""
 
-LAYOUTS = range(2, 3)
-"""Layouts that can be read; the last one is written. See `cache.formats`."""
+LAYOUT = 2
+"""See `cache.formats`."""
 
 REBUILT = "_rebuilt"
 """Suffix of the table that is to replace the passages of a type."""
@@ -69,7 +67,7 @@ class LibraryFile(SqliteFile):
             path,
             "the library",
             APPLICATION,
-            LAYOUTS,
+            LAYOUT,
             statements(types),
             durable=True,
             types=types,
@@ -95,41 +93,22 @@ class SqliteStore(PassageCatalogue, Store):
     """One library in one SQLite file; its methods are documented in `lorekeeper.cache.store.Store`.
 
     Args:
-        path: the file; created at first use, and upgraded if it has an earlier format.
-        normalized: gives the filter values that follow from an entity's data, for an upgrade.
+        path: the file; created at first use.
         types: the types of entity that it holds.
     """
 
     backend_name = "sqlite"
 
-    def __init__(self, path: Path, normalized: Normalized, types: Sequence[str] | None = None) -> None:
+    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
         super().__init__(LibraryFile(path, types))
         self.path, self.types = path, self.file.types
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
-        self._normalized = normalized
-        self._upgrade = Upgrade(
-            f"the library {path}", "all of it", self.file.outdated, self._lock.hold, self._upgrade_file
-        )
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
-        with _named_repair():
-            self._upgrade.before_writing()
         self._read(lambda _: None)
         with self._lock.hold(wait):
             yield
-
-    def upgrade(self) -> None:
-        self._upgrade.settle()
-
-    def _upgrade_file(self) -> None:
-        with _named_repair():
-            FileUpgrade(self.file, self._normalized, parts=[PASSAGES], tables=["models", "changes"]).run()
-
-    @property
-    def upgrade_failure(self) -> CacheError | None:
-        """Why the library could not be upgraded; None if it has the current format, or was not opened yet."""
-        return self._upgrade.failure
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -229,11 +208,9 @@ class SqliteStore(PassageCatalogue, Store):
     def close(self) -> None:
         self.store_matrices()
         super().close()
-        self._upgrade.forget()
 
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         with _named_repair():
-            self._upgrade.before_reading()
             return self.file.read(function)
 
     def _write(self, function: Callable[[sqlite3.Connection], R]) -> R:
