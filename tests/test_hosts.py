@@ -84,10 +84,7 @@ HINTED: list[tuple[str, dict[str, Any]]] = [
     *((tool, {"order": "random", "limit": 1}) for tool in ("lookup_creature", "lookup_equipment")),
     ("search_lore", {"query": "roll a treasure hoard"}),
     ("search_lore", {"query": "who of us has the best passive perception"}),
-    ("lookup_spell", {"name": "no such name"}),
     ("lookup_spell", {"where": "level:1 nonsense>3"}),
-    ("gather_topic", {"topic": "tide"}),
-    ("plan_encounter", {"party": "4x3"}),
     *WRONG,
 ]
 """Calls whose answers say how to go on."""

@@ -275,15 +275,19 @@ async def test_the_longest_paths_are_kept_found_and_told_apart(library):
 async def test_a_note_shows_what_it_says_in_so_many_words_and_a_session_what_happened(library):
     rota = Section("Rota", "- Who holds the lamp changes.\n- **Strength**: 40")
     oath = Section("Oath", "It takes strength: who runs at night is shut out of the stores.")
-    watch = Note(
-        "Watch.md", "Watch", sections=(oath, rota, Section("Hands", "Ada trims wicks.\nJem runs the old stores."))
-    )
+    hands = Section("Hands", "Ada trims wicks.\nJem runs the old stores.")
+    talk, debts = Section("Talk", "What proof? No proof. What guild?"), Section("Debts", "The guild has proof of it.")
+    watch = Note("Watch.md", "Watch", sections=(oath, rota, hands, talk, debts))
     dusk = Section("Dusk", "- A cold bell rang over the marsh.\n  - It cracked.")
     night = Note("N.md", "Night", kind="session", sections=(Section("Recap", "**Players**: Ana, Bo, Cy, Di"), dusk))
     notes = [note_entity(each, "watch", "Watch", 0, PATHS.get) for each in (watch, night)]
     await library.cache.store_entities(notes, "notes")
     try:
-        for query, shown in (("who runs the stores", "[Hands]"), ("strength of the watch", "[Rota]")):
+        for query, shown in (
+            ("who runs the stores", "[Hands]"),
+            ("strength of the watch", "[Rota]"),
+            ("what proof has the guild", "[Debts]"),
+        ):
             assert shown in (await call(library, semantic_query=query, documents=["watch"])).text
         told = (await call(library, name="Night", documents=["watch"])).text
         assert "Dusk: A cold bell rang over the marsh." in told

@@ -53,7 +53,7 @@ MAX_NAME = 60
 MAX_WHOLE = 6_000
 """Most characters of the whole entries in the text of a page, but for the first, which is always whole."""
 
-MAX_NAMED = 3_200
+MAX_NAMED = 4_800
 """Longest page, in characters, of an entry that is given whole since it is the only one, or the one of that very name."""
 
 ROOM = "Whole entries have room for {} of these {}; get_entity reads another one, or offset continues."

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import Entity, Value, remembered
@@ -20,7 +21,7 @@ from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
-from lorekeeper.text.matching import neighbours, occurring, possible, word_stems
+from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import labels, marked, said
 from lorekeeper.text.passages import passages
 from lorekeeper.text.rows import with_rows
@@ -45,9 +46,9 @@ HEADED, TITLED = 0.6, 2.0
 """What a word of the query counts besides that is in the innermost heading of a section, and what it counts that all of them are
 there, apart from those of the note's name: "the appearance of Mirra" asks for the section "Appearance"."""
 
-PHRASED = 2.0
-"""What it counts that two words are next to each other there as in the query, if that has only these: what it says in so many words
-outranks what is near. Of a long question each two count less."""
+TOGETHER = 2.0
+"""What it counts besides that words of the query, rare ones first, stand in one sentence or line of a section, and more if little
+else stands there: what is said at once, or in so many words, outranks what is scattered, and what is near."""
 
 REACH = 0.15
 """How much less near, in cosine similarity, a section is whose nearness counts nothing; in between it counts in proportion."""
@@ -141,6 +142,7 @@ CLAUSE = 220
 MAX_LIST = 60
 """Most characters of a field's values."""
 
+_SENTENCE_END = re.compile(r"\n|(?<=[.!?]) ")
 _WORD = re.compile(r"\w+")
 
 HOUR, DAY = 60, 1440
@@ -397,7 +399,6 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
     occurrences = Counter(stem for stems in held for stem in set(stems))
     named, secret = set(occurring(wanted, note.name)), marked(note)
     subject = [stem for stem in wanted if stem not in named and stem not in _ASKING_STEMS]
-    pairs = [pair for pair in itertools.pairwise(wanted) if named.isdisjoint(pair)]
 
     def weight(number: int) -> float:
         heading = prose[number].heading
@@ -412,9 +413,14 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
             and any(word_stems(each).keys() == set(subject) for each in labels(prose[number].text))
         )
         titled = HEADED * len(heads) + (TITLED if subject and is_titled else 0.0)
-        told = neighbours([pair for pair in pairs if set(held[number]).issuperset(pair)], prose[number].text)
-        phrases = PHRASED * told / math.sqrt(len(pairs) or 1)
-        return words + titled + phrases + near + (MARKED if heading in secret else 0.0)
+        asked = [stem for stem in subject if stem in held[number]]
+        together = max(map(said_at_once, _SENTENCE_END.split(prose[number].text), repeat(asked))) if asked[1:] else 0.0
+        return words + titled + TOGETHER * together + near + (MARKED if heading in secret else 0.0)
+
+    def said_at_once(sentence: str, asked: Sequence[str]) -> float:
+        own = occurring(asked, sentence)
+        share = len(own) / (len(sentence.split()) or 1)
+        return (1 + 2 * share) * sum(1 / math.sqrt(occurrences[stem]) for stem in own) if own[1:] else 0.0
 
     weights = [weight(number) for number in range(len(prose))]
     best = sorted((number for number, found in enumerate(weights) if found), key=lambda number: -weights[number])

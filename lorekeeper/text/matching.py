@@ -11,9 +11,6 @@ from lorekeeper.text.keywords import STOP_WORDS, content_words
 STEM = 5
 """Letters by which words are compared."""
 
-REACH = 3
-"""Words behind a word among which the next one of a query is next to it: "missing four fingers"."""
-
 _STOP_STEMS = frozenset(word[:STEM] for word in STOP_WORDS)
 """With these begin words that do not count besides words that do, as "there" and "thereafter"."""
 
@@ -36,15 +33,6 @@ def occurring(stems: Collection[str], text: str) -> list[str]:
         own = word_stems(text)
         return [stem for stem in found if stem in own]
     return found
-
-
-def neighbours(pairs: Collection[tuple[str, str]], text: str) -> int:
-    """How many of some pairs of stems stand next to each other in a text, in their order."""
-    words = [word[:STEM] for word in words_apart(text).split()] if pairs else []
-    return sum(
-        any(second in words[place + 1 : place + 1 + REACH] for place, word in enumerate(words) if word == first)
-        for first, second in pairs
-    )
 
 
 @lru_cache(maxsize=256)
