@@ -1,10 +1,10 @@
-"""Compare the books as LoreKeeper prints them with other sources of the same books, fact by fact.
+"""Compare the books as LoreKeeper prints them from one source with other sources of the same books, fact by fact.
 
-    python -m scripts.compare_books CORPUS [--database PATH] [--explained]
+    python -m scripts.compare_books CORPUS [--explained]
 
-CORPUS has the objects of Open5e (`entities`) and the SRD 5.2 in Markdown (`srd52`). PATH is a clone of
-github.com/5e-bits/5e-database, a Git directory or a folder, for the SRD 5.1. Prints how many facts agree, and every difference
-that `scripts/books/known.toml` does not explain. Exit status 1 if there is any.
+CORPUS has the objects of Open5e (`entities`) and the SRD 5.2 in Markdown (`srd52`). Open5e's entries are compared with the SRD 5.2
+in Markdown, and with those of the packages of ``data-packages.txt``. Prints how many facts agree, and every difference that
+`scripts/books/known.toml` does not explain. Exit status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.books import database, markdown, ours, pages
+from lorekeeper.intake.superseded import DOCUMENTS
+from scripts.books import markdown, ours, pages
 from scripts.books.facts import Book, Facts
 from scripts.books.facts import name as name_of
 
@@ -154,13 +155,13 @@ def compare(title: str, mine: Book, other: Book) -> Comparison:
     return Comparison(rows, explained, unexplained)
 
 
-def books(corpus: Path, database_path: Path | None) -> Mapping[str, Comparison]:
-    """The comparisons for which there are sources."""
-    found = {"srd-2024": compare("srd-2024", ours.book(corpus, "srd-2024"), markdown.book(corpus))}
-    if printed := ours.printed("srd-2024"):
-        found["srd-2024 pages"] = compare("srd-2024 pages", printed, ours.book(corpus, "srd-2024"))
-    if database_path:
-        found["srd-2014"] = compare("srd-2014", ours.book(corpus, "srd-2014"), database.book(database_path))
+def books(corpus: Path) -> Mapping[str, Comparison]:
+    """All comparisons."""
+    open5e = {document: ours.book(corpus, document) for document in DOCUMENTS}
+    found = {"srd-2024": compare("srd-2024", open5e["srd-2024"], markdown.book(corpus))}
+    for document, mine in open5e.items():
+        title = f"{document} packages"
+        found[title] = compare(title, mine, ours.packaged(document))
     return found
 
 
@@ -170,12 +171,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Compare the books as LoreKeeper prints them with other sources of them."
     )
     parser.add_argument("corpus", type=Path, help="folder with entities and srd52")
-    parser.add_argument(
-        "--database", type=Path, metavar="PATH", help="5e-bits/5e-database: a Git directory or a folder"
-    )
     parser.add_argument("--explained", action="store_true", help="print the differences that are explained, too")
     options = parser.parse_args(arguments)
-    compared = books(options.corpus, options.database)
+    compared = books(options.corpus)
     print(
         "| book | kind | entries | facts | only ours | only theirs | theirs | opinion | unexplained |\n|" + "---|" * 9
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -330,6 +331,8 @@ async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path
     [
         ("srd-2014", "Basilisk", {"armor_class": 15}),
         ("srd-2014", "Path of the Berserker", {"parent": "barbarian"}),
+        ("srd-2014", "Divination", {"classes": ("cleric",)}),
+        ("srd-2024", "Bell", {"weight": None}),
         ("srd-2024", "Longbow", {"cost": 50.0}),
         ("srd-2024", "Trident", {"damage": 4.5}),
         ("srd-2024", "Ammunition, +2", {"rarity": "rare"}),
@@ -343,3 +346,20 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         pytest.skip(f"the package {OBJECTS.name} is not installed")
     fields = by_name(read(path)[0])[name].fields
     assert {key: fields.get(key) for key in values} == values
+
+
+@pytest.mark.parametrize(
+    ("document", "name", "row"),
+    [
+        ("srd-2014", "Barbarian", r"\| 6 \| \+3 \| Primal Path \|"),
+        ("srd-2014", "Warlock", r"\| 4 \|.*\| 3 \| 2 \| 2nd \| 2 \| 5 \|"),
+        ("srd-2024", "Wizard", r"\| 20 \|.*\| 25 \|"),
+    ],
+)
+def test_the_table_of_a_class_has_the_numbers_of_the_book_and_later_parts_of_a_choice(
+    document: str, name: str, row: str
+) -> None:
+    path = OBJECTS.path(document)
+    if path is None:
+        pytest.skip(f"the package {OBJECTS.name} is not installed")
+    assert re.search(row, markdown(by_name(read(path)[0])[name]))

@@ -21,7 +21,7 @@ from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render import markdown
 from scripts import compare_books
 from scripts.books import ours
-from scripts.books.pages import unread
+from scripts.books.pages import texts_in, unread
 
 INVENTED = Path(__file__).with_name("data") / "printed_srd"
 
@@ -78,11 +78,23 @@ def test_every_paragraph_stands_in_an_entry(whole: tuple[str, Imported]):
 
 @pytest.mark.slow
 @pytest.mark.corpus
-def test_creatures_and_spells_are_those_of_open5e(whole: tuple[str, Imported], corpus: Path):
-    if whole[0] == "2024":
-        compared = compare_books.compare("srd-2024 pages", ours.printed("srd-2024"), ours.book(corpus, "srd-2024"))
-        assert compared.unexplained == []
-        assert (compared.rows["creature"][0], compared.rows["spell"][0]) == (331, 339)
+def test_values_and_class_tables_of_the_packages_are_those_of_open5e(whole: tuple[str, Imported], corpus: Path):
+    document = f"srd-{whole[0]}"
+    compared = compare_books.compare(f"{document} packages", ours.book(corpus, document), ours.packaged(document))
+    assert compared.unexplained == []
+    both = {kind: row[0] for kind, row in compared.rows.items()}
+    assert (both["class"], both["spell"], both["creature"]) == (
+        (12, 319, 321) if whole[0] == "2014" else (12, 339, 331)
+    )
+
+
+@pytest.mark.slow
+def test_no_word_is_left_split_and_no_mark_of_another_format(whole: tuple[str, Imported]):
+    texts = [*texts_in([entity.data for entity in data_packages.entries((f"srd-{whole[0]}",))])]
+    known = {word.casefold() for text in texts for word in re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", text)}
+    split = {found for text in texts for found in re.findall(r"([^\W\d_]+)[-\u00ad]\s+([^\W\d_]+)", text)}
+    assert [each for each in split if {"".join(each).casefold(), "-".join(each).casefold()} & known] == []
+    assert [text for text in texts if re.search(r"\[\[|@Embed|@UUID|&Reference|&amp;|\{@|<p>|\u00ad", text)] == []
 
 
 @pytest.mark.slow

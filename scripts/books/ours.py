@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.data_packages import PAGES
+from lorekeeper.intake import data_packages
 from lorekeeper.normalize import open5e
-from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render.pages import markdown
 from lorekeeper.text.facts import facts as stated
 from scripts.books.facts import (
@@ -52,28 +51,28 @@ def _document(obj: Mapping[str, object]) -> object:
 
 
 def book(corpus: Path, document: str) -> Book:
-    """The facts of all entries of a document."""
+    """The facts of all entries of a document as Open5e gives them."""
     return facts_of(entries(corpus, document))
 
 
-def printed(document: str) -> Book:
-    """The facts of the creatures and spells of a document as its pages give them; {} if the package of the pages is missing."""
-    folder = PAGES.path(document)
-    found = read_pages(folder, document.removeprefix("srd-")).entities if folder else ()
-    book = facts_of(entity for entity in found if entity.type in ("creatures", "spells"))
+def packaged(document: str) -> Book:
+    """The facts of all entries of a document as its packages give them."""
+    book = facts_of(data_packages.entries((document,)))
     for facts in book.values():
         facts |= _following(facts)
     return book
 
 
 def _following(facts: Facts) -> Facts:
-    """What follows from other values of a creature, which its page does not repeat: saves that are modifiers, ten and a bonus."""
-    scores = {ability: facts[ability] for ability in ABILITIES if ability in facts}
-    saves = {f"save {ability}": f"{int(score) // 2 - 5:+d}" for ability, score in scores.items()}
-    found = {key: bonus for key, bonus in saves.items() if key not in facts}
-    if re.fullmatch(r"[+-]\d+", initiative := facts.get("initiative", "")):
-        found["initiative"] = f"{initiative} ({10 + int(initiative)})"
-    return found
+    """What other values of a creature of 2024 say and its page does not repeat: saves that are modifiers, ten and a bonus."""
+    initiative = facts.get("initiative", "")
+    if not re.fullmatch(r"[+-]\d+", initiative):
+        return {}
+    saves = {f"save {key}": f"{int(facts[key]) // 2 - 5:+d}" for key in ABILITIES if key in facts}
+    return {
+        "initiative": f"{initiative} ({10 + int(initiative)})",
+        **{k: v for k, v in saves.items() if k not in facts},
+    }
 
 
 def facts_of(found: Iterable[Entity]) -> Book:
@@ -176,7 +175,7 @@ def magic_item(kind: str) -> Facts:
     }
 
 
-_RARITY = r"artifact|very rare|legendary|uncommon|common|\brare\b|rarity varies"
+_RARITY = r"artifact|very rare|legendary|uncommon|common|\brare\b|\bvaries"
 _CATEGORIES = {"simple": "weapon", "martial": "weapon", "ammunition": "weapon", "shield": "armor"}
 
 

@@ -30,7 +30,7 @@ class _Words:
     """The words of an entry."""
 
     def __init__(self, entity: Entity) -> None:
-        self.text = f" {' '.join(map(_words, _texts(entity.data)))} "
+        self.text = f" {' '.join(map(_words, texts_in(entity.data)))} "
         self.words = set(self.text.split())
 
 
@@ -38,12 +38,12 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
         for each in value:
-            yield from _texts(each)
+            yield from texts_in(each)
     elif value is not None:
         yield str(value)
 

@@ -59,8 +59,15 @@ def _columns(o: Object) -> Mapping[str, str]:
 
 
 def _corrected(edition: str, name: str, o: Object) -> Object:
-    """An object with what the book has otherwise."""
-    return {**o, **_names()["corrected"][edition].get(name, {}).get(o["index"], {})}
+    """An object with what the book has otherwise; of an object within it, the values that it has otherwise."""
+    changed = _names()["corrected"][edition].get(name, {}).get(o["index"], {})
+    return {
+        **o,
+        **{
+            key: {**o[key], **new} if isinstance(o.get(key), dict) and isinstance(new, dict) else new
+            for key, new in changed.items()
+        },
+    }
 
 
 LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
@@ -124,7 +131,10 @@ def read(
         parts = {name for name, owners in PARTS.items() if name in raw and any(owner in tables for owner in owners)}
         own = {name: [words.mended(each) for each in rows] for name, rows in tables.items()}
         whole = {
-            name: own[name] if name in own and name not in PARTS else [*map(words.mended, raw[name])] for name in raw
+            name: own[name]
+            if name in own and name not in PARTS
+            else [words.mended(_corrected(edition, name, each)) for each in raw[name]]
+            for name in raw
         }
         for name in tables.keys() & PARTS.keys():
             if not any(owner in raw for owner in PARTS[name]):

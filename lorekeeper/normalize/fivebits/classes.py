@@ -26,8 +26,8 @@ _SKILL = re.compile(r"^(?:Skill|Tool|Saving Throw): ")
 _SLOTS = re.compile(r"spell_slots_level_(\d)$")
 _ORDINALS = ("", "1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th")
 
-_LATER = re.compile(r" feature$")
-"""What the table of a class calls a later feature of a subclass: the text is that of the choice itself."""
+_LATER = re.compile(r"-improvement-\d+$")
+"""The end of the key of what a feature gives at a later level, such as the second feature of a subclass."""
 
 Tables = Mapping[str, Sequence[Object]]
 """The objects of a source by the name of their list."""
@@ -94,9 +94,9 @@ def _features(found: Sequence[Object], levels: Sequence[Object], owner: Object) 
     whole = {index_of(each) for each in found}
     tops = [each for each in found if index_of(each.get("parent")) not in whole]
     by_name: dict[str, list[Object]] = defaultdict(list)
+    own = {index_of(each): _DETAIL.sub("", _own_name(each)) for each in tops}
     for each in tops:
-        if not _LATER.search(str(each.get("name"))):
-            by_name[_DETAIL.sub("", _own_name(each))].append(each)
+        by_name[own.get(_LATER.sub("", index_of(each)), own[index_of(each)])].append(each)
     made = []
     for name, same in by_name.items():
         gained = {level for each in same for level in _gained(each, levels)}
