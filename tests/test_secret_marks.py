@@ -17,7 +17,8 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.kinds import known
-from lorekeeper.notes.marks import LOOKED_AT, audience_of, stems
+from lorekeeper.notes.marks import LOOKED_AT, audience_of
+from lorekeeper.notes.stems import STEMS, marks
 from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.lint import check
 from lorekeeper.vaults.registry import Vault
@@ -78,12 +79,12 @@ async def test_a_player_of_a_library_meets_only_the_rows_that_are_shown(backend:
 
 
 def test_a_stem_is_one_word_or_two_in_comparable_form() -> None:
-    rows = stems()
-    assert {"en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "cs", "sv"} <= {row.language for row in rows}
-    assert len(rows) <= 460
-    assert [row for row in rows if len(row.word.split()) > 2] == []
-    assert [row for row in rows if row.kind != "sign" and fold(row.word.rstrip("-~")) != row.word.rstrip("-~")] == []
-    assert len({(row.word, row.kind) for row in rows}) == len(rows)
+    rows = marks()
+    assert {"en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "cs", "sv"} <= {language for _, _, language in rows}
+    assert len(STEMS.read_text("utf-8").splitlines()) <= 400
+    words = [stem.rstrip("-~") for stem, what, _ in rows if what != "sign"]
+    assert [word for word in words if len(word.split()) > 2 or fold(word) != word] == []
+    assert len(set(rows)) == len(rows) <= 440
     assert (known("Sessies"), known("wydarzenie")) == ("session", "event")
 
 
@@ -92,8 +93,12 @@ def test_a_stem_is_one_word_or_two_in_comparable_form() -> None:
     [
         "She smiles. [GM] She sold the maps.",
         "Elle sourit. [MJ] Elle a vendu les cartes.",
-        "Nota del máster: vendió los mapas.",
         "**Prawdziwy przywódca:** ona.",
+        "**Máster:** vendió los mapas.",
+        "**Pouze pro PJ:** prodala mapy.",
+        "**ATTENZIONE: DOCUMENTO RISERVATO** lei vendette le mappe.",
+        "> [!info] Hints for the keeper\n> She sold the maps.",
+        "| NPC | Máster\n|---|---\n| Ana | mapas.",
     ],
 )
 def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
@@ -109,6 +114,8 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("In the cellar is a hidden door; ask the keeper.", True),
         ("The party did not find the chest.", True),
         ("- [[The Hidden Valley]]", True),
+        ("**Keeper:** Old Tom (map in hand)", True),
+        ("> [!info|bg-map no-i]\n> A map.", True),
         ("See [the secret room](Rooms/secret.md) below.", True),
         ("Secretly, he sells maps.", False),
         ("- [ ] reveal that he sells maps", False),
@@ -119,10 +126,10 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("He rows the ferry (secretly he sells maps to the duke) by night.", False),
         ("A shelf of jars (GM only).", False),
         ("Insgeheim verkauft er Karten.", False),
-        ("Heimlich: er verkauft Karten.", False),
+        ('<span style="display: none">he sells maps</span>', False),
         ("[^gm]: he sells maps", False),
         ("[comment]: <> (he sells maps)", False),
-        ('<span style="display: none">he sells maps</span>', False),
+        ('<span class="master-only">he sells maps</span>', False),
         ("<div hidden>he sells maps</div>", False),
         ('<b style="color:#000;background:#000">he sells maps</b>', False),
         ("<table><tr><th>Secret</th></tr><tr><td>maps</td></tr></table>", False),
@@ -345,9 +352,8 @@ def is_held(form: str, words: str) -> bool:
 def test_marks_in_eight_languages_are_closed() -> None:
     open_still = [row for row in IN_LANGUAGES if not is_held(row[1][0], row[2])]
     assert len(IN_LANGUAGES) == 400
-    explicit = [row for row in open_still if row[1].endswith("!")]
-    assert explicit == [("it", "l!", "Master"), ("pt", "l!", "Mestre")]
-    assert len(open_still) <= 6
+    assert len(open_still) <= 4
+    assert [row for row in open_still if row[1].endswith("!")] == []
 
 
 def test_of_what_stands_in_brackets_the_narrowest_holds():

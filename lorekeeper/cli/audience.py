@@ -52,9 +52,9 @@ async def audience(call: Call) -> int:
 
 def _marks(call: Call) -> int:
     from lorekeeper.cli.render_audience import print_stems
-    from lorekeeper.notes.marks import stems
+    from lorekeeper.notes.stems import marks
 
-    rows = [{"stem": each.word, "class": each.kind, "language": each.language} for each in stems()]
+    rows = [{"stem": stem, "class": what, "language": language} for stem, what, language in marks()]
     call.show({"marks": rows}, lambda: print_stems(rows))
     return DONE
 

@@ -18,7 +18,7 @@ from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
 from lorekeeper.notes.kinds import ALONE, Usage
 from lorekeeper.notes.links import read_inline
-from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, narrowest, title_mark
+from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, key_mark, narrowest, title_mark
 from lorekeeper.notes.names import file_name, is_generic, plain
 from lorekeeper.notes.note import MOVED_PLACE, NEW, PATH_SEPARATOR, Held, Link, Section, StatBlock
 from lorekeeper.notes.source import OPEN, Code, blocks, language, span
@@ -152,10 +152,6 @@ class Body:
         for number, line in enumerate(lines):
             if OPEN in line and audience_at(number) in (None, DM):
                 lines[number] = self.code.answered(line, self.values)
-
-    def links_in_order(self) -> list[Link]:
-        """The links, as a reader meets them."""
-        return [link for _, link in sorted(self.links, key=lambda found: found[0])]
 
     def _cut(self, lines: Sequence[str], place: Place) -> tuple[list[str], list[Cut]]:
         if place.depth >= DEEPEST:
@@ -294,7 +290,7 @@ class Body:
     def _take(self, pairs: Sequence[Pair], place: Place) -> None:
         """Facts that leave the text; a key such as "Secret" makes a secret stretch of its own instead."""
         for line, key, value in pairs:
-            mark = title_mark(key, self.own)
+            mark = key_mark(key, value, self.own)
             self._add_links(value, place.line + line, place.within(mark, 0) if mark.audience == DM else place)
             if mark.audience == DM:
                 self.held.append(held_by(mark, "key"))

@@ -197,13 +197,11 @@ def by_folders(path: str) -> str:
     return next(filter(None, map(of_folder, reversed(path.split("/")[:-1]))), "")
 
 
-def _are_sessions(clues: Mapping[str, Clue], paths: Iterable[str]) -> bool:
-    """Whether all of some notes say that they are sessions: then one fewer shows what counts up."""
-    return all(clues[path].kind == SESSION for path in paths)
-
-
 def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, int]]:
-    """The notes whose names have a number behind the same words, by folder and words, each with its number: three at least."""
+    """The notes whose names have a number behind the same words, by folder and words, each with its number: three at least.
+
+    Where all say that they are sessions, two are enough.
+    """
     found: dict[tuple[str, str], dict[str, int]] = {}
     for path in clues:
         folder, _, file = path.rpartition("/")
@@ -213,7 +211,8 @@ def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, int]
     return {
         where: paths
         for where, paths in found.items()
-        if len(set(paths.values())) >= max(FEWEST - _are_sessions(clues, paths), MOST_OF * len(paths))
+        if len(set(paths.values()))
+        >= max(FEWEST - all(clues[path].kind == SESSION for path in paths), MOST_OF * len(paths))
     }
 
 

@@ -23,7 +23,7 @@ from lorekeeper.notes.marks import (
     OwnMarks,
     audience_of,
     first_words,
-    is_number,
+    key_mark,
     narrowest,
     sign_mark,
     tag_mark,
@@ -44,8 +44,11 @@ _ADMONITION = re.compile(
 )
 """How a block of MkDocs begins whose text is indented below it: ``!!! gm "Plot"``."""
 
-_BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:]{1,30})[\])](?![(\[:])[^\S\n]*")
-_LABELS = re.compile(r"(?<![\[\]])[\[(]([^\[\]()\n]{1,40})[\])](?![(\[])")
+_BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:|]{1,30})[\])](?![(\[:])[^\S\n]*")
+_EMPHASISED = re.compile(r"(?P<sign>\*{1,3}|_{1,3}|==)(?=[^\s*_])(?P<said>[^*_=\n]{1,80}[:：][^*_=\n]{1,80})(?P=sign)")
+"""What is emphasised at the beginning of a line and has a colon within."""
+
+_LABELS = re.compile(r"(?<![\[\]])[\[(]([^\[\]()\n|]{1,40})[\])](?![(\[])")
 _COMMENT_LINE = re.compile(r"\[[^\[\]\n]{1,60}\]:[ \t]*(?:<>|#)[ \t]*[\"'(].*")
 """A link definition that leads nowhere, by which people hide a comment."""
 
@@ -174,6 +177,8 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
     if (word := _BRACKETED_WORD.match(text)) and (mark := title_mark(word["word"], own)).audience == DM:
         alone = word.end() == len(text)
         return replace(mark, written=word[0].strip()), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
+    if (bold := _EMPHASISED.match(text)) and (mark := title_mark(bold["said"], own)).audience == DM:
+        return mark, _end_of_key(lines, i)
     if (key := KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
         if text[key.end() :].strip("*_~= \t"):
             return mark, _end_of_key(lines, i)
@@ -208,11 +213,11 @@ def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
     """What the key of a line says: one in emphasis, one before a colon that is no sentence, or before a dash."""
     key, value = match["key"].strip(" \t_{("), text[match.end() :]
     is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
-    if not key or is_number(value) or len(key.split()) > MOST_KEY_WORDS:
+    if not key or len(key.split()) > MOST_KEY_WORDS:
         return UNMARKED
     if not (match["colon"] or match["dash"] or is_emphasised) or _LEADING_LINK.fullmatch(key.strip()):
         return UNMARKED
-    mark = title_mark(key if is_emphasised else first_words(key, _FIRST_WORDS), own)
+    mark = key_mark(key if is_emphasised else first_words(key, _FIRST_WORDS), value, own)
     return mark if mark.audience == DM else UNMARKED
 
 
@@ -394,10 +399,10 @@ class _Tables:
 
     def _mark_of_first(self, cell: str, second: str) -> Mark:
         """What the first cell of a row says of the others."""
-        return UNMARKED if is_number(second) else self._mark(cell)
+        return key_mark(_plain(cell), second, self._own)
 
     def _mark(self, cell: str) -> Mark:
-        return title_mark(_LEADING_LINK.sub(" ", _INLINE_HTML.sub("", cell)).strip("*_~= :"), self._own)
+        return title_mark(_plain(cell), self._own)
 
     def _is_head(self, i: int) -> bool:
         following = _inner(self._lines[i + 1]) if i + 1 < len(self._lines) else ""
@@ -405,6 +410,11 @@ class _Tables:
 
     def _end_of_table(self, i: int) -> int:
         return next((n for n in range(i, len(self._lines)) if "|" not in self._lines[n]), len(self._lines))
+
+
+def _plain(cell: str) -> str:
+    """What a cell says, without emphasis and links."""
+    return _LEADING_LINK.sub(" ", _INLINE_HTML.sub("", cell)).strip("*_~= :")
 
 
 def _row(row: Iterable[str]) -> str:

@@ -9,10 +9,11 @@ or ``none`` only where it is the whole of it, or all of it but what stands in br
 something from players: that a heading says it is for them opens nothing before the game master has looked at it.
 
 The classes of stems: ``master``, ``secret`` and a ``sign`` close wherever something is marked, ``inner`` and ``plan`` in what names
-something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes beside a word of ``own`` ("Keeper's notes"),
-``player`` and ``group`` beside a ``not`` ("Not for players"). A name of ``player``, ``group``, ``public`` and ``open`` alone is for
-players ("What the party knows"); ``the``, and words of up to three letters that the table does not have, count for nothing. A
-word that is ``plain`` as well, "planes", closes only beside another language's letters or words ("Pläne", "Planes del villano").
+something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's
+notes"), and where something is for one ("Hints for the keeper"); ``player`` and ``group`` beside a ``not`` ("Not for players"). A
+name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to
+three letters that the table does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside
+another language's letters or words ("Pläne", "Planes del villano").
 ``none`` and ``unset`` are values of front matter.
 """
 
@@ -30,13 +31,13 @@ from dataclasses import dataclass, field, replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
-from lorekeeper.notes.stems import by_beginning, rows, table
+from lorekeeper.notes.stems import by_beginning, listed, rows, table
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 11
+RULES = 12
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -98,33 +99,15 @@ def humps_apart(key: str) -> str:
 # --- stems ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Stem:
-    """A row of the table: the word; its class; and a language that has it, "*" for several.
-
-    A word that ends in "-" begins longer ones, one that ends in "~" those that are at most two letters longer.
-    """
-
-    word: str
-    kind: str
-    language: str
-
-
-@functools.cache
-def stems() -> tuple[Stem, ...]:
-    """The stems of marks."""
-    return tuple(Stem(*row) for row in rows() if " " not in row[1])
-
-
 @functools.cache
 def _foreign() -> frozenset[str]:
     """The words of languages other than English that tell the language of a text."""
-    return frozenset(stem.word for stem in stems() if stem.kind == "the" and stem.language != "en")
+    return frozenset(stem for stem, what, language in rows() if what == "the" and language != "en")
 
 
 @functools.cache
 def _signs() -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(stem.word) for stem in stems() if stem.kind == "sign"))
+    return re.compile("|".join(map(re.escape, listed("sign"))))
 
 
 _BEGIN, _END = 400, 100
@@ -149,10 +132,10 @@ def _looked_up(word: str) -> frozenset[str]:
     known = table("")
     if word in known or " " in word:
         return known.get(word, frozenset())
-    if len(word) <= _SHORT:
-        return frozenset({"the"})
     if word.endswith("s") and "inner" not in known.get(word[:-1], {"inner"}):
         return known[word[:-1]]
+    if len(word) <= _SHORT:
+        return frozenset({"the"})
     return by_beginning(known, word)
 
 
@@ -176,14 +159,16 @@ def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
         return ""
     if "not" in said and "open" in said and len(words) <= _FEW_WORDS:
         return next(word for word, kinds in found.items() if "not" in kinds)
-    kinds_of = [stem_kinds(word) for word in written]
-    is_for_a_role = any(each >= {"the", "open"} for each in kinds_of) or place == NAME
-    if is_for_a_role and "role" in said and all(each & {"role", "the", "open"} for each in kinds_of):
-        return next(word for word, kinds in found.items() if "role" in kinds)
-    of_a_role = [word for word, kinds in found.items() if "role" in kinds]
-    if of_a_role and any("own" in kinds for word, kinds in found.items() if word != of_a_role[0]):
-        return of_a_role[0]
-    return ""
+    of_a_role = next((word for word, kinds in found.items() if "role" in kinds), "")
+    is_own = any("own" in kinds for word, kinds in found.items() if word != of_a_role)
+    return of_a_role if is_own or _is_for_a_role(list(map(stem_kinds, written))) else ""
+
+
+def _is_for_a_role(kinds: Sequence[frozenset[str]]) -> bool:
+    """Whether words, by their classes, name a role and nothing else, or say of something that it is for one."""
+    told = [each for each in kinds if "the" not in each or "open" in each]
+    is_for_one = any(one >= {"the", "open"} and "role" in other for one, other in itertools.pairwise(told))
+    return is_for_one or all(each & {"role", "open"} for each in told)
 
 
 def _stems_in(written: Sequence[str], words: Sequence[str], *, has_letters: bool) -> dict[str, frozenset[str]]:
@@ -355,10 +340,10 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
         asides = _ASIDE.findall(text)
         rest, unnumbered = comparable(_ASIDE.sub(" ", text)), whole.lstrip("0123456789 ")
         parts = map(own.whole, (*map(comparable, asides), rest, unnumbered))
-        listed = own.of(comparable(text)) or own.of(whole) or next(filter(None, parts), "")
+        said = own.of(comparable(text)) or own.of(whole) or next(filter(None, parts), "")
         # what stands in brackets may take back what a user's own mark opens
-        if listed and not (listed == "players" and any(_closing_word(comparable(each), place) for each in asides)):
-            return Mark(text, OWN[listed])
+        if said and not (said == "players" and any(_closing_word(comparable(each), place) for each in asides)):
+            return Mark(text, OWN[said])
     if sign := _signs().search(text):
         return Mark(text, DM, sign[0], text)
     if word := _closing_word(whole, place, has_letters=_has_letters(text)):
@@ -380,14 +365,10 @@ def closes(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> bool:
     return audience_of(text, place, own).audience == DM
 
 
-def opened_by_list(mark: Mark) -> Mark:
-    """A mark as far as it holds by itself: of what opens something only a user's own marks do."""
-    return UNMARKED if mark.audience == PLAYERS and mark.stem else mark
-
-
 def title_mark(text: str, own: OwnMarks = BUILT_IN, place: str = TITLE) -> Mark:
     """What a heading, a key or a name says of what it stands for; that it is for players only where a user's own mark does."""
-    return opened_by_list(audience_of(text, place, own))
+    mark = audience_of(text, place, own)
+    return UNMARKED if mark.audience == PLAYERS and mark.stem else mark
 
 
 def sign_mark(text: str, own: OwnMarks = BUILT_IN) -> Mark:
@@ -456,6 +437,13 @@ def introduces(key: str, value: str) -> bool:
     """Whether a key of front matter only names a person, as "gm: Geoff" does. In a text "GM: Geoff" may as well be a secret."""
     value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
     return bool(_looked_up(comparable(key)) & {"master", "role"}) and (is_name(value) or is_number(value))
+
+
+def key_mark(key: str, value: str, own: OwnMarks = BUILT_IN) -> Mark:
+    """What a key within a text says of its value: "SL: 3" is a number, and "Keeper: Old Tom" only names who has a role."""
+    mark = title_mark(key, own)
+    is_fact = mark.stem and (is_number(value) or "role" in stem_kinds(mark.stem)) and introduces(key, value)
+    return UNMARKED if is_fact else mark
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
@@ -159,7 +160,7 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
         facts_in_text=_in_text(facts, body.facts),
         keys=_settings(properties, body.own),
         sections=[*secrets, *body.sections],
-        links=[*_property_links(properties, body.own), *body.links_in_order()],
+        links=[*_property_links(properties, body.own), *(link for _, link in sorted(body.links, key=itemgetter(0)))],
         stat_blocks=body.stat_blocks
         or ([] if kind == CHARACTER else list(_told_creature(name, body.sections, body.facts))),
         audience=mark.audience,

@@ -39,7 +39,7 @@ def _passed_over(path: str, text: str) -> str | None:
     stem = file.rpartition(".")[0] or file
     if fold(stem) in TOOLS:
         return "about tools"
-    if _is_template(stem) or any(map(_has_templates, folders)):
+    if (fold(stem).split() or [""])[-1] in _TEMPLATES or any(map(_has_templates, folders)):
         return "a template"
     front = front_matter(normal(text))
     lines, (properties, _) = front.lines, joined(front.blocks)
@@ -51,10 +51,6 @@ def _passed_over(path: str, text: str) -> str | None:
     ):
         return "a template"
     return None if _has_words(properties, prose) else "fewer than three words"
-
-
-def _is_template(name: str) -> bool:
-    return (fold(name).split() or [""])[-1] in _TEMPLATES
 
 
 def _has_templates(folder: str) -> bool:

@@ -224,7 +224,7 @@ class SpanScanner:
     def _is_secret_tag(self, name: str, written: str, end: int) -> bool:
         values = (next(filter(None, groups), "") for groups in _CLASSES.findall(written))
         words = (word for value in (*values, name) for word in value.split())
-        if any(closes(word, LINE, self._own) for word in words) or _HIDDEN.search(written):
+        if any(closes(word, TITLE, self._own) for word in words) or _HIDDEN.search(written):
             return True
         colours = {kind[:5].casefold(): colour.strip().casefold() for kind, colour in _COLOURS.findall(written)}
         if len(colours) > 1 and len(set(colours.values())) == 1:

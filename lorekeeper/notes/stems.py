@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,8 +17,15 @@ Table = dict[str, frozenset[str]]
 @cache
 def rows() -> tuple[tuple[str, str, str], ...]:
     """Each stem, what it says, and a language that has it: "*" for several."""
-    lines = (line.split("\t") for line in STEMS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    lines = (
+        line.split("\t") for line in STEMS.read_text("utf-8").splitlines() if not line.startswith(("#", "class\t"))
+    )
     return tuple((stem, what, language) for what, language, stems in lines for stem in stems.split(", "))
+
+
+def marks() -> list[tuple[str, str, str]]:
+    """The rows of what keeps a part from players; the others have a class of two words."""
+    return [row for row in rows() if " " not in row[1]]
 
 
 @cache
@@ -50,13 +56,9 @@ def by_beginning(found_in: Table, word: str) -> frozenset[str]:
 def first(beginning: str, folded: str) -> str:
     """What a folded word or two says, singular or plural; "" for nothing."""
     known = table(beginning)
-    candidates = _singulars(folded)
+    candidates = (folded, folded.removesuffix("s"), folded.removesuffix("es"), folded.removesuffix("ies") + "y")
     found = next((known[each] for each in candidates if each in known), None) or by_beginning(known, folded)
     return min(found, default="", key=_order(beginning).__getitem__)
-
-
-def _singulars(folded: str) -> Iterator[str]:
-    yield from (folded, folded.removesuffix("s"), folded.removesuffix("es"), folded.removesuffix("ies") + "y")
 
 
 @cache

@@ -97,7 +97,9 @@ class Tidying:
             return text.replace("::", ":", 1)
         for match in BRACKETED.finditer(text):
             self.fields.append((match["key"].strip(), match["value"].strip()))
-        return BRACKETED.sub(_field_shown, text)
+        return BRACKETED.sub(
+            lambda match: f"{match['key'].strip()}: " * (match["bracket"] == "[") + match["value"].strip(), text
+        )
 
 
 def _joined(lines: Iterable[str]) -> str:
@@ -108,8 +110,3 @@ def _written(line: str) -> str:
     """A line as its author wrote it, without images, HTML and the names of blocks."""
     text = as_written(keeping_links(line))
     return _BLOCK_ID.sub("", _HTML.sub("", text) if "<" in text else text).rstrip()
-
-
-def _field_shown(match: re.Match[str]) -> str:
-    value = match["value"].strip()
-    return f"{match['key'].strip()}: {value}" if match["bracket"] == "[" else value
