@@ -16,6 +16,7 @@ import pytest
 
 import lorekeeper
 from lorekeeper import (
+    CacheError,
     Collection,
     ConfigError,
     EmbeddingError,
@@ -321,13 +322,15 @@ async def test_two_caches_of_a_process_may_each_have_a_type_of_one_name(tmp_path
             assert await again.reindex() == 2
 
 
-async def test_a_field_that_a_program_adds_to_its_type_is_filled_from_what_is_stored(open_cache: Open):
-    async with open_cache(collections=[Collection("ships", fields=[SHIPS.fields[0]], text=["hull", "log"])]) as first:
+async def test_a_library_with_other_fields_of_a_programs_type_is_refused_and_left_alone(open_cache: Open):
+    fewer = Collection("ships", fields=[SHIPS.fields[0]], text=["hull", "log"])
+    async with open_cache(collections=[fewer]) as first:
         await first.store_entities([ALBATROSS, PETREL], "ships")
-        vectors = first.embedding.computed
     async with open_cache(collections=[SHIPS]) as later:
-        assert await later.get_entities("ships", rig="sloop", crew=12) == [ALBATROSS]
-        assert (vectors, later.embedding.computed) == (vectors, 0)
+        with pytest.raises(CacheError, match=r"other fields of ships.*store the ships there, or declare the fields"):
+            await later.get_entities("ships", rig="sloop", crew=12)
+    async with open_cache(collections=[fewer]) as again:
+        assert len(await again.get_entities("ships")) == 2
 
 
 @pytest.mark.parametrize(
