@@ -46,7 +46,7 @@ def with_an_older_python(folder: Path, path: str, *arguments: str) -> subprocess
     """What install.py says to a Python that it is too new for."""
     old = SOURCE.replace("import sys\n", "import sys\nsys.version_info = (3, 8, 2)\n", 1)
     (folder / "install.py").write_text(old, "utf-8")
-    command = [sys.executable, folder / "install.py", *arguments]
+    command = [sys.executable, str(folder / "install.py"), *arguments]
     return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=False)
 
 

@@ -63,7 +63,7 @@ def test_similar_names_are_those_of_a_comparison_with_every_name(seed: int) -> N
 @pytest.fixture
 def store(tmp_path: Path) -> SqliteStore:
     chance = random.Random(5)
-    opened = SqliteStore(tmp_path / "cache.db", lambda entity: entity.fields)
+    opened = SqliteStore(tmp_path / "cache.db")
     entities = [
         Entity(
             type="spells",

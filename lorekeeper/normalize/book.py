@@ -47,17 +47,23 @@ _OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]*
 """Headings within the description of a class, below which its hit die may stand."""
 
 _SPECIES = re.compile(
-    r"^[^\w\n]*creature type\b.*^[^\w\n]*size\b.*^[^\w\n]*speed\b", re.IGNORECASE | re.MULTILINE | re.DOTALL
+    r"^[^a-z\d\n]*creature type\b.*(?:^|\*\*)[^a-z\d\n]*size\b.*(?:^|\*\*)[^a-z\d\n]*speed\b",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_RAISES = re.compile(r"^[^\w\n]*ability score increase\b", re.IGNORECASE | re.MULTILINE)
-_SPEED = re.compile(r"^[^\w\n]*speed\b", re.IGNORECASE | re.MULTILINE)
+_RAISES = re.compile(r"^[^a-z\d\n]*ability score increase\b", re.IGNORECASE | re.MULTILINE)
+_SPEED = re.compile(r"^[^a-z\d\n]*speed\b", re.IGNORECASE | re.MULTILINE)
 """What the traits of a race say in books of 2014; those of a subrace have no speed."""
 
 _ASKS = re.compile(r"\W{0,3}prerequisites?: (.+?)\W{0,3}", re.IGNORECASE)
 _BACKGROUND = re.compile(
-    r"^[^\w\n]*skill proficiencies\b.*^[^\w\n]*equipment\b", re.IGNORECASE | re.MULTILINE | re.DOTALL
+    r"(?:^|\*\*)[^a-z\d\n]*skill proficiencies\b.*(?:^|\*\*)[^a-z\d\n]*equipment\b",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_LABEL = re.compile(r"^[^\w\n]*(?P<key>[A-Z][\w' ]{2,40})\s*(?::\*\*|\*\*:|:)\s*(?P<value>\S.*)$", re.MULTILINE)
+_LABEL = re.compile(
+    r"(?:^[^A-Za-z\d\n]*|\*\*)(?P<key>[A-Z][\w' ]{2,40})\s*(?::\*\*|\*\*:|:)\s*(?P<value>\S.*?)(?=\s\*\*[A-Z][\w' ]{2,40}:?\*\*|$)",
+    re.MULTILINE,
+)
+"""A label with its value: at the beginning of a line, or in bold behind another one's."""
 _CAPTION = re.compile(r"\W*table\W*: (.+?)\W*$", re.IGNORECASE)
 _NAMES = re.compile(r"^(?!.*\b(?:level|rarity|lifestyle)\b)[a-z]")
 """The title of a column of names of things, such as "item" or "weapon"."""
@@ -152,16 +158,17 @@ class Book:
         """Add what a section is; the class or subclass to which the following features belong."""
         if (die := _HIT_DIE.search(_HTML.sub(" ", section.text))) and section.name:
             self._finish(result, owner)
-            named = [name for name in (section.name, *reversed(section.parents)) if not _OF_CLASS.search(name)]
-            whole = replace(section, name=named[0] if named else section.name)
+            path = (*section.parents, section.name)
+            depth = next((at for at in reversed(range(len(path))) if not _OF_CLASS.search(path[at])), len(path) - 1)
+            whole = replace(section, name=path[depth], parents=path[:depth])
             return _Owner(whole, "class", die[1].lower())
-        if owner.section and section.level < owner.section.level:
+        if owner.section and len(section.parents) < len(owner.section.parents):
             self._finish(result, owner)
             owner = _Owner()
         if owner.section and (subclass := _SUBCLASS.fullmatch(section.name)):
             class_name = owner.class_name
             self._finish(result, owner)
-            own = replace(section, name=subclass[1], level=owner.section.level)
+            own = replace(section, name=subclass[1], parents=owner.section.parents)
             return _Owner(own, "subclass", parent=class_name)
         if owner.section and (feature := _LEVEL.fullmatch(section.name)):
             owner.features.append(replace(section, name=feature[2], level=int(feature[1])))

@@ -161,14 +161,15 @@ def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
         return next(word for word, kinds in found.items() if "not" in kinds)
     of_a_role = next((word for word, kinds in found.items() if "role" in kinds), "")
     is_own = any("own" in kinds for word, kinds in found.items() if word != of_a_role)
-    return of_a_role if is_own or _is_for_a_role(list(map(stem_kinds, written))) else ""
+    return of_a_role if is_own or _is_for_a_role(written) else ""
 
 
-def _is_for_a_role(kinds: Sequence[frozenset[str]]) -> bool:
-    """Whether words, by their classes, name a role and nothing else, or say of something that it is for one."""
-    told = [each for each in kinds if "the" not in each or "open" in each]
+def _is_for_a_role(words: Sequence[str]) -> bool:
+    """Whether words name a role and nothing else, or say of something that it is for one: "Bog Keeper" does neither."""
+    named = [stem_kinds(word) for word in words if "the" not in table("").get(word, ())]
+    told = [each for each in map(stem_kinds, words) if "the" not in each or "open" in each]
     is_for_one = any(one >= {"the", "open"} and "role" in other for one, other in itertools.pairwise(told))
-    return is_for_one or all(each & {"role", "open"} for each in told)
+    return is_for_one or all(each & {"role", "open"} for each in named)
 
 
 def _stems_in(written: Sequence[str], words: Sequence[str], *, has_letters: bool) -> dict[str, frozenset[str]]:
