@@ -196,7 +196,7 @@ def complete(entity: Entity) -> None:
     read = checked(written)
     assert read.problems == [], entity.uri
     assert empty_parts(written) == [], entity.uri
-    unnumbered = re.sub(r"^\s*\d{1,3}[.)] ", "", page, flags=re.MULTILINE)
+    unnumbered = re.sub(r"^[\s>]*\d{1,3}[.)] ", "", page, flags=re.MULTILINE)
     assert re.findall(r"[^\W_]+", unnumbered) == re.findall(r"[^\W_]+", read.text), entity.uri
 
 

@@ -47,7 +47,7 @@ _OF_CLASS = re.compile(r"^(?:hit points|hit dice|class features|(?:core )?[\w ]*
 """Headings within the description of a class, below which its hit die may stand."""
 
 _SPECIES = re.compile(
-    r"^[^a-z\d\n]*creature type\b.*(?:^|\*\*)[^a-z\d\n]*size\b.*(?:^|\*\*)[^a-z\d\n]*speed\b",
+    r"^[^a-z\d\n]*creature type\b.*(?:^|\*\*)[^a-z\d\n]{0,9}size\b.*(?:^|\*\*)[^a-z\d\n]{0,9}speed\b",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 _RAISES = re.compile(r"^[^a-z\d\n]*ability score increase\b", re.IGNORECASE | re.MULTILINE)
@@ -56,7 +56,7 @@ _SPEED = re.compile(r"^[^a-z\d\n]*speed\b", re.IGNORECASE | re.MULTILINE)
 
 _ASKS = re.compile(r"\W{0,3}prerequisites?: (.+?)\W{0,3}", re.IGNORECASE)
 _BACKGROUND = re.compile(
-    r"(?:^|\*\*)[^a-z\d\n]*skill proficiencies\b.*(?:^|\*\*)[^a-z\d\n]*equipment\b",
+    r"(?:^|\*\*)[^a-z\d\n]{0,9}skill proficiencies\b.*(?:^|\*\*)[^a-z\d\n]{0,9}equipment\b",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 _LABEL = re.compile(
