@@ -47,8 +47,8 @@ HEADED, TITLED = 0.6, 2.0
 there, apart from those of the note's name: "the appearance of Mirra" asks for the section "Appearance"."""
 
 TOGETHER = 2.0
-"""What it counts besides that words of the query, rare ones first, stand in one sentence or line of a section, and more if little
-else stands there: what is said at once, or in so many words, outranks what is scattered, and what is near."""
+"""What it counts besides that words of the query, rare ones first, stand in one sentence, line or heading of a section, and more if
+little else stands there: what is said at once, or in so many words, outranks what is scattered, and what is near."""
 
 REACH = 0.15
 """How much less near, in cosine similarity, a section is whose nearness counts nothing; in between it counts in proportion."""
@@ -414,7 +414,8 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
         )
         titled = HEADED * len(heads) + (TITLED if subject and is_titled else 0.0)
         asked = [stem for stem in subject if stem in held[number]]
-        together = max(map(said_at_once, _SENTENCE_END.split(prose[number].text), repeat(asked))) if asked[1:] else 0.0
+        told = _SENTENCE_END.split(f"{heading}\n{prose[number].text}")
+        together = max(map(said_at_once, told, repeat(asked))) if asked[1:] else 0.0
         return words + titled + TOGETHER * together + near + (MARKED if heading in secret else 0.0)
 
     def said_at_once(sentence: str, asked: Sequence[str]) -> float:
