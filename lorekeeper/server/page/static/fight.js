@@ -38,6 +38,7 @@
     const kept = await answer.json();
     tag = answer.headers.get("ETag");
     state = { ...structuredClone(EMPTY), ...kept };
+    $("#main").inert = false;
     render();
   }
 
@@ -360,10 +361,9 @@
     if (event.key === "i") rollOrder();
   });
 
-  $("#main").inert = true;
+  $("#main").inert = true; // until the fight is there
   const [arrived] = performance.getEntriesByType("navigation");
   load().then(() => {
-    $("#main").inert = false;
     list.setAttribute("data-loaded", "");
     if (asked.length && (arrived?.type === "navigate" || state.from !== location.search)) {
       if (!state.fighting.length) settle(() => begin(asked));
