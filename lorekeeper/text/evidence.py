@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import repeat
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import Entity, Value, remembered
@@ -142,7 +141,6 @@ CLAUSE = 220
 MAX_LIST = 60
 """Most characters of a field's values."""
 
-_SENTENCE_END = re.compile(r"\n|(?<=[.!?]) ")
 _WORD = re.compile(r"\w+")
 
 HOUR, DAY = 60, 1440
@@ -414,8 +412,8 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
         )
         titled = HEADED * len(heads) + (TITLED if subject and is_titled else 0.0)
         asked = [stem for stem in subject if stem in held[number]]
-        told = _SENTENCE_END.split(f"{heading}\n{prose[number].text}")
-        together = max(map(said_at_once, told, repeat(asked))) if asked[1:] else 0.0
+        told = sentences(f"{heading}\n{prose[number].text}")
+        together = max((said_at_once(each, asked) for each in told), default=0.0) if asked[1:] else 0.0
         return words + titled + TOGETHER * together + near + (MARKED if heading in secret else 0.0)
 
     def said_at_once(sentence: str, asked: Sequence[str]) -> float:
