@@ -6,8 +6,11 @@ from calendar import timegm
 from collections.abc import Mapping
 from pathlib import Path
 
+from lorekeeper.audience import GAME_MASTER
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
+from lorekeeper.server.tools import all_tools
+from tests.support.gateway import gateway
 from tests.support.vaults import notes_of, vault_library, write
 
 EVENINGS = {
@@ -122,4 +125,72 @@ async def test_a_sync_says_in_ten_lines_what_was_understood_and_what_is_doubtful
         "4 notes of no kind, 1 person, 1 plan",
         "Abende/Abend 3.md: session 3, as is Abende/Abend 3 (Kopie der Runde).md",
         'Zettel/: 4 notes of no kind; [kinds] "Zettel" = "item" in .lorekeeper.toml names it',
+    ]
+
+
+FORM = "## Riassunto\n\n## Decisioni\n\nIl gruppo ha deciso di:\n-\n-\n\n## Ricompense\n\n- XP:\n- Oro:\n"
+LOG = """**Date:** {day}
+
+## Recap of last session
+
+Before this the party had buried the old miller under the burnt oak beside the mill race.
+
+## At stake
+
+What the duke wants is the bell, and whoever holds the bell by the new moon holds the ford too.
+
+## What happened
+
+{told}
+
+## Plans for next time
+
+They will climb into the bell tower before the guards of the duke come back from the market.
+"""
+TOLD = "The party rang the drowned bell and the ford sank under the water. Mira the smith lost her left hand."
+
+
+async def ask(library: Library, question: str) -> str:
+    tool = next(each for each in all_tools() if each.name == "lookup_note")
+    return (await tool.run(library, tool.check({"semantic_query": question}))).text
+
+
+async def test_the_last_session_is_the_highest_number_that_tells_something_and_shows_what_happened(tmp_path):
+    notes = {
+        "Sessions/Session 7.md": LOG.format(
+            day="2025-03-09", told="They crossed the salt marsh and sold the mule to a monk."
+        ),
+        "Sessions/Session 8.md": LOG.format(day="2025-02-23", told=TOLD),  # its date was copied from an older note
+        "Sessions/Session 9.md": f"---\ndata: 2025-03-30\n---\n{FORM}",
+        "Sessions/Session 10 plans.md": "The duke will burn the ford and hang the smith from the bell tower.",
+    }
+    async with vault_library(tmp_path) as library:
+        await read(library, tmp_path / "vault", notes)
+        asked = ["what happened last session", "what did we do last time", "recap of the last session please"]
+        answers = [await ask(library, question) for question in (*asked, "what happened in session 7")]
+        async with gateway(library, GAME_MASTER) as client:
+            desk = (await client.get("/")).text
+    for answer in answers[:3]:
+        first = answer.partition("Session 7")[0]
+        assert "Session 8" in first
+        assert "rang the drowned bell" in first
+        assert not any(word in first for word in ("holds the ford", "buried the old miller", "They will climb"))
+    assert "sold the mule to a monk" in answers[3]
+    assert "rang the drowned bell" in desk
+
+
+async def test_what_only_the_date_in_a_heading_and_the_name_of_a_file_say_is_read(tmp_path):
+    notes = {
+        f"adventures/s0{number}{part}_{name}.md": f"## {name.title()}\n#### Date: {day}\n\nThe party came to the house.\n"
+        for number, part, name, day in (
+            (1, "a", "mill", "2/26/2025"),
+            (1, "b", "race", "3/5/2025"),
+            (2, "", "oak", "3/12/2025"),
+        )
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+    days = [timegm((2025, month, day, 0, 0, 0)) for month, day in ((2, 26), (3, 5), (3, 12))]
+    assert [said(found[path])[1:] for path in notes] == [
+        ("session", n, day) for n, day in zip((1, 1, 2), days, strict=True)
     ]

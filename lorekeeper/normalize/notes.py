@@ -183,7 +183,8 @@ def _section(section: Section, *, written: bool) -> dict[str, Any]:
     told = marks(section.mark, section.audience, opened_by=section.opened_by)
     differs = written and section.written not in ("", section.text)
     shown = {WRITTEN: section.written} if differs else {}
-    return {"name": section.path, "desc": section.text, **shown, **told, **continues, **opened}
+    tells = {"tells": section.tells} if section.tells else {}
+    return {"name": section.path, "desc": section.text, **shown, **told, **continues, **opened, **tells}
 
 
 def rejoined(*parts: str) -> str:

@@ -16,7 +16,7 @@ from lorekeeper.notes.callouts import INFOBOX, Callout, callouts, retitled, unqu
 from lorekeeper.notes.cuts import Cut, cut_callouts, cut_lines, cut_spans, infobox_lines, is_underlined
 from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
-from lorekeeper.notes.kinds import ALONE, Usage
+from lorekeeper.notes.kinds import ALONE, Usage, told_under
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, key_mark, narrowest, title_mark
 from lorekeeper.notes.names import file_name, is_generic, plain
@@ -336,7 +336,8 @@ class Body:
         has_words = re.search(r"\w", text) is not None
         if has_words:
             opened = self._opened(place, mark)
-            section = Section(place.path, text, mark.text, mark.audience, continues, mark.opening, opened, written)
+            told = (place.path, text, mark.text, mark.audience, continues, mark.opening, opened, written)
+            section = Section(*told, told_under(heading.text for heading in place.headings))
             self.sections.append(section)
         return has_words
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, day_first_in, may_be_date, rising, without_dates
-from lorekeeper.notes.facts import leading, pairs_in
+from lorekeeper.notes.facts import HEADED, leading, pairs_in
 from lorekeeper.notes.kinds import ALONE, PREP, SESSION, Usage, known, of_folder, own_kind, session_number
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.properties import joined, joined_with, texts
@@ -62,7 +62,9 @@ def _clue_of(path: str, text: str) -> Clue:
     match = _TITLE.match(lines[at]) if at >= 0 else None
     heading, below = match[1] if match else "", lines[at + 1 :]
     facts, _ = leading(below, 0)
-    table = joined_with(properties, ((key, value) for _, key, value in facts), pairs_in("\n".join(below)))
+    headed = "\n".join(line.lstrip("# \t") for line in below if _HEADING.match(line))
+    told = pairs_in("\n".join(below)), pairs_in(headed, HEADED)
+    table = joined_with(properties, ((key, value) for _, key, value in facts), *told)
     tags = " ".join(properties.texts("tags", "tag")).replace(",", " ").replace("#", " ").split()
     stem = path.rpartition("/")[2].rpartition(".")[0]
     kind = own_kind(table, tags) or (SESSION if session_number(stem) is not None else "")

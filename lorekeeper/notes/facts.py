@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from markdown_it.token import Token
 
@@ -40,6 +40,9 @@ KNOWN = frozenset(
 )
 """Folded keys that are properties of a note wherever they stand in it."""
 
+HEADED = KNOWN.union(listed("key date"))
+"""Those that are where a heading says them."""
+
 _PLAIN = re.compile(_BULLET + r"([^\W\d_][^:|\n]{1,40}):[ \t]+(\S[^\n]*)")
 
 
@@ -55,8 +58,8 @@ def field_pair(line: str) -> tuple[str, str] | None:
     return (_bare(match[2]), match[3].strip()) if match else None
 
 
-def pairs_in(text: str) -> Iterator[tuple[str, str]]:
-    """What the lines of a text say of known keys (`KNOWN`): bold or plain ones before a colon, fields, rows of two cells.
+def pairs_in(text: str, known: Collection[str] = KNOWN) -> Iterator[tuple[str, str]]:
+    """What the lines of a text say of known keys: bold or plain ones before a colon, fields, rows of two cells or a bold one.
 
     Several keys that share a line say as many things: "CA/PF: 12 / 27".
     """
@@ -65,9 +68,13 @@ def pairs_in(text: str) -> Iterator[tuple[str, str]]:
             continue
         row = cells(line) if line.lstrip().startswith("|") else []
         plain = _PLAIN.fullmatch(line)
-        pair = (row[0], row[1]) if len(row) == 2 else field_pair(line) or bold_pair(line) or (plain and plain.groups())
+        pair = (
+            (row[0], row[1])
+            if len(row) == 2 or (row[2:] and row[0].startswith("**"))
+            else field_pair(line) or bold_pair(line) or (plain and plain.groups())
+        )
         for key, value in _apart(*pair) if pair else ():
-            if value and fold(key) in KNOWN:
+            if value and fold(key) in known:
                 yield _bare(key), value.strip("*_ ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,7 +40,8 @@ _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
 _SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?0*([0-9]{{1,3}})\b")
 _LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
 """The number that sorts a file of a folder of sessions; one of a date is none."""
-_SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})\b")
+_SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})[a-z]?\b")
+_SHORTEST_SESSION = re.compile(r"^s ?0*([0-9]{1,3})[a-z]?\b")
 _NUMBER = re.compile(r"\b0*([0-9]{1,3})\b")
 
 
@@ -95,6 +97,7 @@ def kind_of(
     is_by_folder = False
     if not kind:
         kind = next(filter(None, map(of_folder, reversed(folders))), "")
+        kind = SESSION if kind not in ("", *NAMED) and _says_session(names[0], title) else kind
         kind = kind_by_keys(table, kind) or kind or usage.likely
         is_by_folder = kind == SESSION
     if kind in ("", JOURNAL) and (is_counted or table.text(*PLAYED_KEYS)):
@@ -104,6 +107,12 @@ def kind_of(
     if is_by_folder and usage.is_apart and not table.text(*PLAYED_KEYS):
         kind = ""
     return kind or fold(written) or NOTE
+
+
+def _says_session(*names: str) -> bool:
+    """Whether a name says itself that it is a session's: "Session 12", "S03a"; what "Part 2" is of only its folder says."""
+    plain = map(without_dates, names)
+    return any(number_in(name, each) is not None for name in plain for each in (_SESSION, _SHORTEST_SESSION))
 
 
 def own_kind(table: Properties, tags: Iterable[str]) -> str:
@@ -130,6 +139,26 @@ def kind_by_keys(table: Properties, folder: str) -> str:
     if has_race:
         return NPC
     return CREATURE if table.text(*listed("key ac")) and table.text(*listed("key hp")) else ""
+
+
+_ITSELF = frozenset(listed("word session"))
+
+TOLD, AHEAD, BEFORE = "told", "ahead", "before"
+"""What a part of a note tells: what happened, what is to come, or what was before."""
+
+
+def told_under(headings: Iterable[str]) -> str:
+    """What stands under headings, by the innermost that says so; "" if none does."""
+    return next(filter(None, map(_told_by, reversed(list(headings)))), "")
+
+
+@functools.lru_cache(maxsize=4096)
+def _told_by(heading: str) -> str:
+    if says_plan(heading):
+        return AHEAD
+    words = fold(heading).split()
+    found = {part for word in words if (part := first("part ", word))}
+    return next((part for part in (BEFORE, AHEAD, TOLD) if part in found), TOLD if _ITSELF & set(words) else "")
 
 
 def is_listing(path: str) -> bool:

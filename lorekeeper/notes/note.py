@@ -53,6 +53,7 @@ class Section:
         opened_by: what opens it to all players, as written; "" if nothing does.
         opened: of its path what stands from the heading on that opens it; "" if none does.
         written: the same with links, embedded notes and callouts as written; "" if there are none.
+        tells: "told" if its headings say that it tells what happened, "ahead" of what is to come, "before" of what was; else "".
     """
 
     path: str
@@ -63,6 +64,7 @@ class Section:
     opened_by: str = ""
     opened: str = ""
     written: str = ""
+    tells: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from operator import itemgetter
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.body import Body, Fact, Place, held_by
-from lorekeeper.notes.facts import pairs_in
+from lorekeeper.notes.facts import HEADED, pairs_in
 from lorekeeper.notes.kinds import (
     ALONE,
     CHARACTER,
@@ -39,7 +39,7 @@ from lorekeeper.notes.marks import (
     title_mark,
 )
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, is_generic, name_of
-from lorekeeper.notes.note import Link, Note, Section, StatBlock
+from lorekeeper.notes.note import PATH_SEPARATOR, Link, Note, Section, StatBlock
 from lorekeeper.notes.properties import READ_ALONE, Properties, joined, joined_with, texts
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.stems import listed as words
@@ -136,7 +136,8 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     """What front matter, text and path say together."""
     title, usage = body.title, body.usage
     told = [pair for section in body.sections if section.audience is None for pair in pairs_in(section.text)]
-    table = joined_with(properties, ((fact.key, fact.value) for fact in body.facts), told)
+    headed = pairs_in("\n".join(path.rpartition(PATH_SEPARATOR)[2] for path in body.headings), HEADED)
+    table = joined_with(properties, ((fact.key, fact.value) for fact in body.facts), told, headed)
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, table, tags, path, title, usage)
     name, origin = name_of(properties, title, path, usage)

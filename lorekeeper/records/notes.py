@@ -23,6 +23,7 @@ class Section:
         written: as it is written, "" if that is the text.
         mark: what says who may see it.
         audience: who may see it, None if no mark says so.
+        tells: "told" if its headings say that it tells what happened, "ahead" of what is to come, "before" of what was; else "".
     """
 
     path: str = ""
@@ -30,6 +31,7 @@ class Section:
     written: str = ""
     mark: str = ""
     audience: Audience | None = None
+    tells: str = ""
 
     @property
     def source(self) -> str:
@@ -129,6 +131,7 @@ def sections_of(data: Object) -> Iterator[Section]:
             _text(each, "written"),
             _text(each, "mark"),
             parsed(each.get(AUDIENCE)),
+            _text(each, "tells"),
         )
 
 

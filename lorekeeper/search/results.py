@@ -18,8 +18,9 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.explanation import Explanation
-from lorekeeper.search.fusion import FusedHit, Retriever
+from lorekeeper.search.fusion import NOTES, FusedHit, Retriever
 from lorekeeper.search.query import MAX_WORDINGS
+from lorekeeper.search.sessions import beside_session
 from lorekeeper.terms import RARITIES
 from lorekeeper.text.evidence import evidence, field_line, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
@@ -316,7 +317,8 @@ def ranked_result(
     if is_whole:
         shown = evidence(entity, "", limit=WHOLE_RULE, prose=prose)
     else:
-        shown = evidence(entity, wording, passage, asked.fields, limit, prose, place, near)
+        of_it = beside_session(wording) if entity.type == NOTES else wording
+        shown = evidence(entity, of_it, passage, asked.fields, limit, prose, place, near)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),

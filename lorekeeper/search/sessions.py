@@ -15,6 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
 from lorekeeper.search.fusion import NOTES
+from lorekeeper.text.notes import tale
 
 SIMILARITY = 0.95
 """Similarity of a note of a session to a question that names the session.
@@ -40,6 +41,9 @@ _LAST = re.compile(
 
 PLANNED = 0.8
 """What a plan scores, as a share, if the question asks what happened."""
+
+MAX_NEWEST = 100
+"""Most notes of the newest sessions among which the last one is looked for that tells something."""
 
 MAX_PLANS = 2_000
 """Most plans of a library that are known."""
@@ -86,6 +90,13 @@ async def rank(
     return [Ranked(note.identity, fold(note.name), SIMILARITY) for note in notes]
 
 
+def beside_session(wording: str) -> str:
+    """What a question asks of the session that it names, folded: "what happened" of "what happened last session"."""
+    folded = fold(wording)
+    asked = _LAST.sub(" ", _NUMBERED.sub(" ", folded))
+    return wording if asked == folded else asked
+
+
 def _numbers(folded: Sequence[str]) -> Iterator[int]:
     """The numbers of sessions that folded texts name."""
     for text in folded:
@@ -101,11 +112,28 @@ async def _of_session(
 
 
 async def _of_last(cache: SearchCache, documents: Documents, filters: Mapping[str, Any]) -> list[Entity]:
-    """The notes of the newest session, by its date or else by its number."""
+    """The notes of the last session, apart from plans for it."""
     order = (parse_orders([NOTES], NEWEST) or {})[NOTES]
-    newest = await cache.get_entities(NOTES, documents, limit=MAX_NOTES, order=order, **{"kind": "session", **filters})
-    played = next((note for note in newest if {"session", "session_date"} & note.fields.keys()), None)
-    number = played.fields.get("session") if played else None
-    if played is None or not isinstance(number, int):
-        return [played] if played else []
-    return await _of_session(cache, number, [played.document], filters)
+    wanted = {"kind": "session", **filters}
+    last = last_told(await cache.get_entities(NOTES, documents, limit=MAX_NEWEST, order=order, **wanted))
+    if last is None or not isinstance(number := last.fields.get("session"), int):
+        return [last] if last else []
+    same = await _of_session(cache, number, [last.document], filters)
+    return [last, *(note for note in same if note.identity != last.identity and note.kind == last.kind)]
+
+
+def last_told(newest: Sequence[Entity]) -> Entity | None:
+    """The last of the notes of sessions that tells something, by number, then by date, of the folder that was played last.
+
+    Args:
+        newest: notes of sessions, the newest first; a form in which nothing was filled in yet may stand before what was played.
+    """
+
+    def place(note: Entity) -> tuple[str, object]:
+        return note.document, note.fields.get("folder")
+
+    here = [note for note in newest if place(note) == place(newest[0])]
+    numbers = [(note.fields.get("session"), note) for note in here]
+    numbered = sorted(((n, note) for n, note in numbers if isinstance(n, int)), key=lambda each: -each[0])
+    found = [*(note for _, note in numbered), *newest]
+    return next(filter(tale, found), next(iter(found), None))

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from lorekeeper.entities import Entity, remembered
 from lorekeeper.errors import NotFoundError
-from lorekeeper.records.notes import BETWEEN
+from lorekeeper.folding import fold
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
+from lorekeeper.search.sessions import beside_session
 from lorekeeper.server.answers import untitled
 from lorekeeper.server.parts import outline, part
 from lorekeeper.text.cleaning import clean, sentences
@@ -26,8 +27,10 @@ from lorekeeper.text.evidence import (
     read,
 )
 from lorekeeper.text.excerpts import snippet
+from lorekeeper.text.keywords import subject_words
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.sections import Section, written
+from lorekeeper.text.notes import tale
+from lorekeeper.text.sections import written
 
 NOTES = "notes"
 
@@ -108,7 +111,8 @@ def _of_note(note: Entity, section: str, query: str) -> str:
     facts, *sections = written(note)
     prose = [each for each in sections if each.text.strip()]
     chosen = [each for each in prose if section and each.heading == section]
-    if note.kind == SESSION and not _says(" ".join(each.text for each in chosen), query, note) and (arc := _arc(prose)):
+    asked = " ".join(subject_words(fold(beside_session(query))))
+    if note.kind == SESSION and not _says(" ".join(each.text for each in chosen), asked, note) and (arc := _arc(note)):
         return arc
     shown = chosen or [
         each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose
@@ -118,16 +122,16 @@ def _of_note(note: Entity, section: str, query: str) -> str:
     return f"[{section}]\n{told}" if chosen else told
 
 
-def _arc(prose: Sequence[Section]) -> str:
+def _arc(note: Entity) -> str:
     """What a session's note tells: its lines that are more than facts, such as who came; of many, the first of each section."""
+    prose = tale(note)
     lines_of = [
         [line for line in map(clean, each.text.split("\n")) if len(_SAID.findall(line)) >= TELLING] for each in prose
     ]
     text = ""
     for most in (SECTION, 1):
         told = [
-            f"{each.heading.rpartition(BETWEEN)[2]}: ".removeprefix(": ")
-            + "\n".join(snippet(line.strip("- "), CLAUSE) for line in own[:most])
+            f"{each.heading}: ".removeprefix(": ") + "\n".join(snippet(line.strip("- "), CLAUSE) for line in own[:most])
             for each, own in zip(prose, lines_of, strict=True)
             if own
         ]

@@ -21,7 +21,7 @@ from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
-from lorekeeper.text.notes import labels, marked, said
+from lorekeeper.text.notes import ENOUGH, labels, marked, said, tale
 from lorekeeper.text.passages import passages
 from lorekeeper.text.rows import with_rows
 from lorekeeper.text.sections import Section, sections, written
@@ -126,11 +126,8 @@ OF_CHARACTERS = {"conditions": "Conditions"}
 
 _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 
-_SUMMARY = re.compile(r"\b(?:summary|recap|overview|synopsis)\b", re.IGNORECASE)
-"""What the heading says of a section that tells a note in short."""
-
-TOLD = 200
-"""Characters from which on a summary tells what happened, rather than where and with whom."""
+_TELLING = ("session", "journal")
+"""Kinds of notes that tell what happened."""
 
 LIST_CHARS = 70
 """Most characters of a snippet in a long list: one clause, by which a reader chooses what to read."""
@@ -297,9 +294,9 @@ def _asked_for(query: str, prose: Sequence[Section]) -> Section | None:
 
 
 def _names(query: str, note: Entity) -> bool:
-    """Whether a query says no more than the name of a note, or a part of it: "who is Mirra"."""
+    """Whether a query says no more than the name of a note, or a part of it: "who is Mirra"; or nothing: "what happened"."""
     subject = _subject(query)
-    return bool(subject) and set(subject) == set(occurring(subject, note.name))
+    return bool(query) and set(subject) == set(occurring(subject, note.name))
 
 
 def _nearest(entity: Entity, prose: Sequence[Section], nearest: str, place: str) -> Evidence:
@@ -379,8 +376,10 @@ def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     if entity.type != "notes" or not prose:
         return Evidence(" ".join(map(str, sorted(prose[:FIRST], key=lambda section: bool(section.heading)))))
     first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
-    told = [section for section in prose if _SUMMARY.search(section.heading)]
-    shown = next((section for section in told if len(section.text) >= TOLD), told[0] if told else first)
+    told = tale(entity)
+    told = told if entity.kind in _TELLING else [section for section in told if section.tells]
+    found = next((section for section in told if len(section.text) >= ENOUGH), next(iter(told), None))
+    shown = Section(found.path, clean(found.text)) if found else first
     return Evidence(str(shown), shown.heading)
 
 

@@ -23,7 +23,7 @@ STOP_WORDS = frozenset(
 
 ASKING_WORDS = frozenset(
     """
-    again describe details did explain info information know known like more please recap remember remind summarise
+    again describe details did explain happen happened info information know known like more please recap remember remind summarise
     summarize summary tell
     """.split()
 )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from lorekeeper import dates
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import BETWEEN, Section, aliases_of, facts_in_text, facts_of, sections_of, title_of
+
+TOLD, FEWEST_WORDS, ENOUGH = "told", 10, 200
+"""What a section says of itself that tells what happened; its fewest words, and how many characters of all are enough."""
 
 MAX_TAGS = 5
 """Tags that are shown among the facts."""
@@ -72,6 +76,18 @@ def filled_in(text: str) -> str:
             kept.append(line)
             below = inner.strip() or ("" if not kept else below)
     return "\n".join(reversed(kept))
+
+
+def tale(entity: Entity) -> list[Section]:
+    """The sections of a note that tell what happened: those whose headings say so, and the others too where these are short.
+
+    None of a form in which nothing was filled in yet.
+    """
+    found = [replace(each, text=filled_in(each.text)) for each in sections_of(entity.data)]
+    found = [each for each in found if each.tells in ("", TOLD) and len(each.text.split()) >= FEWEST_WORDS]
+    told = [each for each in found if each.tells]
+    is_enough = sum(len(each.text) for each in told) >= ENOUGH
+    return told if is_enough else sorted(found, key=lambda each: not each.tells)
 
 
 def labels(text: str) -> Iterator[str]:

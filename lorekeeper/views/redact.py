@@ -167,7 +167,7 @@ def _joined(entity: Entity, viewer: Viewer, resolve: Resolve) -> list[dict[str, 
         if isinstance(written := shown.get(WRITTEN), str):
             shown[WRITTEN] = relinked(written, partial(_written_link, resolve=resolve, headings=headings))
         if not shared:
-            shown["name"] = str(section.get("opened") or "")
+            shown = {**_without(shown, {"tells"}), "name": str(section.get("opened") or "")}
         if section.get("continues") and sections and sections[-1].get("name") == shown.get("name"):
             sections[-1] |= _both(sections[-1], shown)
         else:

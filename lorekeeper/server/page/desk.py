@@ -14,6 +14,7 @@ from lorekeeper.records.notes import links_of, sections_of
 from lorekeeper.search.dossier.about import SESSION
 from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
+from lorekeeper.search.sessions import last_told
 from lorekeeper.search.sorting import Recent, recent_notes
 from lorekeeper.server.page.party import Member, members
 from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
@@ -105,7 +106,8 @@ async def desk(view: View) -> Desk:
     campaign = sessions[0].document if sessions else None
     sessions = [note for note in sessions if note.document == campaign]
     quests = [note for note in quests if not campaign or note.document == campaign]
-    last = await shown_sessions(view, sessions[:1])
+    told = last_told(sessions)
+    last = await shown_sessions(view, [told] if told else [])
     promises, missing = await asyncio.to_thread(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
     return Desk(
         next(iter(last), None),

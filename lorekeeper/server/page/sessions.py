@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,7 +24,8 @@ from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
 from lorekeeper.server.rest.operations import RECENT, SEARCH
 from lorekeeper.server.rest.problems import bad_request
-from lorekeeper.text.notes import note_facts
+from lorekeeper.text.cleaning import clean
+from lorekeeper.text.notes import note_facts, tale
 from lorekeeper.views.view import View
 
 NOTES = "notes"
@@ -49,15 +48,6 @@ READ_CHARS = 20_000
 FIRST_CHARS = 260
 """Longest beginning of a session."""
 
-FEW_WORDS = 5
-"""A sentence of fewer words says little."""
-
-MOST_SENTENCES = 40
-"""Sentences that are looked at for one that tells something."""
-
-_FACT = re.compile(r"[^.!?:]{1,40}:|.*[|·→]")
-"""How a sentence begins that is a key and its value, or part of a table."""
-
 WORLD_DATES = frozenset(
     ("world date", "in world date", "game date", "in game date", "ingame date", "fantasy date", "date in world", "day")
 )
@@ -73,7 +63,7 @@ class Session:
         number: None for none.
         date: when it was played, as 2026-11-20; "" if that is not known.
         world: when it is in the world, as written; "" if that is not known.
-        beginning: its first sentence.
+        beginning: of what it tells.
         people: who appears.
     """
 
@@ -152,17 +142,15 @@ def _session(note: Entity, by_path: Mapping[str, Entity], by_name: Mapping[str, 
         session_of(note),
         date_of(note) or "",
         one_line(world, 60),
-        _beginning(parts),
+        _beginning(note),
         list(people.values())[:MOST_PEOPLE],
     )
 
 
-def _beginning(parts: Sequence[Span]) -> str:
-    """The first sentence that tells something, and is no secret; a fact, such as a date, only if there is no other."""
-    sentences = (sentence for part in parts if not part.mark for sentence in part.sentences)
-    found = list(islice((each for each in sentences if len(each.split()) >= FEW_WORDS), MOST_SENTENCES))
-    telling = (each for each in found if not _FACT.match(each) and each.endswith((".", "!", "?")))
-    return one_line(next(telling, found[0] if found else ""), FIRST_CHARS)
+def _beginning(note: Entity) -> str:
+    """How its part begins that tells what happened, and is no secret."""
+    told = next((clean(each.text) for each in tale(note) if not each.mark), "")
+    return one_line(told, FIRST_CHARS)
 
 
 def _named(parts: Sequence[Span], by_name: Mapping[str, Entity], lexicon: Lexicon) -> list[Entity]:
