@@ -343,9 +343,11 @@ async def test_what_was_decided_on_a_folder_holds_for_it_by_another_name_and_a_n
         (vault / "Realm/Inn.md").rename(vault / "Realm/Tavern.md")
         (vault / "Realm/Deep").rename(vault / "Realm/Below")
         assert await seen(library) == {"Realm/Skara.md", "Realm/Tavern.md"}, "renamed with its folder, and still open"
+        (vault / "Realm/Tavern.md").rename(vault / "Realm/Alehouse.md")
+        assert await seen(library) == {"Realm/Skara.md", "Realm/Alehouse.md"}, "renamed once more"
         write(vault, {"Realm/Dock.md": "# Dock\n\nA later note that nobody has looked at.\n"})
         (vault / "Realm/Skara.md").rename(vault / "People/Skara.md")
-        assert await seen(library) == {"Realm/Tavern.md"}
+        assert await seen(library) == {"Realm/Alehouse.md"}
         (vault / "Realm").rename(vault / "GM only")
         assert await seen(library) == set(), "a name with a stem closes, whatever was opened"
 

@@ -143,13 +143,15 @@ class VaultSync:
         self._report.failed += [ImportFileError(self._where(p.where), p.reason) for p in found.problems]
         decided = {each.name: each.audience for each in self._own.shares.listed if each.kind in (NOTE, OPENED)}
         self._was = list(self._own.shares.listed)
-        for each in self._was:
-            if each.seen and each.seen.left and each.name not in found.files:
-                self._left.setdefault(each.seen.left, []).append(each.name)
         for path, known in plan.before.items():
             self._by_digest.setdefault(known.digest, []).append(path)
             if path in decided and path not in found.files and not found.may_have(path):
                 self._left.setdefault(known.digest, []).append(path)
+        # where a note was before it moved says nothing of where it goes from here
+        moving = frozenset(self._left)
+        for each in self._was:
+            if each.seen and each.seen.left and each.seen.left not in moving and each.name not in found.files:
+                self._left.setdefault(each.seen.left, []).append(each.name)
         kept = (each for path, each in plan.before.items() if decided.get(path) == DM)
         self._kept = frozenset(each.digest for each in kept)
         self._collect(plan)
