@@ -194,3 +194,28 @@ async def test_what_only_the_date_in_a_heading_and_the_name_of_a_file_say_is_rea
     assert [said(found[path])[1:] for path in notes] == [
         ("session", n, day) for n, day in zip((1, 1, 2), days, strict=True)
     ]
+
+
+async def test_beside_npcs_another_word_for_people_means_players_characters(tmp_path):
+    notes = {"10-Personajes/Ludo.md": "Un caballero del norte.", "50-PNJs/Brank.md": "El escudero de Ludo."}
+    async with vault_library(tmp_path) as library:
+        alone = await read(library, tmp_path / "vault", {"Personaggi/Aldo.md": "Un oste del porto."})
+        found = await read(library, tmp_path / "vault", notes)
+    assert [found[path].kind for path in notes] == ["character", "npc"]
+    assert alone["Personaggi/Aldo.md"].kind == "npc"
+
+
+async def test_names_of_people_lead_to_their_notes_without_brackets_and_those_of_several_lead_nowhere(tmp_path):
+    notes = {
+        "NPCs/Mira Voss.md": "---\naliases: [the Grey Smith, Old Tom]\n---\nA smith of the upper town.",
+        "NPCs/Tom Reed.md": "---\naliases: [Old Tom]\n---\nA ferryman at the lower ford.",
+        "NPCs/Hope.md": "A nun of the hill.",
+        "Sessions/Session 1.md": "They met Mira Voss and Old Tom. Mira Voss swore `Tom Reed` was dead. Hope is lost. See [[Hope]].",
+    }
+    async with vault_library(tmp_path) as library:
+        await read(library, tmp_path / "vault", notes)
+        async with gateway(library, GAME_MASTER) as client:
+            page = (await client.get("/entries/notes/vault/Sessions%2FSession%201.md")).text
+    text = page[page.index("They met") :].partition("was dead")[0]
+    assert text.count("<a ") == 1
+    assert text.index("<a ") < text.index("Mira Voss</a>") < text.index("Old Tom. Mira Voss swore")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, day_first_in, may_be_date, rising, without_dates
 from lorekeeper.notes.facts import HEADED, leading, pairs_in
-from lorekeeper.notes.kinds import ALONE, PREP, SESSION, Usage, known, of_folder, own_kind, session_number
+from lorekeeper.notes.kinds import ALONE, CHARACTER, PREP, SESSION, Usage, known, of_folder, own_kind, session_number
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.properties import joined, joined_with, texts
 from lorekeeper.notes.source import front_matter, normal
@@ -26,6 +26,7 @@ FEWEST, MOST_OF, HALF = 3, 0.6, 0.5
 _HEADING, _TITLE = re.compile(r"#{1,6}[ \t]"), re.compile(r"#[ \t]+(\S.*)")
 _FIRST_LINES = 60
 _COUNTED = re.compile(r"(?<![0-9])0*([0-9]{1,3})(?![0-9])")
+_NPCS, _PEOPLE = frozenset(listed("word npc")), frozenset(listed("word person"))
 _NOT_PLAYED = frozenset((*listed("key changed"), *listed("key created"), *listed("key world")))
 
 
@@ -62,7 +63,7 @@ def _clue_of(path: str, text: str) -> Clue:
     match = _TITLE.match(lines[at]) if at >= 0 else None
     heading, below = match[1] if match else "", lines[at + 1 :]
     facts, _ = leading(below, 0)
-    headed = "\n".join(line.lstrip("# \t") for line in below if _HEADING.match(line))
+    headed = "\n".join(line.lstrip("# \t") for line in lines if _HEADING.match(line))
     told = pairs_in("\n".join(below)), pairs_in(headed, HEADED)
     table = joined_with(properties, ((key, value) for _, key, value in facts), *told)
     tags = " ".join(properties.texts("tags", "tag")).replace(",", " ").replace("#", " ").split()
@@ -136,6 +137,8 @@ class Conventions:
             others = sum(self._clues[path].kind not in ("", SESSION, PREP) for path in dated)
             self._counted |= {path: Usage(likely=SESSION) for path in dated if others < HALF * len(dated)}
         self._folders = _kinds_of_folders(clues)
+        named = {folder.rpartition("/")[2] for path in clues for folder in folders_above(path)}
+        self._names_npcs = any(_NPCS & set(fold(name).split()) for name in named)
         self._sessions = self._folders_of_sessions()
 
     def usage(self, path: str) -> Usage:
@@ -143,9 +146,11 @@ class Conventions:
         clue, declared = self._clues.get(path, Clue()), self._declared
         counted = self._counted.get(path, ALONE)
         above = [path, *reversed(folders_above(path))]
+        # who has NPCs in a folder of their own means players' characters by another word for people
+        is_played = self._names_npcs and not clue.kind and _PEOPLE & set(fold(path.rpartition("/")[0]).split()[-1:])
         return replace(
             counted,
-            kind=next((declared.kinds[each] for each in above if each in declared.kinds), ""),
+            kind=next((declared.kinds[each] for each in above if each in declared.kinds), CHARACTER * bool(is_played)),
             likely=counted.likely or self._folders.get(path.rpartition("/")[0], ""),
             date_key=fold(declared.date) or counted.date_key,
             is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),

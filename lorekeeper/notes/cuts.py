@@ -22,10 +22,12 @@ from lorekeeper.notes.marks import (
     Mark,
     OwnMarks,
     audience_of,
+    comparable,
     first_words,
     key_mark,
     narrowest,
     sign_mark,
+    stem_kinds,
     tag_mark,
     title_mark,
 )
@@ -217,7 +219,9 @@ def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
         return UNMARKED
     if not (match["colon"] or match["dash"] or is_emphasised) or _LEADING_LINK.fullmatch(key.strip()):
         return UNMARKED
-    mark = key_mark(key if is_emphasised else first_words(key, _FIRST_WORDS), value, own)
+    # a sentence before a colon has other words: "NOTA PARA EL MÁSTER:"
+    is_whole = is_emphasised or all(map(stem_kinds, comparable(key).split()))
+    mark = key_mark(key if is_whole else first_words(key, _FIRST_WORDS), value, own)
     return mark if mark.audience == DM else UNMARKED
 
 

@@ -157,7 +157,7 @@ def _told_by(heading: str) -> str:
     if says_plan(heading):
         return AHEAD
     words = fold(heading).split()
-    found = {part for word in words if (part := first("part ", word))}
+    found = {AHEAD if first("word ", word) == "next" else first("part ", word) for word in words}
     return next((part for part in (BEFORE, AHEAD, TOLD) if part in found), TOLD if _ITSELF & set(words) else "")
 
 

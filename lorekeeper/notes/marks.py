@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
-from lorekeeper.notes.stems import by_beginning, listed, rows, table
+from lorekeeper.notes.stems import by_beginning, first, listed, rows, table
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
@@ -119,7 +119,9 @@ _ENDING, _SHORT, _LONG = 2, 3, 24
 
 @functools.lru_cache(maxsize=8192)
 def stem_kinds(word: str) -> frozenset[str]:
-    """The classes of one word, or of two with a space between them."""
+    """The classes of one word, or of two with a space between them: "next session" is a plan in any language."""
+    if " " in word and {first("word ", each) for each in word.split(" ")} == {"next", "session"}:
+        return frozenset({"plan"})
     if (found := _looked_up(word)) or " " in word or len(word) > _LONG:
         return found
     parts = ((_looked_up(word[:end]), _looked_up(word[end:])) for end in range(_ENDING, len(word) - _ENDING))

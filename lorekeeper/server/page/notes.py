@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from lorekeeper.dates import written
 from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.records.notes import sections_of
+from lorekeeper.render import linked_paths
 from lorekeeper.render.graph import MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
     Heading,
@@ -20,13 +23,17 @@ from lorekeeper.render.note_html import (
     linking_lines,
     note_body,
 )
+from lorekeeper.search.dossier.names import EVERYDAY
 from lorekeeper.server.backlinks import Connections, connections_of, embedded_notes
-from lorekeeper.server.page.sessions import session_notes
+from lorekeeper.server.page.sessions import MOST, NOTES, PEOPLE, session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
 from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
+
+WRITTEN = "written"
+"""Key of the text of a section as its author wrote it."""
 
 DAY_CHARS = len("2026-11-20")
 
@@ -34,6 +41,10 @@ _BLOCK = re.compile(r"^```+ *encounter\b.*?\n(.*?)^```", re.MULTILINE | re.DOTAL
 """The block of a note that lists an encounter, as plugins of Obsidian write it."""
 
 _CREATURE = re.compile(r"^\s*-\s*(?:(?P<count>\d{1,3})\s*[:x×]\s*)?(?P<name>[^,:#\n]+)", re.MULTILINE)
+
+
+_NO_PROSE = r"^(?:```|~~~).*?^(?:```|~~~)|`[^`\n]+`|!?\[\[[^\]\n]*\]\]|!?\[[^\]\n]*\]\([^)\n]*\)|https?://\S+|<[^>\n]*>"
+"""Code, links, addresses and HTML, in which no name is looked for."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,8 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
     connections = await connections_of(view, entity, MAX_NODES)
     before, after = await _sessions_beside(view, entity)
     others = await embedded_notes(view, entity)
-    body = await asyncio.to_thread(note_body, entity, entry_address, others)
+    people = await view.cache.get_entities(NOTES, entity.document, limit=MOST, kind=list(PEOPLE))
+    body = await asyncio.to_thread(note_body, with_people(entity, people), entry_address, others)
     nodes = [Node(each.name, each.kind, entry_address(each.uri)) for each in connections.notes]
     page = NotePage(
         aliases=aliases(entity),
@@ -111,6 +123,35 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
         has_encounter=bool(encounter_in(entity)),
     )
     return {"note": page}
+
+
+def with_people(note: Entity, people: Sequence[Entity]) -> Entity:
+    """A note in which the first mention of each person leads to their note, unless a link does; names of several people stay."""
+    names = [(name, each) for each in people for name in {each.name, *aliases(each)}]
+    number, known = Counter(name for name, _ in names), {note.slug, *linked_paths(note)}
+    left = {
+        name: each.uri
+        for name, each in names
+        if number[name] == 1 and each.slug not in known and name[:1].isupper() and fold(name) not in EVERYDAY
+    }
+    if not left:
+        return note
+    said = "|".join(map(re.escape, sorted(left, key=len, reverse=True)))
+    pattern = re.compile(rf"(?P<other>{_NO_PROSE})|(?<![\w'’-])(?:{said})(?![\w-])", re.MULTILINE | re.DOTALL)
+    gone = set[str]()
+
+    def lead(match: re.Match[str]) -> str:
+        uri = "" if match["other"] else left[match[0]]
+        if not uri or uri in gone:
+            return match[0]
+        gone.add(uri)
+        return f"[{match[0]}]({uri})"
+
+    sections = [
+        {**each, WRITTEN: pattern.sub(lead, str(each.get(WRITTEN) or each.get("desc") or ""))}
+        for each in note.data["sections"]
+    ]
+    return replace(note, data={**note.data, "sections": sections})
 
 
 async def _sessions_beside(view: View, entity: Entity) -> tuple[Entity | None, Entity | None]:
