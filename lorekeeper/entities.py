@@ -529,7 +529,7 @@ class Entity:
         """(document, slug), unique within its type."""
         return self.document, self.slug
 
-    @property
+    @cached_property
     def uri(self) -> str:
         """``lore://{type}/{document}/{slug}``, percent-encoded."""
         return uri_of(self.type, self.document, self.slug)

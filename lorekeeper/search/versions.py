@@ -13,7 +13,7 @@ from typing import Any
 
 from lorekeeper.cache.protocol import Ranked, SearchCache
 from lorekeeper.editions import COMPLETED_BY, GLOSSARIES, edition_label, parts_of
-from lorekeeper.entities import WHOLE_NAME, Entity
+from lorekeeper.entities import WHOLE_NAME, Entity, remembered
 from lorekeeper.filters import MAX_VALUES
 from lorekeeper.folding import fold
 from lorekeeper.search.documents import Scopes
@@ -124,6 +124,7 @@ def _is_unplaced(group: Sequence[Entity], other: Sequence[Entity]) -> bool:
     return not all(chapters) and (any(chapters) or group[0].type != RULES)
 
 
+@remembered
 def _chapter(entity: Entity) -> str:
     """The chapter of a rule; "" for none, and for a glossary, which has the rules of all chapters."""
     chapter = fold(str(entity.fields.get("parent") or "")) if entity.type == RULES else ""
@@ -140,6 +141,7 @@ def _books(group: Iterable[Entity], *, of_short_forms: bool) -> set[str]:
     }
 
 
+@remembered
 def _name(entity: Entity) -> tuple[str, ...]:
     """What versions of an entry are called: its canonical name, and the bonus that it has in its brackets."""
     return canonical_name(entity.name), *_BONUS.findall(entity.name)
@@ -150,6 +152,7 @@ def _singular(name: str) -> str:
     return " ".join(word.removesuffix("s") for word in canonical_name(name).split())
 
 
+@remembered
 def _words(entity: Entity) -> str:
     """All words of an entry's text."""
     return fold(" ".join(map(str, read(entity))))

@@ -23,7 +23,7 @@ from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import ENOUGH, labels, marked, said, tale
 from lorekeeper.text.passages import passages
-from lorekeeper.text.rows import with_rows
+from lorekeeper.text.rows import rows_of, with_rows
 from lorekeeper.text.sections import Section, sections, written
 from lorekeeper.text.spelling import as_spelt
 
@@ -211,11 +211,7 @@ def evidence(
         body = overview(entity, room, prose, _fields_of(query).union(asked))
     if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
         body = Evidence("", body.section)  # the fields have said it
-    told = (
-        with_rows(body.text, (section.text for section in written(_repaired(entity))))
-        if ";" in body.text
-        else body.text
-    )
+    told = with_rows(body.text, _rows(entity)) if ";" in body.text else body.text
     shown = repaired_excerpt(entity, f"{lead} {told}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
 
@@ -346,6 +342,12 @@ def read(entity: Entity) -> Sequence[Section]:
     return tuple(
         itertools.islice(sections(_repaired(entity)), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS)
     )
+
+
+@remembered
+def _rows(entity: Entity) -> Mapping[str, str]:
+    """The rows of its tables, as `with_rows` takes them."""
+    return rows_of(section.text for section in written(_repaired(entity)))
 
 
 def _repaired(entity: Entity) -> Entity:
