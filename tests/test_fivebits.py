@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake import data_packages
 from lorekeeper.intake.data_packages import OBJECTS, DataPackage
+from lorekeeper.intake.shipped_books import lacking, shipped_books
 from lorekeeper.render import markdown
 from tests.support.entities import everything
 from tests.support.homebrew import problems, read
@@ -346,6 +347,35 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         pytest.skip(f"the package {OBJECTS.name} is not installed")
     fields = by_name(read(path)[0])[name].fields
     assert {key: fields.get(key) for key in values} == values
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Hold Monster", "that you can see within range"),
+        ("Hold Monster", "slot level above 5th"),
+        ("Fire Shield", "a warm shield or a chill shield"),
+        ("Kraken", "[+]17 to hit, reach 30 ft"),
+        ("Solar", "that has 100 hit points or fewer"),
+        ("Phantasmal Killer", "end of each of its turns"),
+    ],
+)
+def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:
+    if lacking():
+        pytest.skip(f"not installed: {', '.join(lacking())}")
+    called = [each for each in shipped_books() if each.document == "srd-2014" and each.name.startswith(name)]
+    assert called
+    assert all(re.search(words, " ".join(strings_in(each.data))) for each in called)
+
+
+def strings_in(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from strings_in(each)
+    elif isinstance(value, str):
+        yield value
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.intake.superseded import DOCUMENTS
 from lorekeeper.normalize import fivebits
-from lorekeeper.normalize.printed_srd import read_pages
+from lorekeeper.normalize.printed_srd import printed_paragraphs, read_pages
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,12 @@ def _with_free_slug(entity: Entity, taken: set[tuple[str, ...]]) -> Entity:
 
 
 def _objects(document: str, pages: Iterable[Entity]) -> Iterable[Entity]:
-    path = OBJECTS.path(document)
-    return fivebits.read(rows_of(path.read_bytes()), texts=[page.data for page in pages]).entities if path else ()
+    path, folder = OBJECTS.path(document), PAGES.path(document)
+    if path is None:
+        return ()
+    printed = printed_paragraphs(folder, document.removeprefix("srd-")) if folder else []
+    texts = [page.data for page in pages]
+    return fivebits.read(rows_of(path.read_bytes()), texts=texts, printed=[each.text for each in printed]).entities
 
 
 def _pages(document: str) -> Iterable[Entity]:

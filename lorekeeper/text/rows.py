@@ -36,7 +36,7 @@ def with_rows(text: str, rows: Mapping[str, str]) -> str:
 
 
 def rows_of(sources: Iterable[str]) -> dict[str, str]:
-    """The rows of several cells of the tables in texts with their markup, as they are cleaned and as they are shown, longest first."""
+    """The rows of the tables in texts with their markup, longest first: as they are cleaned, and as they are shown."""
     rows = {clean(line): _row(line) for source in sources if "|" in source for line in _lines(source)}
     return {row: rows[row] for row in sorted(rows, key=len, reverse=True) if "; " in row}
 

@@ -23,6 +23,7 @@ from lorekeeper.normalize.fivebits import classes, options, rules
 from lorekeeper.normalize.fivebits.classes import Tables
 from lorekeeper.normalize.fivebits.creatures import creature
 from lorekeeper.normalize.fivebits.items import item, magic_item, poison
+from lorekeeper.normalize.fivebits.printed import Printed
 from lorekeeper.normalize.fivebits.spells import spell
 from lorekeeper.normalize.fivebits.texts import Object, Words, text_of
 from lorekeeper.normalize.taken import texts_of
@@ -113,7 +114,11 @@ def list_of(obj: object) -> tuple[str, str] | None:
 
 
 def read(
-    found: Iterable[object], document: str | None = None, others: Sequence[object] = (), texts: Sequence[object] = ()
+    found: Iterable[object],
+    document: str | None = None,
+    others: Sequence[object] = (),
+    texts: Sequence[object] = (),
+    printed: Sequence[str] = (),
 ) -> Imported:
     """The entries that objects give, of all editions among them.
 
@@ -122,18 +127,18 @@ def read(
         document: key of the document to assign all entries to; by default that of their edition.
         others: objects of other files, in which their parts are looked for.
         texts: what else of these books tells how a word is written that a line's end has split.
+        printed: the paragraphs of the book, whose words are the right ones; empty if it is not at hand.
     """
     result, found = Imported(), list(found)
+    book = Printed(printed)
     together = _editions(_once([*others, *found]) if others else found)
     for edition, tables in _editions(found).items():
         raw = together[edition]
         words = Words([*raw.values(), *texts])
         parts = {name for name, owners in PARTS.items() if name in raw and any(owner in tables for owner in owners)}
-        own = {name: [words.mended(each) for each in rows] for name, rows in tables.items()}
+        own = {name: _as_printed(edition, name, rows, words, book) for name, rows in tables.items()}
         whole = {
-            name: own[name]
-            if name in own and name not in PARTS
-            else [words.mended(_corrected(edition, name, each)) for each in raw[name]]
+            name: own[name] if name in own and name not in PARTS else _as_printed(edition, name, raw[name], words, book)
             for name in raw
         }
         for name in tables.keys() & PARTS.keys():
@@ -149,6 +154,13 @@ def read(
         if document is None and result.entities:
             result.entities.append(document_of(edition))
     return result
+
+
+def _as_printed(edition: str, name: str, rows: Iterable[Object], words: Words, book: Printed) -> list[Object]:
+    """The objects of a list that the book has too, in its words."""
+    absent = _names()["left_out"].get(edition, {}).get(name, ())
+    kept = [each for each in rows if each["index"] not in absent]
+    return book.corrected([words.mended(_corrected(edition, name, each)) for each in kept])
 
 
 def _editions(found: Iterable[object]) -> dict[str, dict[str, list[Object]]]:
@@ -190,9 +202,7 @@ _REFERENCE = frozenset({"index", "name", "url", "level", "school", "updated_at"}
 def _entities(edition: str, name: str, o: Object, tables: Tables, document: str | None) -> Iterator[Entity]:
     if name in LISTS:
         endpoint, read_one = LISTS[name]
-        yield _entity(
-            edition, endpoint, document, _slug(edition, name, o), read_one(_corrected(edition, name, o), tables)
-        )
+        yield _entity(edition, endpoint, document, _slug(edition, name, o), read_one(o, tables))
     elif name in rules.LISTS:
         for endpoint, slug, made in rules.LISTS[name](o, tables):
             yield _entity(edition, endpoint, document, slug, made)

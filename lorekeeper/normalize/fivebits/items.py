@@ -120,6 +120,7 @@ def _properties(o: Object, told: Descriptions) -> list[dict[str, Any]]:
     found = [
         {"property": {"name": name, "type": None, "desc": told.get(name, "")}, "detail": details.get(name.lower())}
         for name in names(o.get("properties"))
+        if name in told or not told
     ]
     mastery = name_of(o.get("mastery"))
     if mastery:

@@ -4,6 +4,6 @@
 `documents` has what is peculiar to these two books. The Markdown is read as that of any book of rules, by `normalize.book`.
 """
 
-from lorekeeper.normalize.printed_srd.documents import read_pages
+from lorekeeper.normalize.printed_srd.documents import printed_paragraphs, read_pages
 
-__all__ = ["read_pages"]
+__all__ = ["printed_paragraphs", "read_pages"]

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from lorekeeper.entities import Entity
@@ -132,6 +133,7 @@ def _bookmarks(path: Path) -> list[tuple[str, int, int]]:
     return [(mark["title"], mark["depth"], mark["page"]) for mark in marks if mark["page"] is not None]
 
 
+@lru_cache(maxsize=1)
 def printed_paragraphs(folder: Path, edition: str) -> list[Paragraph]:
     """The paragraphs of a document from its first chapter on; see `read_pages`."""
     pages = [path.read_bytes().decode("utf-8") for path in sorted(folder.glob("page-*.txt"))]

@@ -1,0 +1,201 @@
+"""The words of 5e-bits as the book prints them, where the pages of the book are at hand.
+
+The objects were typed, and some of them translated back: a few hundred of their sentences have a word, a figure or a half of a
+sentence that the book has not. What stands below the title of a thing in the book is what the thing says.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from lorekeeper.normalize.fivebits.texts import name_of
+from lorekeeper.normalize.printed_srd.layout import CELL_GAP
+
+_WORD = re.compile(r"\d[\d,]*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
+
+_TEXTS = frozenset(("desc", "description", "higher_level", "material", "damage_resistances", "damage_immunities"))
+"""The keys of texts."""
+
+_PLAIN = str.maketrans("“”’`", "\"\"''")
+"""How the objects write the quotation marks of the book."""
+
+_MARKS = frozenset("\n|*_")
+"""Of Markdown: what has them stays as it is."""
+
+_FIGURE = re.compile(r"\d+")
+
+_FEWEST, _FEWEST_RETOLD = 6, 15
+"""Words of a text that is looked for, and of one that may be retold."""
+
+_LONGEST = 6_000
+"""Words below a title that may be of its thing."""
+
+_ALIKE, _RETOLD = 0.85, 0.35
+"""Least share of the words of a text that its place in the book has too, to be corrected word by word, and to be retold there."""
+
+_AS_LONG = 0.6
+"""Least share of the words of the longer one that a text or the paragraph has in which the book tells it otherwise."""
+
+_LABEL = re.compile(r"(?:.{0,200}?\bDuration: [A-Z\d]?[^A-Z]* |At Higher Levels\. )(?=[A-Z])")
+"""What the paragraph of a spell may begin with in the book and has a key of its own here."""
+
+_AROUND = 2
+"""Words that have to be the same on both sides of what is corrected."""
+
+_NEAR = 40
+"""Words before and behind the place of a text that are compared with it."""
+
+_ENDS, _TITLE_ENDS = frozenset(("", "\n", *".:!?)”")), frozenset(".(")
+
+_Place = tuple[int, int]
+"""The first word below a title, and the one behind the last."""
+
+
+class Printed:
+    """The paragraphs of a book.
+
+    Args:
+        paragraphs: their texts, in the order of the book.
+        names: of the things of a list, which begin the paragraphs below which they stand.
+    """
+
+    def __init__(self, paragraphs: Iterable[str]) -> None:
+        self._text = "\n".join(paragraphs)
+        self._words = [*_WORD.finditer(self._text)]
+        self._keys = [_key(word[0]) for word in self._words]
+        self._number = Counter(self._keys)
+        self._threes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for place, three in enumerate(zip(self._keys, self._keys[1:], self._keys[2:], strict=False)):
+            self._threes[three].append(place)
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, key in enumerate(self._keys):
+            self._places[key].append(place)
+
+    def corrected(self, things: Sequence[Any], within: Sequence[_Place] = ()) -> list[Any]:
+        """The objects of a list, with the words of the book in their texts.
+
+        Args:
+            things: named objects, whose parts may have names too.
+            within: where in the book they stand; empty for anywhere.
+        """
+        may_retell = not within  # the parts of a thing share paragraphs
+        within = within or [(0, len(self._keys))]
+        titles = {name: self._titles(name, within) for thing in things if (name := name_of(thing))}
+        starts = sorted({start for own in titles.values() for start in own})
+
+        def places(name: str) -> Iterator[_Place]:
+            for start in titles.get(name, ()):
+                following = bisect_right(starts, start)
+                end = next(end for begin, end in within if begin <= start < end)
+                yield start, min(end, start + _LONGEST, *starts[following : following + 1])
+
+        return [self._thing(thing, tuple(places(name_of(thing))), may_retell) for thing in things]
+
+    def _thing(self, value: Any, places: Sequence[_Place], may_retell: bool, key: str = "") -> Any:
+        if not places:
+            return value
+        if isinstance(value, Mapping):
+            return {name: self._thing(each, places, may_retell, name) for name, each in value.items()}
+        if isinstance(value, list):
+            if any(map(name_of, value)):
+                return self.corrected(value, places)
+            return [self._thing(each, places, may_retell, key) for each in value]
+        return self._corrected(value, places, may_retell) if key in _TEXTS and isinstance(value, str) else value
+
+    def _titles(self, name: str, within: Sequence[_Place]) -> list[int]:
+        """Where a name is a title: behind the end of a sentence, or with a full stop or a bracket behind it."""
+        words = _WORD.findall(name)
+        places = self._places[_key(words[0])] if words else []
+        return [
+            place
+            for begin, end in within
+            for place in places[bisect_left(places, begin) : bisect_left(places, end)]
+            if [word[0] for word in self._words[place : place + len(words)]] == words
+            and self._stands_apart(place, place + len(words) - 1)
+        ]
+
+    def _stands_apart(self, first: int, last: int) -> bool:
+        start = self._words[first].start()
+        before = self._text[max(start - 2, 0) : start].rstrip(" ")[-1:]
+        end = self._words[last].end()
+        return before in _ENDS or self._text[end : end + 2].lstrip(" ")[:1] in _TITLE_ENDS
+
+    def _corrected(self, text: str, places: Sequence[_Place], may_retell: bool) -> str:
+        own = [*_WORD.finditer(text)] if places else []
+        if len(own) < _FEWEST:
+            return text
+        keys = [_key(word[0]) for word in own]
+        alike = max((self._compared(keys, place) for place in places), key=lambda each: each[0])
+        share, first, operations = alike
+        if share < _ALIKE:
+            same = max(operations, key=lambda each: (each[0] == "equal", each[2] - each[1]), default=None)
+            return (
+                self._retold(text, len(own), first + same[3])
+                if may_retell and same and share >= _RETOLD and len(own) >= _FEWEST_RETOLD
+                else text
+            )
+        parts, written = list[str](), 0
+        for before, (kind, start, end, theirs, behind), after in zip(
+            operations, operations[1:], operations[2:], strict=False
+        ):
+            around = min(before[2] - before[1], after[2] - after[1])
+            if (
+                kind == "equal"
+                or around < _AROUND
+                or not self._is_other(keys[start:end], first + theirs, first + behind)
+            ):
+                continue
+            left, right = own[start - 1].end(), own[end].start()
+            if not _MARKS.isdisjoint(text[left:right]):
+                continue
+            printed = self._text[self._words[first + theirs - 1].end() : self._words[first + behind].start()]
+            parts += [text[written:left], printed.translate(_PLAIN)]
+            written = right
+        return "".join([*parts, text[written:]])
+
+    def _retold(self, text: str, number: int, word: int) -> str:
+        """The paragraph with a word of the book, if it is about as long as a text that it tells in other words; else the text."""
+        place = self._words[word].start()
+        begin, end = self._text.rfind("\n", 0, place) + 1, self._text.find("\n", place)
+        paragraph = self._text[begin:end]
+        label = _LABEL.match(paragraph)
+        printed = paragraph[label.end() if label else 0 :].translate(_PLAIN)
+        lengths = sorted((number, len(_WORD.findall(printed))))
+        is_plain = _MARKS.isdisjoint(text) and CELL_GAP not in printed
+        has_figures = {*_FIGURE.findall(text)} <= {*_FIGURE.findall(printed)}
+        return printed if is_plain and has_figures and lengths[0] >= _AS_LONG * lengths[1] else text
+
+    def _compared(self, keys: list[str], place: _Place) -> tuple[float, int, list[Any]]:
+        """The share of words that a place has too, the first word of the book that was compared, and how words become its."""
+        votes: Counter[int] = Counter()
+        for number, three in enumerate(zip(keys, keys[1:], keys[2:], strict=False)):
+            votes.update({at - number for at in self._threes.get(three, ()) if place[0] <= at < place[1]})
+        if not votes:
+            return 0.0, 0, []
+        at = max(votes, key=lambda offset: (votes[offset], -offset))
+        if self._keys[at : at + len(keys)] == keys:
+            return 1.0, at, []
+        first, behind = max(at - _NEAR, place[0]), min(at + len(keys) + _NEAR, place[1])
+        found = SequenceMatcher(None, keys, self._keys[first:behind], autojunk=False)
+        share = sum(block.size for block in found.get_matching_blocks()) / len(keys)
+        return share, first, found.get_opcodes()
+
+    def _is_other(self, own: list[str], first: int, behind: int) -> bool:
+        """Whether words of the book are other ones than those of a text, and such as the book has elsewhere too."""
+        theirs = self._keys[first:behind]
+        is_bare = any(map(str.isdigit, own)) and not any(map(str.isdigit, theirs))  # a variant has its own figures
+        known = not is_bare and all(self._number[word] > 1 or word.isdigit() for word in theirs)
+        return (
+            known
+            and "".join(own) != "".join(theirs)
+            and "\n" not in self._text[self._words[first - 1].end() : self._words[behind].start()]
+        )
+
+
+def _key(word: str) -> str:
+    return word.translate(_PLAIN).casefold()
