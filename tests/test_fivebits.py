@@ -349,6 +349,7 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
     assert {key: fields.get(key) for key in values} == values
 
 
+@pytest.mark.usefixtures("whole_starter")
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -357,7 +358,7 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         ("Fire Shield", "a warm shield or a chill shield"),
         ("Kraken", "[+]17 to hit, reach 30 ft"),
         ("Solar", "that has 100 hit points or fewer"),
-        ("Phantasmal Killer", "end of each of its turns"),
+        ("Phantasmal Killer", "At the end of each of the target"),
     ],
 )
 def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:
