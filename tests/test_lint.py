@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import draw_imports, prose, sizes
+from scripts import prose, sizes
 from scripts.lint import faults
 from tests.support.tables import each_row
 
@@ -209,24 +209,6 @@ def test_the_declared_modules_exist():
     house = prose.House.read(prose.WORDS.read_text("utf-8"))
     assert [path for path in (*house.public, *house.data) if not (root / path).exists()] == []
     assert all(list(root.glob(pattern)) for pattern in house.files)
-
-
-def test_a_drawn_module_stands_above_what_it_imports(tmp_path: Path) -> None:
-    package = tmp_path / "house"
-    package.mkdir()
-    for name, text in (
-        ("__init__", ""),
-        ("ground", ""),
-        ("first", "from house import ground\n"),
-        ("left", "from house.first import a\nfrom house.right import b\n"),
-        ("right", "def late():\n    from house.left import c\n"),
-        ("typed", "if TYPE_CHECKING:\n    from house.left import c\n"),
-    ):
-        (package / f"{name}.py").write_text(text)
-    found = draw_imports.arrows(draw_imports.modules(package))
-    height = draw_imports.floors(found)
-    assert [height[f"house.{name}"] for name in ("ground", "first", "left", "right", "typed")] == [0, 1, 2, 2, 0]
-    assert draw_imports.drawn(package).splitlines()[0] == " 2  left 2, right 2"
 
 
 def test_layout_comments_and_docstrings_have_no_code_tokens():

@@ -21,7 +21,8 @@ from lorekeeper.terms import DAMAGE_TYPES, ENDLESS
 Fields = dict[str, Any]
 
 CLASSES = Path(__file__).parent.parent / "data" / "spell_classes.txt"
-"""Document, slug and classes of spells: see `scripts/build_spell_classes.py`, which writes it and says by which rule."""
+"""Document, slug and classes of spells, from version 1 of Open5e's API: for books whose own list is missing or mixed in version 2.
+Of the SRD 5.1, classes that have a spell through a subclass alone are left out, unless 5.2 gives it to them."""
 
 LISTED_AGAIN = {"srd-2014": "srd-2014", "wotc-srd": "srd-2014"}
 """Documents whose own class lists hold the spells of domains, circles and patrons too, with their name in `CLASSES`."""
