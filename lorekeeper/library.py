@@ -48,6 +48,7 @@ from lorekeeper.views.view import ADDED, STARTED, View
 if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.intake.audiences import ListedAudience
+    from lorekeeper.intake.formats.text_file import Asked
     from lorekeeper.intake.imports import Agree
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
@@ -205,6 +206,7 @@ class Library(View, AsyncClosing):
         start: Progress | None = None,
         progress: Progress | None = None,
         agree: Agree | None = None,
+        asked: Asked | None = None,
     ) -> ImportReport:
         """Import files and folders. What cannot be read is reported; everything else is stored.
 
@@ -217,6 +219,7 @@ class Library(View, AsyncClosing):
             start: called with the bytes of the files to read; pipes count as none.
             progress: called, for each further batch, with the bytes of the files that it was read from.
             agree: called with all that was read; returns whether to store it. Without it entries are stored as they are read.
+            asked: what the import says of its books.
 
         Raises:
             ImportFileError: a path does not exist, or the document is a vault.
@@ -230,7 +233,9 @@ class Library(View, AsyncClosing):
             raise ImportFileError(document, of_vault(document))
         report = ImportReport()
         with report.measured(self.embedding):
-            files = FileImport(self.cache, self.cache.given, report, self._imports, vaults, dry_run=dry_run)
+            files = FileImport(
+                self.cache, self.cache.given, report, self._imports, vaults, dry_run=dry_run, asked=asked
+            )
             try:
                 async with as_files(paths, report) as on_disk:
                     await files.run(on_disk, document, audience, start, progress, agree)

@@ -128,13 +128,13 @@ def test_entries_that_replace_those_of_another_file_are_one_line(tmp_path):
 
 def test_files_of_a_folder_that_are_not_read_are_named_once_a_kind(tmp_path):
     homebrew(tmp_path, "a.json", spell=[{"name": "Fog", "source": "PEAT", "level": 1, "entries": ["Fog."]}])
-    for name in ("a.pdf", "b.pdf", "c.zip", "d.png"):
+    for name in ("a.docx", "b.docx", "c.zip", "d.png"):
         (tmp_path / name).write_bytes(b"")
     _, report = read(tmp_path)
     pdf, archive, counts = [line for line in by_weight(report) if line.startswith("skipped in folders")]
-    assert pdf.startswith("skipped in folders: 2 times a PDF, which is not read; save its text as Markdown")
+    assert pdf.startswith("skipped in folders: 2 times a Word document, which is not read; save its text as Markdown")
     assert archive == "skipped in folders: 1 times a zip archive, which is not read; unpack it, and import the folder"
-    assert counts == "skipped in folders: 2 .pdf, 1 .zip, 1 .png"
+    assert counts == "skipped in folders: 2 .docx, 1 .zip, 1 .png"
 
 
 async def test_counts_of_an_import_add_up(tmp_path):

@@ -14,6 +14,7 @@ from lorekeeper.cli.terminal import shortened
 from lorekeeper.editions import edition_label
 from lorekeeper.printable import one_line, quantity
 from lorekeeper.search.query import MAX_LIMIT
+from lorekeeper.text.printed_on import with_page
 
 if TYPE_CHECKING:
     from lorekeeper.search.results import Result, ResultPage
@@ -35,6 +36,7 @@ class Hit:
     wording: str
     score: float | None
     sure: bool
+    page: str = ""
 
     @classmethod
     def of(cls, result: Result) -> Self:
@@ -125,7 +127,8 @@ def hit_lines(hits: Sequence[Hit], width: int, *, explained: bool = False) -> It
 def _headline(hit: Hit, width: int) -> Iterator[Text]:
     """Name, as many facts as there is room for, and at the right the source; this below, if the name is too long."""
     label = edition_label(hit.edition)
-    source = one_line(hit.document_name if label in hit.document_name else f"{hit.document_name} [{label}]")
+    title = hit.document_name if label in hit.document_name else f"{hit.document_name} [{label}]"
+    source = one_line(with_page(title, hit.page))
     head = Text(one_line(hit.name), "bold")
     if hit.variants:
         head.append(f" also as {one_line(', '.join(hit.variants))}", "dim not bold")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,13 @@ commands = Commands()
     argument(
         "--audience",
         choices=[DM, PLAYERS],
-        help="who may see the entries: dm or players (default: players for new entries, and no change for existing ones)",
+        help="who may see the entries: dm or players (default: no change for existing entries; of new ones players, of a PDF dm)",
+    ),
+    argument("--title", help="what the book of a PDF is called (default: as the file says it)"),
+    argument(
+        "--edition",
+        metavar="GAME",
+        help="edition of its game: 2014, 2024, or the name of another game (default: as its text says it)",
     ),
     argument("--yes", action="store_true", help="do not ask before text is stored"),
     DRY_RUN,
@@ -52,6 +59,7 @@ commands = Commands()
         "lorekeeper import - < statblock.txt",
         "lorekeeper import ~/books --dry-run",
         "lorekeeper import villains.jsonl --audience dm",
+        'lorekeeper import peat.pdf --title "The Peat Marches" --edition 2014',
         "lorekeeper import srd-2014 srd-2024",
     ),
     saves=True,
@@ -59,6 +67,7 @@ commands = Commands()
 async def import_files(call: Call) -> int:
     """Import files; FAILED if an entry could not be imported."""
     from lorekeeper.cli.render import Bar
+    from lorekeeper.intake.formats.text_file import Asked
     from lorekeeper.intake.superseded import DOCUMENTS
 
     dry_run, agreed = call.arguments.dry_run, True
@@ -69,6 +78,7 @@ async def import_files(call: Call) -> int:
                 report = await library.import_documents(call.arguments.paths, dry_run=dry_run)
         return _shown(call, report)
     paths = [await asyncio.to_thread(_pasted) if path == "-" else Path(path) for path in call.arguments.paths]
+    said = await asyncio.to_thread(_said_of_book, call)
     async with call.library() as library:
         with Bar("Reading", sizes=True) as bar:
             bar.embedding(library)
@@ -80,6 +90,7 @@ async def import_files(call: Call) -> int:
                     agreed = not _show(entities) or not asks or await asyncio.to_thread(_agrees)
                 return agreed
 
+            asked = Asked(*said, pages=partial(bar.step, "Pages"))
             report = await library.import_paths(
                 paths,
                 document=call.arguments.document,
@@ -87,12 +98,31 @@ async def import_files(call: Call) -> int:
                 dry_run=dry_run,
                 start=bar.start,
                 progress=bar.advance,
+                asked=asked,
                 agree=agree if all(map(_is_text, paths)) and not call.json else None,
             )
     if not agreed:
         print("Nothing was stored.")
         return DONE
     return _shown(call, report)
+
+
+def _said_of_book(call: Call) -> tuple[str | None, str | None]:
+    """Title and edition of a book as PDF: as they are given, or as the user says who is asked for those of a single one."""
+    given = call.arguments
+    is_book = len(given.paths) == 1 and given.paths[0].lower().endswith(".pdf")
+    asks = sys.stdin.isatty() and sys.stdout.isatty() and not (given.yes or given.dry_run or call.json)
+    if not (is_book and asks) or given.title or given.edition:
+        return given.title, given.edition
+    return (
+        _typed("Title [as the file states it]: "),
+        _typed("Edition 2014 or 2024, or the name of another game [as the text shows it]: "),
+    )
+
+
+def _typed(question: str) -> str | None:
+    print(question, end="", flush=True)
+    return sys.stdin.readline().strip() or None
 
 
 def _shown(call: Call, report: ImportReport) -> int:

@@ -290,6 +290,8 @@ def print_report(report: ImportReport, *, dry_run: bool, whole: Path | None = No
         f"{report.stored:,} {verb}, {report.unchanged:,} unchanged{repeated}, {quantity(report.embedded, 'text')} embedded, "
         f"{len(report.failed):,} failed, in {report.seconds:.1f} s"
     )
+    for line in report.books:
+        console.print(plain(line))
     print_tables(report, verb)
     print_problems(report, whole=whole)
 

@@ -17,7 +17,17 @@ from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.fences import unfenced
 from lorekeeper.intake.formats import HEAD_CHARS, SUFFIXES, format_of, markdown, supported
 from lorekeeper.intake.formats.foundry import UNPACKED, how_to_unpack, is_database
-from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, Found, ImportedFiles, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import (
+    MARKDOWN,
+    Entry,
+    Found,
+    ImportedFiles,
+    TextFile,
+    UnknownFormatError,
+)
+from lorekeeper.intake.formats.text_file import (
+    Asked as Asked,
+)
 from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.json_stream import Window
 from lorekeeper.intake.reports import ImportReport, by_suffix
@@ -73,6 +83,7 @@ class Reader:
         remembered: what objects have given in earlier imports; what the library has is then recalled in the batches.
         audiences: decides who may see each entry; by default only what it says itself.
         known: the entry that the library has of a type, with a name, in a document; it is called while a batch is read.
+        asked: what the import says of its books.
 
     Raises:
         ImportFileError: a path does not exist.
@@ -86,7 +97,9 @@ class Reader:
         remembered: Remembered | None = None,
         audiences: Audiences | None = None,
         known: Callable[[str, str, str], Entity | None] | None = None,
+        asked: Asked | None = None,
     ) -> None:
+        self._asked = asked or Asked()
         self._document, self._report, self._remembered = document, report, remembered or Remembered()
         self._audiences = audiences or Audiences()
         self._stopped = threading.Event()
@@ -171,7 +184,9 @@ class Reader:
 
     def _text(self, path: Path, window: Window) -> Iterator[Found]:
         file_format = format_of(path, window.peek(HEAD_CHARS))
-        file = TextFile(path, window, self._document, self._report, self._remembered, self._audiences, self._all_files)
+        file = TextFile(
+            path, window, self._document, self._report, self._remembered, self._audiences, self._all_files, self._asked
+        )
         for found in file_format.read(file):
             if isinstance(found, Entry) and is_hollow(found.entity):
                 file.skip(f"{found.entity.kind} with nothing but a name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from lorekeeper.cache.protocol import Progress, SearchCache
@@ -15,7 +16,7 @@ from lorekeeper.intake.audiences import ListedAudience, audiences_for
 from lorekeeper.intake.book_tables import ImportedTables
 from lorekeeper.intake.changes import PendingEntities, store_in_batches
 from lorekeeper.intake.files import Batch, Reader
-from lorekeeper.intake.formats.text_file import Embedded
+from lorekeeper.intake.formats.text_file import Asked, Embedded
 from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.system import return_memory
@@ -34,6 +35,7 @@ class FileImport:
         remembered: file that remembers what imported objects gave; None for none.
         vaults: keys of the library's vaults, into which nothing is imported.
         dry_run: read and count only.
+        asked: what the import says of its books.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class FileImport:
         vaults: Collection[str] = (),
         *,
         dry_run: bool,
+        asked: Asked | None = None,
     ) -> None:
+        self._asked = asked or Asked()
         self._cache, self._report, self._file, self._dry_run = cache, report, remembered, dry_run
         self._given, self._reasons = given, set[str]()
         self._pending = PendingEntities(cache, report, vaults)
@@ -63,8 +67,11 @@ class FileImport:
         """Import files and folders; see `Library.import_paths`, also for what is raised."""
         remembered = await self._recall()
         audiences = await audiences_for(self._cache, audience)
-        known = self._known(asyncio.get_running_loop())
-        reader = await asyncio.to_thread(Reader, list(paths), document, self._report, remembered, audiences, known)
+        loop = asyncio.get_running_loop()
+        known, asked = self._known(loop), replace(self._asked, loaded=self._loaded(loop))
+        reader = await asyncio.to_thread(
+            Reader, list(paths), document, self._report, remembered, audiences, known, asked
+        )
         if start:
             start(reader.size)
         async with aclosing(reader.batches()) as batches:
@@ -86,6 +93,15 @@ class FileImport:
             return next(iter(asyncio.run_coroutine_threadsafe(asked, loop).result()), None)
 
         return find
+
+    def _loaded(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, str, str], Entity | None]:
+        """The same by their keys."""
+
+        def load(entity_type: str, document: str, slug: str) -> Entity | None:
+            asked = self._cache.load(entity_type, [(document, slug)])
+            return next(iter(asyncio.run_coroutine_threadsafe(asked, loop).result()), None)
+
+        return load
 
     async def _recall(self) -> Remembered:
         """What earlier imports have made of objects, as far as the library still has it."""

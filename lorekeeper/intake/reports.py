@@ -102,6 +102,7 @@ class ImportReport(Report):
         not_taken: texts that no reader took over, once per file and key.
         tables: numbers of stored, unchanged and removed tables to roll on, which are counted nowhere else: no source has them
             as entries of their own.
+        books: what was understood of books as PDF, a line each.
     """
 
     KEYS: ClassVar[tuple[str, ...]] = ("stored", "unchanged", "embedded", "removed", "failed", "not_taken", "seconds")
@@ -117,6 +118,7 @@ class ImportReport(Report):
     by_type: dict[str, Counter[str]] = field(default_factory=dict)
     not_taken: list[NotTaken] = field(default_factory=list)
     tables: Counter[str] = field(default_factory=Counter)
+    books: list[str] = field(default_factory=list)
 
     def compare(self, where: str, texts: Iterable[Text], entities: Sequence[Entity]) -> bool:
         """Report the texts of a source that stand in none of the entities that were made of it; whether there are any.

@@ -71,6 +71,10 @@ _NAMES = re.compile(r"^(?!.*\b(?:level|rarity|lifestyle)\b)[a-z]")
 _DAMAGE = re.compile(r"(\d{1,2}(?:d\d{1,2})?) (\w+)")
 
 
+Starts = tuple[tuple[int | str, int], ...]
+"""Pages, each with the place in a text where it begins."""
+
+
 @dataclass
 class Section:
     """A heading with what stands below it, up to the next one.
@@ -81,6 +85,7 @@ class Section:
         parents: the headings above it, the outermost first.
         text: Markdown, without what became an entry of its own.
         line: number of its heading's line.
+        starts: of a text on several pages, where in it each of them begins.
     """
 
     name: str
@@ -88,6 +93,7 @@ class Section:
     parents: tuple[str, ...] = ()
     text: str = ""
     line: int = 0
+    starts: Starts = ()
 
     @property
     def parent(self) -> str:
@@ -105,27 +111,29 @@ class Book:
         slugs: the keys that are taken, by type, with what has them.
         weights: of things that a table lists and a section describes, by name.
         pages: of the lines of its text, where it was printed.
+        is_5e: whether it is of the game whose entries are read; else all of it is sections.
     """
 
     origin: Origin
     classes: Mapping[str, list[str]] = field(default_factory=dict)
     weights: dict[str, float | None] = field(default_factory=dict)
     slugs: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    pages: Sequence[int] = ()
+    pages: Sequence[int | str] = ()
+    is_5e: bool = True
 
     def read(self, text: str) -> Imported:
         """Everything in a text of the book."""
         result, lines = Imported(), text.split("\n")
-        found = printed(lines)
+        found = printed(lines) if self.is_5e else []
         for entry in found:
             self._add(result, entry.name, partial(self._printed, entry, result), entry.start)
-        sections = list(_sections(lines, found))
+        sections = list(_sections(lines, found, self.pages))
         owner = _Owner()
         if found and len(sections) == 1 and (rest := sections.pop().text):
             result.warnings += [("text", f"not understood: {line[:100]}") for line in rest.split("\n") if line.strip()]
         described = {match[1] for section in sections if (match := _PRICED.fullmatch(section.name))}
         for section in sections:
-            for table in _priced_tables(section.text):
+            for table in _priced_tables(section.text) if self.is_5e else ():
                 for row in table.rows:
                     if row[0] in described:
                         self.weights[row[0]] = first_number(dict(zip(table.columns, row, strict=True)).get("weight"))
@@ -137,13 +145,13 @@ class Book:
         result.texts += _said(lines)
         return result
 
-    def _add(self, result: Imported, name: str, make: Callable[[], Entity], line: int) -> None:
+    def _add(self, result: Imported, name: str, make: Callable[[], Entity], line: int, starts: Starts = ()) -> None:
         try:
             with own_error():
                 made = make()
-                result.entities.append(
-                    replace(made, data={**made.data, "page": self.pages[line]}) if self.pages else made
-                )
+                printed_on = {"page": self.pages[line]} if self.pages else {}
+                more = {"pages": [list(start) for start in starts]} if starts else {}
+                result.entities.append(replace(made, data={**made.data, **printed_on, **more}) if self.pages else made)
         except FilterError as error:
             result.failed.append((name, str(error)))
 
@@ -156,6 +164,10 @@ class Book:
 
     def _section(self, result: Imported, section: Section, owner: _Owner) -> _Owner:
         """Add what a section is; the class or subclass to which the following features belong."""
+        if not self.is_5e:
+            if section.text:
+                self._add(result, section.name, partial(self._rule, section), section.line, section.starts)
+            return owner
         if (die := _HIT_DIE.search(_HTML.sub(" ", section.text))) and section.name:
             self._finish(result, owner)
             path = (*section.parents, section.name)
@@ -177,7 +189,7 @@ class Book:
             owner.features[-1].text += f"\n\n**{section.name}.** {section.text}"
             return owner
         if section.text:
-            self._add(result, section.name, partial(self._of_section, section), section.line)
+            self._add(result, section.name, partial(self._of_section, section), section.line, section.starts)
         return owner
 
     def _finish(self, result: Imported, owner: _Owner) -> None:
@@ -233,11 +245,14 @@ class Book:
                 "weight": first_number(labels.get("weight")) or self.weights.get(priced[1]),
             }
             return self._made("equipment", "gear", data, equipment.read(data))
+        return self._rule(section)
+
+    def _rule(self, section: Section) -> Entity:
         tag = _TAG.fullmatch(section.name)
         tagged = "condition" if tag and tag[2].lower() == "condition" else "rule"
         kind = tagged if tag else "section"
         name = tag[1] if tag else section.name or self.origin.document_name or self.origin.document
-        data |= {"name": name, "tag": tag[2] if tag else None}
+        data = {"name": name, "desc": section.text, "tag": tag[2] if tag else None}
         return self._made("rules", kind, data, {"parent": section.parent or None}, *reversed(section.parents))
 
     def _race(self, section: Section, data: Mapping[str, Any]) -> Entity:
@@ -276,38 +291,43 @@ class _Owner:
         return self.parent or (self.section.name if self.section else "")
 
 
-def document(origin: Origin, texts: Sequence[str]) -> Entity:
-    """The record of a book, with the edition that most of its entries are printed for."""
+def document(origin: Origin, texts: Sequence[str], game: str = "") -> Entity:
+    """The record of a book, with its game if that is known, else with the edition that most of its entries are printed for."""
     new, old = (sum(len(sign.findall(text)) for text in texts) for sign in (_OF_2024, _OF_2014))
     key = "5e-2024" if new > old else "5e-2014"
-    key = key if new or old else ""
+    game = game or (EDITIONS[key] if new or old else "")
+    key = next((each for each, name in EDITIONS.items() if name == game), slugify(game))
     title = origin.document_name or origin.document
-    data = {"name": title} | ({"gamesystem": {"name": EDITIONS[key], "key": key}} if key else {})
-    fields = {"game_system": EDITIONS[key]} if key else {}
+    data = {"name": title} | ({"gamesystem": {"name": game, "key": key}} if game else {})
+    fields = {"game_system": game} if game else {}
     return build("documents", data, origin, name=title, kind="document", slug=origin.document, fields=fields)
 
 
-def _sections(lines: Sequence[str], found: Sequence[Printed]) -> Iterator[Section]:
+def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[int | str]) -> Iterator[Section]:
     """The sections of a text, without the lines of printed entries."""
     taken = {place for entry in found for place in range(entry.start, entry.end)}
     above: list[Section] = []
-    section, text = Section("", 0), list[str]()
+    section, text, starts = Section("", 0), list[str](), list[tuple[int | str, int]]()
     for place, line in enumerate(lines):
         if place in taken:
             continue
         heading = _HEADING.match(line)
         if heading is None:
+            if pages and line and (not starts or starts[-1][0] != pages[place]):
+                starts.append((pages[place], len(before := "\n".join(text).lstrip()) + bool(before)))
             text.append(line)
             continue
-        yield _closed(section, text)
+        yield _closed(section, text, starts)
         level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
         above = [each for each in above if each.level < level]
         section, text = Section(name, level, tuple(each.name for each in above), line=place), []
+        starts = []
         above.append(section)
-    yield _closed(section, text)
+    yield _closed(section, text, starts)
 
 
-def _closed(section: Section, text: Sequence[str]) -> Section:
+def _closed(section: Section, text: Sequence[str], starts: Sequence[tuple[int | str, int]]) -> Section:
+    section.starts = tuple(starts) if len(starts) > 1 else ()
     section.text = "\n".join(text).strip()
     return section
 

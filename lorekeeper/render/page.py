@@ -16,7 +16,8 @@ LONG_TEXT = 120
 
 PLUMBING = frozenset(
     "key slug name title url document document_name collection kind asked_as crossreferences illustration icon option_pack "
-    "img_main image page page_no v2_converted_path v2_related_key document__slug document__title document__license_url "
+    "img_main image page pages page_order "
+    "page_no v2_converted_path v2_related_key document__slug document__title document__license_url "
     "document__url creaturesets source source_api references".split()
 )
 """Keys that say nothing about the entry itself, or what the answer says beside it."""

@@ -30,6 +30,7 @@ from lorekeeper.text.names import name_key
 from lorekeeper.text.notes import section_shown
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
+from lorekeeper.text.printed_on import page_of
 from lorekeeper.text.sections import Section
 
 NAMED_WEIGHT = 2.0
@@ -184,6 +185,7 @@ class Result:
         wording: of a query in several wordings, the one that found it; "" for others.
         wording_number: its number from 1 on, 0 for others.
         hit: its place in the fused ranking; None in a lookup by filters alone.
+        page: of a printed book, on which the snippet stands; "" for others.
     """
 
     entity: Entity
@@ -204,6 +206,7 @@ class Result:
     wording: str = ""
     wording_number: int = 0
     hit: FusedHit[Key] | None = None
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -271,6 +274,7 @@ def unranked_result(
         differs=_differs(differing, sure=True),
         versions=differing,
         values=field_line(entity, "", asked.fields),
+        page=page_of(entity),
     )
 
 
@@ -336,6 +340,7 @@ def ranked_result(
         wording=wording if prose is not None else "",
         wording_number=1 + list(asked.wordings).index(wording) if prose is not None else 0,
         hit=hit,
+        page=page_of(entity, shown.text),
     )
 
 

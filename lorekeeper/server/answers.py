@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from lorekeeper.attribution import Attribution, attribution
 from lorekeeper.editions import edition_label, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
-from lorekeeper.errors import FilterError
+from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.note import MAX_PAGE_CHARS
+from lorekeeper.render.prose import prose
 from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.server.backlinks import related_of
@@ -26,6 +28,7 @@ from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.server.twins import without_text
 from lorekeeper.text.facts import facts
+from lorekeeper.text.printed_on import PDF, page_asked, page_of, pages_of, text_on, with_page
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View
 
@@ -57,8 +60,9 @@ class Answer:
 
 
 def source_of(content: JsonObject) -> str:
-    """Title of a document, with its edition unless the title says it."""
-    return with_edition(str(content["document_name"]), one_line(content["edition"]))
+    """Title of a document, with the page of a printed one, and with its edition unless the title says it."""
+    title = with_edition(str(content["document_name"]), one_line(content["edition"]))
+    return with_page(title, content.get("page", ""))
 
 
 def with_edition(title: str, edition: str) -> str:
@@ -83,7 +87,8 @@ async def sourced(view: View, entity: Entity) -> JsonObject:
     registry = view.searcher.documents
     title = (await registry.titles()).get(entity.document) or entity.document_name or entity.document
     edition = await registry.edition_of(entity.document)
-    return {**identity(entity), "document_name": one_line(title), "edition": edition}
+    page = page_of(entity)
+    return {**identity(entity), "document_name": one_line(title), "edition": edition} | ({"page": page} if page else {})
 
 
 HIDDEN = "game master only"
@@ -135,7 +140,12 @@ async def entity_answer(
         page = markdown(entity, subclasses=named, related=related, rules=rules)
     if brief and entity.type != "notes" and (section is not None or (not offset and len(whole) > LONG)):
         most = min(most, FIRST if section is None else BRIEF)
-    given = part(whole, section, offset, most)
+    on_page = page_asked(section or "")
+    on_page = on_page if entity.source_api == PDF else ""
+    if on_page:
+        given = replace(part(await printed_page(view, entity, on_page), None, offset, most), path=f"p. {on_page}")
+    else:
+        given = part(whole, section, offset, most)
     is_part = section is not None or offset > 0
     is_cut = brief and given.end < given.total
     content: JsonObject = {
@@ -169,6 +179,26 @@ async def entity_answer(
         Entry.model_validate(content),
         "\n".join([*head, _quoted(text), *more]).rstrip(),
         lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}"),
+    )
+
+
+async def printed_page(view: View, entity: Entity, page: str) -> str:
+    """What an entry has on a page of its book; of the book itself all of that page, entry by entry.
+
+    Raises:
+        NotFoundError: there is nothing on that page.
+    """
+    entities = [entity]
+    if entity.type == "documents":
+        of_type = [await view.cache.get_entities(each, entity.document) for each in COLLECTIONS if each != "documents"]
+        entities = sorted(chain.from_iterable(of_type), key=lambda each: int(each.data.get("page_order") or 0))
+    found = [(each, text) for each in entities if (text := text_on(each, page))]
+    if not found:
+        pages = sorted({page for each in entities for page in pages_of(each)}, key=lambda each: (len(each), each))
+        named = f"its pages are {pages[0]} to {pages[-1]}" if pages else "it has none"
+        raise NotFoundError(f"nothing was read on p. {one_line(page, 20)}; {named}")
+    return "\n\n".join(
+        f"## {each.name}\n\n{prose(text) if each.type == 'rules' else untitled(markdown(each))}" for each, text in found
     )
 
 

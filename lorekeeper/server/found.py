@@ -199,6 +199,8 @@ def _content(result: Result, *, sure: bool) -> JsonObject:
         content["differs"] = one_line(result.differs)
     if result.wording_number:
         content["wording"] = result.wording_number
+    if result.page:
+        content["page"] = one_line(result.page)
     if _is_secret(result):
         content["secret"] = True
     return content if sure else content | {"sure": False}
@@ -334,7 +336,8 @@ class _Writer:
         list stand in its row, with the facts in which they differ.
         """
         also = f"also as {_variants(result.entity.name, result.variants)}" if result.variants else ""
-        title = source_of(_source(result)) if source else ""
+        page = f"p. {one_line(result.page)}" if result.page else ""
+        title = source_of(_source(result)) if source else page
         differs = [
             f"differs from {self._at(uri)}" if label == parse_uri(uri)[1] else f"{label} differs: {self._at(uri)}"
             for label, uri in result.versions.items()
@@ -385,4 +388,4 @@ def _with_clause(head: str, result: Result, most: int) -> str:
 
 
 def _source(result: Result) -> JsonObject:
-    return {"document_name": one_line(result.document_name), "edition": result.edition}
+    return {"document_name": one_line(result.document_name), "edition": result.edition, "page": one_line(result.page)}

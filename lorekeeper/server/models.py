@@ -57,6 +57,7 @@ class Sourced(Identity):
 
     document_name: str = Field(description="title of its document")
     edition: str = Field(description="edition of its document, empty if it is unknown")
+    page: str = Field("", description="page of the printed book on which it begins, or the snippet")
     secret: bool = Field(False, description="true where a game master sees what players do not")
 
 
@@ -148,6 +149,7 @@ class Line(Identity):
     text: str = Field(description="what it says, in one line")
     mark: str = Field("", description="what makes the text secret, as written")
     source: str = Field("", description="name of the note that the text is embedded from")
+    page: str = Field("", description="page of the printed book on which it stands")
 
 
 class Part(Model):

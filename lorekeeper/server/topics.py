@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from lorekeeper.entities import Entity
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
@@ -16,6 +15,7 @@ from lorekeeper.search.dossier.spans import blocks
 from lorekeeper.server.answers import Answer, called
 from lorekeeper.server.found import nothing_found
 from lorekeeper.server.models import Topic
+from lorekeeper.text.printed_on import page_of, with_page
 from lorekeeper.views.view import View
 
 
@@ -55,7 +55,7 @@ def _part(part: Part, named: Mapping[str, str]) -> Iterator[str]:
 def _named(line: Line, named: Mapping[str, str]) -> str:
     """The entry of a line with its address: "Holya, age-of-umbra (npc)"."""
     address = one_line(named.get(line.entity.uri) or as_paths(line.entity.uri))
-    return f"{called(one_line(line.entity.name), address)} ({described(line.entity)})"
+    return f"{called(one_line(line.entity.name), address)} ({described(line)})"
 
 
 RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentioned: "}
@@ -64,7 +64,7 @@ RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentio
 
 def label(line: Line) -> str:
     """Of which entry a line is: "links to Holya (npc)"."""
-    return f"{RELATIONS.get(line.relation, '')}{one_line(line.entity.name)} ({described(line.entity)})"
+    return f"{RELATIONS.get(line.relation, '')}{one_line(line.entity.name)} ({described(line)})"
 
 
 def where(quote: Quote) -> str:
@@ -83,9 +83,10 @@ def quoted(quote: Quote) -> list[str]:
     return [f"{place}{lines[0]}", *lines[1:]]
 
 
-def described(entity: Entity) -> str:
-    """Kind of an entry, for a session with number and date: "session 3, 2025-08-08"; of a book also the document."""
+def described(line: Line) -> str:
+    """Kind of an entry, for a session with number and date: "session 3, 2025-08-08"; of a book also the document and the page."""
+    entity = line.entity
     number, date = session_of(entity), date_of(entity)
     kind = one_line(entity.kind) if number is None else f"{one_line(entity.kind)} {number}"
-    source = None if entity.type == "notes" else entity.document
+    source = None if entity.type == "notes" else with_page(entity.document, page_of(entity, line.quote.text))
     return ", ".join(filter(None, [kind, date, source]))

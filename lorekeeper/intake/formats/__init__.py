@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lorekeeper.intake.formats import compendium, fivebits, fivetools, foundry, json, markdown, orcbrew, statblocks
+from lorekeeper.intake.formats import compendium, fivebits, fivetools, foundry, json, markdown, orcbrew, pdf, statblocks
 from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
 from lorekeeper.normalize import unsupported_formats
 
@@ -32,6 +32,7 @@ class Format:
 
 
 FORMATS = (
+    Format("books as PDF", pdf.SUFFIXES, pdf.recognises, pdf.read),
     Format("OrcBrew packs", (".orcbrew",), orcbrew.recognises, orcbrew.read),
     Format("compendiums of Fight Club 5", (".xml",), compendium.recognises, compendium.read),
     Format("data of 5e-bits", fivebits.SUFFIXES, fivebits.recognises, fivebits.read),

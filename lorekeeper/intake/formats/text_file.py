@@ -155,6 +155,31 @@ def _digest(path: Path) -> bytes:
         return str(path).encode("utf-8", "surrogateescape")
 
 
+def _unknown(entity_type: str, document: str, slug: str) -> Entity | None:
+    """Where there is no library."""
+
+
+def _unwatched(more: int, done: int) -> None:
+    """Where nobody watches how far the reading is."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an import says of the books in it, and what the library has of them.
+
+    Attributes:
+        title: of the book; None as its file says it.
+        edition: of its game, or the name of another game; None as its text says it.
+        pages: called with how many more pages are to be read, and how many more have been.
+        loaded: the entry that the library has of a type, document and slug; blocking.
+    """
+
+    title: str | None = None
+    edition: str | None = None
+    pages: Callable[[int, int], None] = _unwatched
+    loaded: Callable[[str, str, str], Entity | None] = _unknown
+
+
 @dataclass(frozen=True)
 class TextFile:
     """A file that is being read, and the report in which a reader notes its problems.
@@ -167,6 +192,7 @@ class TextFile:
         remembered: what objects have given in earlier imports.
         audiences: decides who may see each entry.
         all_files: of the import, for formats whose files depend on each other.
+        asked: what the import says of its books.
     """
 
     path: Path
@@ -176,6 +202,7 @@ class TextFile:
     remembered: Remembered = field(default_factory=Remembered)
     audiences: Audiences = field(default_factory=Audiences)
     all_files: ImportedFiles = field(default_factory=ImportedFiles)
+    asked: Asked = field(default_factory=Asked)
 
     @property
     def title(self) -> str:

@@ -99,7 +99,7 @@ def paragraphs(pages: Sequence[str], sign: Sign, is_whole: Sign, first_page: int
         _with_rows(list(_lines(_without_head(page, heads), number))) for number, page in enumerate(pages, first_page)
     ]
     lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before, sign)]
-    known = _words(lines)
+    known = words(line.text for line in lines)
     captions = table_names(each.text for each in _joined(lines, known, set(), is_whole))
     joined = _joined(lines, known, captions, is_whole)
     return [replace(each, text=_set(each.text, known)) for each in joined]
@@ -176,13 +176,13 @@ def _gap(found: re.Match[str]) -> str:
     return CELL_GAP if len(found[0].strip("\t")) > 2 and found.start() else " "
 
 
-def _words(lines: Iterable[Paragraph]) -> Counter[str]:
-    """How often each word stands in the lines, whole: the last of a line that is split is none, nor is the first of the next."""
+def words(lines: Iterable[str]) -> Counter[str]:
+    """How often each word stands in lines, whole: the last of a line that is split is none, nor is the first of the next."""
     found: Counter[str] = Counter()
     split = False
     for line in lines:
-        words = _WORD.findall(line.text.casefold())
-        found.update(words[1 if split else 0 : len(words) - 1 if (split := line.text.endswith("-")) else None])
+        words = _WORD.findall(line.casefold())
+        found.update(words[1 if split else 0 : len(words) - 1 if (split := line.endswith("-")) else None])
     return found
 
 
@@ -232,7 +232,7 @@ def _joined(lines: Sequence[Paragraph], known: Counter[str], tables: set[str], i
 
 
 def _longer(before: Paragraph, line: Paragraph, known: Counter[str]) -> Paragraph:
-    text = _mended(before.text, line.text, known)
+    text = mended(before.text, line.text, known)
     return replace(before, text=text, is_open=line.is_open, lines=before.lines + 1)
 
 
@@ -247,7 +247,7 @@ def _goes_on(before: Paragraph, last: str, line: Paragraph) -> bool:
     return not _ENDS.search(last) or not (len(last) < _NARROW or (is_title(line.text, _NARROW) and not line.is_open))
 
 
-def _mended(before: str, after: str, known: Counter[str]) -> str:
+def mended(before: str, after: str, known: Counter[str]) -> str:
     """Two lines as one. A hyphen at the end of the first goes, if the word stands elsewhere without it, or its parts nowhere."""
     split = _SPLIT.search(before)
     if _DASH.search(before):

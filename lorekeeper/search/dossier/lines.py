@@ -11,6 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.spans import joined
+from lorekeeper.text.printed_on import page_of
 
 Relation = Literal["about", "said", "link", "backlink", "mention", "statblock", "rule"]
 
@@ -86,7 +87,7 @@ class Line:
             "relation": self.relation,
             "text": one_line(quote.text),
         }
-        more = {"mark": quote.mark, "source": quote.source}
+        more = {"mark": quote.mark, "source": quote.source, "page": page_of(entity, quote.text)}
         return content | {key: one_line(value) for key, value in more.items() if value}
 
 

@@ -100,7 +100,7 @@ def cards(part: Part) -> list[Card]:
         if found and found[-1].entity.uri == line.entity.uri:
             found[-1] = Card(found[-1].entity, found[-1].about, found[-1].relation, [*found[-1].quotes, *quotes])
         else:
-            found.append(Card(line.entity, described(line.entity), RELATIONS.get(line.relation, ""), quotes))
+            found.append(Card(line.entity, described(line), RELATIONS.get(line.relation, ""), quotes))
     return found
 
 

@@ -9,6 +9,7 @@ from lorekeeper.editions import edition_label
 from lorekeeper.entities import WHOLE_NAME, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
+from lorekeeper.text.printed_on import page_of, with_page
 from lorekeeper.views.view import View
 
 MAX_VERSIONS = 12
@@ -59,7 +60,9 @@ async def version_of(view: View, entity: Entity, *, own: bool = False) -> Versio
     documents = view.searcher.documents
     title = (await documents.titles()).get(entity.document) or entity.document_name or entity.document
     edition = edition_label(await documents.edition_of(entity.document))
-    return Version(entity, one_line(title), "" if edition in title else one_line(edition), own)
+    return Version(
+        entity, one_line(with_page(title, page_of(entity))), "" if edition in title else one_line(edition), own
+    )
 
 
 async def below(view: View, entity: Entity) -> list[Version]:

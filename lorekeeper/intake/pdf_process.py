@@ -1,0 +1,177 @@
+"""The process that takes the text out of a PDF; `formats.pdf` starts it, and ends it when it takes too long.
+
+    python -m lorekeeper.intake.pdf_process FILE FIRST_PAGE
+
+A PDF is a stranger's program for a large library in C, so it never runs in the server. Each line on stdout is JSON: first the
+book, ``{"pages", "title", "outline": [[title, depth, page]]}`` with pages from 0, or ``{"refused"}`` with the reason; then, from
+FIRST_PAGE on, ``{"page", "label", "text": [[left, top, right, baseline, size, style, text]], "unmapped"}``: stretches of one
+font in the order in which they are drawn, in points downward, with style 1 for bold type, 2 for italic, and 3 for both.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+MEMORY, SECONDS = 768 << 20, 600
+"""Most bytes of address space, and seconds of CPU time: a book of 400 pages takes some ten, and a third of that space."""
+
+MAX_PAGES, MAX_CHARS, MAX_OUTLINE = 5_000, 60_000, 5_000
+"""Most pages of a book, characters of a page, and lines of the outline."""
+
+BOLD, ITALIC = 1, 2
+_HEAVY = 600
+_FORCE_BOLD, _SLANTED = 1 << 18, 1 << 6
+_BOLD_NAMES, _ITALIC_NAMES = ("bold", "black", "heavy", "semibold", "demi"), ("italic", "oblique")
+_PASSWORD = 4
+_BREAKS, _HYPHEN = (10, 13, 32, 160), 2
+"""Codes between words, and that of a hyphen at the end of a line."""
+
+
+def main(path: str, first: int) -> int:
+    """Write the book and its pages; 0 when that is done."""
+    _limit()
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+        count = len(document)
+    except pypdfium2.PdfiumError as error:
+        is_locked = getattr(error, "err_code", 0) == _PASSWORD or "assword" in str(error)
+        _write(refused="locked" if is_locked else "damaged")
+        return 0
+    _write(pages=count, title=_title(document), outline=_outline(document))
+    for number in range(first, min(count, MAX_PAGES)):
+        try:
+            _write(page=number, label=_label(document, number), **_Page(document, number).read())
+        except pypdfium2.PdfiumError:
+            _write(page=number, text=None)
+    return 0
+
+
+def _limit() -> None:
+    """Take from this process what a hostile file might use: memory, time, and files to write."""
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limits; the other end watches the time
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _write(**values: Any) -> None:
+    sys.stdout.write(f"{json.dumps(values, separators=(',', ':'))}\n")
+    sys.stdout.flush()
+
+
+def _title(document: Any) -> str:
+    return str(document.get_metadata_value("Title") or "")
+
+
+def _label(document: Any, number: int) -> str:
+    return str(document.get_page_label(number) or "")
+
+
+def _outline(document: Any) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    for mark in document.get_toc(max_depth=6):
+        target = mark.get_dest()
+        place = target.get_index() if target else None
+        if place is not None:
+            found.append([mark.get_title(), mark.level, place])
+        if len(found) == MAX_OUTLINE:
+            break
+    return found
+
+
+class _Page:
+    """One page of a document."""
+
+    def __init__(self, document: Any, number: int) -> None:
+        import pypdfium2.raw as raw
+
+        self._raw, self._page = raw, document[number]
+        self._text = self._page.get_textpage()
+        self._turns = self._page.get_rotation() // 90
+        left, bottom, right, top = self._page.get_mediabox()
+        self._box = left, bottom, right, top
+
+    def read(self) -> dict[str, Any]:
+        """What is on it."""
+        texts, unmapped = [], 0
+        for *place, style, text, failed in self._stretches():
+            unmapped += failed
+            texts.append([*(round(each, 1) for each in place), style, text])
+        return {"text": texts, "unmapped": unmapped}
+
+    def _stretches(self) -> Iterator[tuple[float, float, float, float, float, int, str, int]]:
+        raw, handle = self._raw, self._text.raw
+        box, x, y = raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
+        thing, size, style, is_level = None, 0.0, 0, True
+        run, own, failed, is_apart = list[str](), (0.0, 0), 0, False
+        left = top = right = base = 0.0
+        for index in range(min(raw.FPDFText_CountChars(handle), MAX_CHARS)):
+            code = raw.FPDFText_GetUnicode(handle, index)
+            address = ctypes.cast(raw.FPDFText_GetTextObject(handle, index), ctypes.c_void_p).value
+            if code in _BREAKS or address is None or 0xD800 <= code < 0xE000:
+                is_apart = is_apart or code in (10, 13)
+                if run and run[-1] != " ":
+                    run.append(" ")
+                continue
+            if address != thing:
+                thing = address
+                size, style, is_level = self._set(index)
+            raw.FPDFText_GetLooseCharBox(handle, index, box)
+            raw.FPDFText_GetCharOrigin(handle, index, x, y)
+            x0, y0, x1, _ = self._turned(box.left, box.top, box.right, box.bottom)
+            baseline = self._turned(x.value, y.value, x.value, y.value)[1]
+            is_far = abs(baseline - base) > size / 2 or not -size < x0 - right < 1.2 * size
+            if run and (is_apart or is_far or not is_level or (size, style) != own):
+                yield left, top, right, base, *own, "".join(run), failed
+                run = []
+            if not run:
+                left, top, right, base, own, failed = x0, y0, x1, baseline, (size, style), 0
+            is_apart = False
+            left, top, right = min(left, x0), min(top, y0), max(right, x1)
+            run.append("-" if code == _HYPHEN else chr(code))
+            failed += raw.FPDFText_HasUnicodeMapError(handle, index) > 0
+        if run:
+            yield left, top, right, base, *own, "".join(run), failed
+
+    def _set(self, index: int) -> tuple[float, int, bool]:
+        """Size and style of the type of a character, and whether it stands level."""
+        raw, handle = self._raw, self._text.raw
+        matrix, flags, name = raw.FS_MATRIX(), ctypes.c_int(), ctypes.create_string_buffer(200)
+        raw.FPDFText_GetMatrix(handle, index, matrix)
+        scale = math.hypot(matrix.c, matrix.d) or 1.0
+        size = raw.FPDFText_GetFontSize(handle, index) * scale
+        raw.FPDFText_GetFontInfo(handle, index, name, 200, flags)
+        called = name.value.decode("utf-8", "replace").lower()
+        is_bold = raw.FPDFText_GetFontWeight(handle, index) >= _HEAVY or flags.value & _FORCE_BOLD
+        style = BOLD if is_bold or any(each in called for each in _BOLD_NAMES) else 0
+        style |= ITALIC if flags.value & _SLANTED or any(each in called for each in _ITALIC_NAMES) else 0
+        turned = matrix.b if self._turns % 2 == 0 else matrix.a
+        return round(abs(size), 1), style, abs(turned) < abs(scale) / 4
+
+    def _turned(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
+        """A box with y downward, as the page is shown."""
+        left, bottom, right, top = self._box
+        a, b, c, d = x0 - left, top - y0, x1 - left, top - y1
+        width, height = right - left, top - bottom
+        match self._turns:
+            case 1:
+                a, b, c, d = height - d, a, height - b, c
+            case 2:
+                a, b, c, d = width - c, height - d, width - a, height - b
+            case 3:
+                a, b, c, d = b, width - c, d, width - a
+        return a, b, c, d
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

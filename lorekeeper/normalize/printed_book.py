@@ -1,0 +1,644 @@
+"""The pages of a printed book, as stretches of type with their places, to Markdown.
+
+A page says only where a stretch stands, and how large and heavy it is. What it means follows from the whole book: the size that
+most of the text has is that of the text, what stands in one place on many pages is a running head, and larger or heavier lines
+are headings, the largest the highest; an outline says more exactly how high. Nothing here knows of a game but the lines of stat
+blocks and spells, which stay lines.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, pairwise
+
+from lorekeeper.folding import fold
+from lorekeeper.normalize.printed_srd.layout import mended, words
+from lorekeeper.records.printed import has_value, kind_said, plain
+
+BOLD, ITALIC = 1, 2
+
+Stretch = tuple[float, float, float, float, float, int, str]
+"""Left, top, right and baseline in points, downward; size; style, `BOLD` and `ITALIC` added; text."""
+
+_WORD_GAP, _COLUMN_GAP, _CELL_GAP, _SAME_LINE = 0.15, 0.6, 1.2, 0.35
+"""The gap from which on there is a space, another column, another cell; how far baselines of a line differ: in sizes of type."""
+
+_LARGER = 1.1
+"""A line whose type is so much larger than that of the text is a heading."""
+
+_LONGEST_HEADING = 100
+_EDGE_LINES = 3
+"""Lines at the top and at the bottom of a page that may be running heads."""
+
+_FEWEST_PAGES = 3
+"""Pages on which a running head stands at least."""
+
+_DENSE = 0.4
+"""Share of the pages from its first to its last on which a running head stands at least: left pages have others than right ones."""
+
+_LEAST_COLUMN = 0.2
+"""Least width of a column, in widths of the page's text, and the least of its lines."""
+
+_CROSSING = 0.15
+"""Lines of a page, at most, that run across the gap between its columns."""
+
+_LONG_SECTION = 6_000
+"""Characters from which on a section is parted where a page begins, so that its parts are answers with a page."""
+
+_HEAD_LINES = 14
+"""Paragraphs below the line that says what an entry is in which its values stand."""
+
+_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"\W{0,3}(?:page )?(\d{1,4})\W{0,3}", re.IGNORECASE)
+_POINT = re.compile(r"[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7]\s*|[-\u2013*]\s+(?=\S)")
+_NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s+(?=\S)")
+_ITEM = re.compile(
+    r"(?:[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7*\u2013-]|\d{1,3}[.)]|[a-z][.)])\s*"
+)
+_LEADERS = re.compile(r"(?:\s?[.\u2026\u00b7_]){4,}")
+_ENDS = re.compile(r"[.!?:\u201d\")\]]$")
+_LABEL_ENDS = re.compile(r"[.:!?]\W*$")
+_LIGATURES = str.maketrans(
+    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
+    | {"\ufffe": "-", "\u00ad": "-", "\u00a0": " ", "\u2028": " ", "\ufeff": ""}
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as it was read.
+
+    Attributes:
+        number: from 0, in the file.
+        label: what the file calls it, "" for nothing.
+        stretches: of its text.
+    """
+
+    number: int
+    label: str
+    stretches: Sequence[Stretch]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of one column, or a cell of a table.
+
+    Attributes:
+        lead: characters at its beginning in bold type, if not all is.
+        left: where its column begins.
+        right: where its column ends.
+        column: number of the column in the book.
+    """
+
+    x0: float
+    y0: float
+    x1: float
+    base: float
+    size: float
+    style: int
+    text: str
+    page: int
+    lead: int = 0
+    left: float = 0.0
+    right: float = 0.0
+    column: int = 0
+
+    @property
+    def type(self) -> tuple[float, int]:
+        """Size and weight."""
+        return round(self.size * 2) / 2, self.style & BOLD
+
+
+@dataclass
+class Printed:
+    """A book as Markdown.
+
+    Attributes:
+        lines: of it.
+        pages: of each line, the page on which it stands, as the book numbers it.
+        headings: how many it has.
+        numbers: of the pages of the file, what the book calls them.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)
+    headings: int = 0
+    numbers: dict[int, str] = field(default_factory=dict)
+
+
+def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]]) -> Printed:
+    """The Markdown of a book.
+
+    Args:
+        pages: in their order.
+        outline: titles with their depths and pages, both from 0.
+    """
+    lines = [_lines(page) for page in pages]
+    heads = _running_heads(lines, {(fold(title), page) for title, _, page in outline})
+    numbers = _numbers(pages, heads)
+    texts = [[line for line in own if line not in heads] for own in lines]
+    kinds = Counter[tuple[float, int]]()
+    for line in chain.from_iterable(texts):
+        kinds[line.type] += len(line.text)
+    body, is_heavy = max(kinds, key=lambda kind: kinds[kind], default=(10.0, 0))
+    if is_heavy:  # then heavy type says nothing
+        texts = [[replace(line, style=line.style & ITALIC, lead=0) for line in own] for own in texts]
+    found: list[Line | list[list[str]]] = []
+    place = 0
+    for own in texts:
+        for column in _columns(own, body):
+            place += 1
+            left, right = min(line.x0 for line in column), max(line.x1 for line in column)
+            set_in = [replace(line, left=left, right=right, column=place) for line in column]
+            found += _with_tables(set_in)
+    return _Setter(body, found, outline, numbers).printed()
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def _lines(page: Page) -> list[Line]:
+    """The lines of a page, from top to bottom: what stands on one level, with no wider gap than between words."""
+    seen: set[tuple[str, int, int]] = set()
+    own: list[Stretch] = []
+    for each in page.stretches:
+        key = each[6].strip(), round(each[0] / 2), round(each[3] / 2)
+        if key[0] and key not in seen:  # type that is drawn twice to look heavier
+            seen.add(key)
+            own.append(each)
+    own.sort(key=lambda each: each[3])
+    rows: list[list[Stretch]] = []
+    for each in own:
+        if rows and abs(each[3] - rows[-1][0][3]) < _SAME_LINE * min(each[4], rows[-1][0][4]):
+            rows[-1].append(each)
+        else:
+            rows.append([each])
+    drawn = {id(each): place for place, each in enumerate(page.stretches)}
+    return [line for row in rows for line in _of_row(sorted(row, key=lambda each: each[0]), page.number, drawn)]
+
+
+def _of_row(row: Sequence[Stretch], page: int, drawn: Mapping[int, int]) -> Iterator[Line]:
+    """The lines and cells of a row; what is drawn in another order than it stands is parted by narrower gaps, as columns are."""
+    run: list[Stretch] = []
+    for each in row:
+        if run:
+            size, gap = max(each[4], run[-1][4]), each[0] - run[-1][2]
+            is_item = len(run) == 1 and _ITEM.fullmatch(run[0][6].strip()) and gap < 3.5 * size
+            is_next = drawn[id(each)] == drawn[id(run[-1])] + 1
+            if gap > (_CELL_GAP if is_next else _COLUMN_GAP) * size and not is_item:
+                yield _line(run, page)
+                run = []
+        run.append(each)
+    if run:
+        yield _line(run, page)
+
+
+def _line(run: Sequence[Stretch], page: int) -> Line:
+    text, lead, is_leading = "", 0, True
+    sizes, styles = Counter[float](), Counter[int]()
+    end = run[0][0]
+    for x0, _, x1, _, size, style, written in run:
+        own = written.translate(_LIGATURES)
+        gap = " " if text and not text.endswith(" ") and x0 - end > _WORD_GAP * size else ""
+        text, end = f"{text}{gap}{own}", x1
+        is_leading = is_leading and bool(style & BOLD)
+        lead = len(text) if is_leading else lead
+        sizes[size] += len(own)
+        styles[style] += len(own.strip())
+    text = _LEADERS.sub(" ", text)
+    whole = " ".join(text.split())
+    is_bold = lead >= len(text.rstrip())
+    style = (BOLD if is_bold else 0) | (ITALIC if max(styles, key=lambda each: styles[each]) & ITALIC else 0)
+    lead = 0 if is_bold else len(" ".join(text[:lead].split()))
+    return Line(
+        run[0][0],
+        min(each[1] for each in run),
+        max(each[2] for each in run),
+        run[0][3],
+        max(sizes, key=lambda each: sizes[each]),
+        style,
+        whole,
+        page,
+        lead,
+    )
+
+
+def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]]) -> set[Line]:
+    """The lines at the top and the bottom of pages that stand in one place on most pages of a part of the book.
+
+    What they say is the same but for numbers, or names a chapter that does not begin there.
+    """
+    sizes = Counter(line.type[0] for page in pages for line in page)
+    usual = max(sizes, key=lambda size: sizes[size], default=10.0) * _LARGER
+    found = _page_numbers(pages)
+    for _ in range(_EDGE_LINES):
+        places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
+        for page in pages:
+            left = [line for line in page if line not in found]
+            for line in _edges(left):
+                told = f" {fold(line.text)} "
+                is_it = (
+                    line.size <= usual
+                    and sum(any(map(str.isalpha, each.text)) for each in _level_with(line, left)) == 1
+                )
+                of = {at for title, at in titles if is_it and f" {title} " in told and 2 * len(title) > len(told) - 12}
+                chapter = "chapter" if of and line.page not in of else ""
+                for shape in filter(None, (_DIGITS.sub("0", told.strip() or line.text), chapter)):
+                    for place in (round(line.base / 4), round(line.base / 4) + 1):
+                        places[shape, place].add(line)
+        heads = {line for lines in places.values() if _is_dense({line.page for line in lines}) for line in lines}
+        if not heads:
+            break
+        found |= heads
+    return found
+
+
+def _page_numbers(pages: Sequence[Sequence[Line]]) -> set[Line]:
+    """The numbers at the edges of pages that run along with these."""
+    numbers: defaultdict[int, set[Line]] = defaultdict(set)
+    for line in (line for page in pages for line in _edges(page)):
+        if number := _NUMBER.fullmatch(line.text):
+            numbers[int(number[1]) - line.page].add(line)
+    most = max(numbers.values(), key=len, default=set())
+    return most if len({line.page for line in most}) >= _FEWEST_PAGES else set()
+
+
+def _is_dense(pages: set[int]) -> bool:
+    return len(pages) >= _FEWEST_PAGES and len(pages) > _DENSE * (max(pages) - min(pages))
+
+
+def _edges(page: Sequence[Line]) -> Iterator[Line]:
+    """The first and the last line of a page, with what stands on one level."""
+    if page:
+        yield from dict.fromkeys([*_level_with(page[0], page), *_level_with(page[-1], page)])
+
+
+def _level_with(line: Line, page: Sequence[Line]) -> list[Line]:
+    return [other for other in page if abs(other.base - line.base) <= 1]
+
+
+def _numbers(pages: Sequence[Page], heads: Iterable[Line]) -> dict[int, str]:
+    """What the book calls each page: as the file labels it, else as is printed on most, else its place in the file."""
+    if len({page.label for page in pages if page.label}) > len(pages) / 2 and any(
+        page.label != str(page.number + 1) for page in pages
+    ):
+        return {page.number: page.label or str(page.number + 1) for page in pages}
+    shifts = Counter(int(found[1]) - line.page - 1 for line in heads if (found := _NUMBER.fullmatch(line.text.strip())))
+    shift, times = shifts.most_common(1)[0] if shifts else (0, 0)
+    shift = shift if times > len(pages) / 3 else 0
+    return {
+        page.number: str(page.number + 1 + shift) if page.number + 1 + shift > 0 else f"0-{page.number + 1}"
+        for page in pages
+    }
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _columns(lines: Sequence[Line], body: float, depth: int = 0) -> Iterator[list[Line]]:
+    """The columns of a page in the order of reading; what runs across them stands alone, between those above and below."""
+    gap = _gap(lines, body) if depth < 3 else None
+    if gap is None:
+        if lines:
+            yield sorted(lines, key=lambda line: (line.base, line.x0))
+        return
+    left, right = list[Line](), list[Line]()
+    for line in sorted(lines, key=lambda line: line.base):
+        if line.x0 < gap < line.x1:
+            yield from _columns(left, body, depth + 1)
+            yield from _columns(right, body, depth + 1)
+            yield [line]
+            left, right = [], []
+        else:
+            (left if line.x1 <= gap else right).append(line)
+    yield from _columns(left, body, depth + 1)
+    yield from _columns(right, body, depth + 1)
+
+
+def _gap(lines: Sequence[Line], body: float) -> float | None:
+    """The middle of the gap between two columns, that fewest lines run across; None if the lines are one column, or a table."""
+    if len(lines) < 6:
+        return None
+    start, end = int(min(line.x0 for line in lines)), int(max(line.x1 for line in lines)) + 1
+    covered = [0] * (end - start + 1)
+    for line in lines:
+        for x in range(int(line.x0) - start, min(int(line.x1) + 1, end) - start):
+            covered[x] += 1
+    most = len(lines) * _CROSSING
+    best: tuple[int, int, float] | None = None
+    for is_gap, group in groupby(range(len(covered)), lambda x: covered[x] <= most):
+        own = list(group)
+        lowest = min(covered[x] for x in own)
+        inner = [x for x in own if covered[x] == lowest]
+        middle = start + (inner[0] + inner[-1]) / 2
+        sides = [line for line in lines if line.x1 <= middle], [line for line in lines if line.x0 >= middle]
+        is_column = is_gap and len(inner) >= body * 0.7 and all(_is_column(side, lines, end - start) for side in sides)
+        if is_column and not _is_table(*sides) and (best is None or (lowest, -len(inner)) < best[:2]):
+            best = lowest, -len(inner), middle
+    return best[2] if best else None
+
+
+def _is_column(side: Sequence[Line], lines: Sequence[Line], width: float) -> bool:
+    own = max((line.x1 for line in side), default=0) - min((line.x0 for line in side), default=0)
+    return len(side) >= max(3, len(lines) * _LEAST_COLUMN / 2) and own >= width * _LEAST_COLUMN
+
+
+def _is_table(left: Sequence[Line], right: Sequence[Line]) -> bool:
+    """Whether two sides are columns of a table: each line of one has one beside it, and those of the left, or all, are short."""
+    fewer, more = sorted((left, right), key=len)
+    levels = {round(line.base) for line in more}
+    beside = sum(not levels.isdisjoint((n := round(line.base), n - 1, n + 1)) for line in fewer)
+
+    def filled(side: Sequence[Line]) -> float:
+        width = max(line.x1 for line in side) - min(line.x0 for line in side)
+        return statistics.median(line.x1 - line.x0 for line in side) / max(width, 1)
+
+    shares = filled(left), filled(right)
+    has_prose = max(shares) >= 0.8 and not (shares[0] < shares[1] and len(left) < 0.7 * len(right))
+    return beside > 0.85 * len(fewer) and min(shares) < 0.6 and not has_prose
+
+
+def _with_tables(column: Sequence[Line]) -> Iterator[Line | list[list[str]]]:
+    """The lines of a column, with its tables as rows of cells."""
+    rows = [list(group) for _, group in groupby(_levelled(column), lambda pair: pair[0])]
+    cells = [[line for _, line in row] for row in rows]
+    at = 0
+    while at < len(cells):
+        end = _table_end(cells, at)
+        table = _table(cells[at:end]) if end > at else []
+        if table:
+            yield table
+            yield replace(cells[at][0], text="")
+            at = end
+        else:
+            yield _one(cells[at])
+            at += 1
+
+
+def _one(cells: Sequence[Line]) -> Line:
+    """What stands on one level as one line."""
+    first, *others = cells
+    style = first.style if all(each.style & BOLD for each in others) else first.style & ITALIC
+    lead = len(first.text) if others and first.style & BOLD and style != first.style else first.lead
+    return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style, lead=lead)
+
+
+def _levelled(column: Sequence[Line]) -> Iterator[tuple[int, Line]]:
+    level, base = 0, -1.0
+    for line in column:
+        if line.base - base > _SAME_LINE * line.size:
+            level, base = level + 1, line.base
+        yield level, line
+
+
+def _table_end(rows: Sequence[Sequence[Line]], start: int) -> int:
+    """The row behind the table that begins with one; the row itself if none does."""
+    if len(rows[start]) < 2:
+        return start
+    end = last = start + 1
+    starts = {round(cell.x0) for cell in rows[start]}
+    while end < len(rows):
+        row, above = rows[end], rows[end - 1]
+        is_near = row[0].base - above[0].base < 3.2 * row[0].size
+        if not is_near or (len(row) == 1 and not any(abs(row[0].x0 - x) < 4 for x in starts)):
+            break
+        if len(row) > 1:
+            starts |= {round(cell.x0) for cell in row}
+            last = end + 1
+        elif row[0].x0 - row[0].left < row[0].size and row[0].x1 - row[0].x0 > 0.7 * (row[0].right - row[0].left):
+            break
+        end += 1
+    while last < end and rows[last][0].x0 - rows[last][0].left > rows[last][0].size:
+        last += 1
+    return last if sum(len(row) > 1 for row in rows[start:last]) > 1 else start
+
+
+def _table(rows: Sequence[Sequence[Line]]) -> list[list[str]]:
+    """The rows of a table with as many cells each; a line below a cell that goes on is part of it. [] if it has one column."""
+    spans: list[list[float]] = []
+    for cell in sorted((cell for row in rows if len(row) > 1 for cell in row), key=lambda cell: cell.x0):
+        if spans and cell.x0 < spans[-1][1] + 1:
+            spans[-1][1] = max(spans[-1][1], cell.x1)
+        else:
+            spans.append([cell.x0, cell.x1])
+    found: list[list[str]] = []
+    for row in rows:
+        own = [""] * len(spans)
+        for cell in row:
+            place = max((n for n, span in enumerate(spans) if span[0] <= cell.x0 + 1), default=0)
+            own[place] = f"{own[place]} {cell.text}".strip()
+        if found and not own[0] and sum(map(bool, own)) < len(own):
+            found[-1] = [f"{above} {more}".strip() for above, more in zip(found[-1], own, strict=True)]
+        else:
+            found.append(own)
+    return found if len(spans) > 1 else []
+
+
+# --- headings and paragraphs -----------------------------------------------------------------------------------------
+
+
+class _Setter:
+    """Makes paragraphs and headings of lines, in Markdown."""
+
+    def __init__(
+        self,
+        body: float,
+        found: Sequence[Line | list[list[str]]],
+        outline: Sequence[tuple[str, int, int]],
+        numbers: dict[int, str],
+    ) -> None:
+        self._body, self._found, self._numbers = body, found, numbers
+        self._lines = [each for each in found if isinstance(each, Line)]
+        self._known = words(line.text for line in self._lines)
+        self._within = {
+            id(one)
+            for one, other in pairwise(self._lines)
+            if one.text
+            and one.column == other.column
+            and 0 < other.base - one.base < 1.5 * one.size
+            and other.text[:1].islower()
+            and other.type != one.type
+        }
+        """Lines in which a sentence begins that goes on in other type."""
+        self._outlined = {(fold(title), page): depth for title, depth, page in outline}
+        self._leading = self._leadings()
+        self._levels = self._heading_levels()
+        self._book = Printed(numbers=numbers)
+        self._text: list[Line] = []
+        self._joined, self._turns = "", list[tuple[int, int]]()
+        self._in_head, self._since, self._heading = 0, 0, ""
+
+    def printed(self) -> Printed:
+        """The book."""
+        lines = list(self._found)
+        for place, each in enumerate(lines):
+            if isinstance(each, list):
+                self._flush()
+                mark = lines[place + 1]
+                assert isinstance(mark, Line)
+                self._emit("\n".join(_markdown(each)), mark.page)
+            elif each.text:
+                self._add(each)
+        self._flush()
+        return self._book
+
+    def _leadings(self) -> dict[float, float]:
+        """By size of type, the usual distance of its lines."""
+        found: defaultdict[float, Counter[float]] = defaultdict(Counter)
+        for one, other in pairwise(self._lines):
+            if one.column == other.column and one.type[0] == other.type[0] and other.base > one.base + 1:
+                found[one.type[0]][round((other.base - one.base) * 2) / 2] += 1
+        return {size: gaps.most_common(1)[0][0] for size, gaps in found.items()}
+
+    def _heading_levels(self) -> dict[tuple[float, int], int]:
+        """By type of a heading, its level: as the outline says of most of that type, else below those of larger type."""
+        depths: defaultdict[tuple[float, int], list[int | None]] = defaultdict(list)
+        for line in self._lines:
+            if line.text and self._looks_like_heading(line):
+                depths[line.type].append(self._depth(line))
+        found: dict[tuple[float, int], int] = {}
+        deepest = 0
+        for kind in sorted(depths, reverse=True):
+            told = [depth for depth in depths[kind] if depth is not None]
+            level = statistics.mode(told) + 1 if told and len(told) * 3 >= len(depths[kind]) else deepest + 1
+            found[kind] = min(level, 6)
+            deepest = max(deepest, found[kind])
+        return found
+
+    def _depth(self, line: Line) -> int | None:
+        own = fold(line.text)
+        return next(
+            (self._outlined[own, page] for page in (line.page, line.page - 1) if (own, page) in self._outlined), None
+        )
+
+    def _looks_like_heading(self, line: Line) -> bool:
+        has_letters = sum(map(str.isalpha, line.text)) > 1
+        if (
+            not has_letters
+            or len(line.text) > _LONGEST_HEADING
+            or _ITEM.fullmatch(line.text)
+            or id(line) in self._within
+        ):
+            return False
+        if line.size > self._body * _LARGER:
+            return True
+        is_short = line.x1 - line.x0 < 0.9 * max(line.right - line.left, 1) or line.right - line.left < 60
+        return (
+            bool(line.style & BOLD)
+            and is_short
+            and line.text[-1] not in ".,;:"
+            and line.text[0].isupper()
+            and (line.size > self._body * 0.85)
+        )
+
+    def _level(self, line: Line) -> int:
+        """Of a heading; 0 for a line of text."""
+        depth = self._depth(line)
+        if self._looks_like_heading(line) and not (self._in_head and has_value(line.text)):
+            return min(depth + 1, 6) if depth is not None else self._levels.get(line.type, 6)
+        return min(depth + 1, 6) if depth is not None and len(line.text) < _LONGEST_HEADING else 0
+
+    def _add(self, line: Line) -> None:
+        level = self._level(line)
+        last = self._text[-1] if self._text else None
+        if last and not self._goes_on(last, line, level):
+            self._flush()
+        if not self._text:
+            self._joined = line.text
+        else:
+            before = len(self._joined)
+            self._joined = mended(self._joined, line.text, self._known)
+            if line.page != self._text[-1].page:
+                self._turns.append((max(self._joined.find(" ", before - 1), 0), line.page))
+        self._text.append(line)
+
+    def _goes_on(self, last: Line, line: Line, level: int) -> bool:
+        """Whether a line belongs to the paragraph, or the heading, whose last line is given."""
+        first, is_heading = self._text[0], self._level(last)
+        is_next = line.column == last.column
+        gap = line.base - last.base
+        leading = self._leading.get(line.type[0], 1.25 * line.size)
+        if level or is_heading:
+            return bool(level and is_heading and line.type == last.type and is_next and 0 < gap < 1.7 * line.size)
+        if _POINT.match(line.text) or kind_said(plain(last.text)) or kind_said(plain(line.text)):
+            return False
+        if self._in_head and has_value(line.text):
+            return False
+        if line.lead and (self._in_head or _LABEL_ENDS.search(line.text[: line.lead])):
+            return False
+        if not is_next:
+            is_open = not _ENDS.search(last.text)
+            if last.text.endswith(","):
+                return True
+            return (
+                is_open
+                and abs(line.size - last.size) < 1
+                and (
+                    line.text[0].islower()
+                    or last.text.endswith("-")
+                    or (last.x1 > last.right - 0.1 * (last.right - last.left) and line.x0 - line.left < line.size / 2)
+                )
+            )
+        if gap > 1.25 * leading + 0.5 or abs(line.size - last.size) > 1.5 or gap < 0:
+            return False
+        if _POINT.match(first.text) or _NUMBERED.match(first.text):
+            return line.x0 > first.x0 + 2
+        is_indented = line.x0 > last.x0 + 0.8 * line.size
+        is_ended = bool(_ENDS.search(last.text)) and last.x1 < last.right - 0.12 * (last.right - last.left)
+        return not is_indented and not (is_ended and not line.text[0].islower())
+
+    def _flush(self) -> None:
+        """Write the paragraph or heading that was collected."""
+        if not self._text:
+            return
+        first, text = self._text[0], " ".join(self._joined.split())
+        level = self._level(first)
+        if level:
+            self._book.headings += 1
+            self._emit(f"{'#' * level} {text}", first.page)
+        elif point := _POINT.match(text):
+            self._emit(f"- {text[point.end() :]}", first.page)
+        else:
+            said = kind_said(plain(text))
+            self._in_head = _HEAD_LINES if said else max(self._in_head - 1, 0)
+            shift = len(marked := _marked(text, first)) - len(text)
+            at, page = 0, first.page
+            for turn, following in [*self._turns, (len(text), page)]:
+                self._emit(marked[at : turn + shift].strip(), page, ends=turn == len(text))
+                at, page = turn + shift, following
+        self._text, self._turns = [], []
+
+    def _emit(self, markdown: str, page: int, *, ends: bool = True) -> None:
+        """Write Markdown; a section of several pages goes on under its name and that of the page."""
+        number = self._numbers[page]
+        if markdown.startswith("#"):
+            self._heading, self._since = markdown, 0
+        elif self._since > _LONG_SECTION and self._book.lines[-1] == "" and number != self._book.pages[-1]:
+            self._since = 0
+            self._emit(f"{self._heading.split(' (p. ')[0] or '#'} (p. {number})", page)
+        self._since += len(markdown)
+        for line in (*markdown.split("\n"), *([""] if ends else [])):
+            self._book.lines.append(line)
+            self._book.pages.append(number)
+
+
+def _marked(text: str, first: Line) -> str:
+    """A paragraph with the label in bold type at its beginning."""
+    if first.style & BOLD and first.lead == 0 and first.text == text:
+        return f"**{text}**"
+    if not first.lead:
+        return f"\\{text}" if text[0] in "#>|" else text
+    mark = "***" if first.style & ITALIC or (first.lead > 2 and _LABEL_ENDS.search(text[: first.lead])) else "**"
+    label, rest = text[: first.lead].strip(), text[first.lead :].strip()
+    return f"{mark}{label}{mark} {rest}"
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for place, row in enumerate(rows):
+        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
+        if not place:
+            yield f"|{'---|' * len(row)}"

@@ -1,0 +1,80 @@
+"""Small books as PDF, written with the fonts that every reader has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+PLAIN, BOLD, ITALIC = "F1", "F2", "F3"
+_FONTS = {PLAIN: "Helvetica", BOLD: "Helvetica-Bold", ITALIC: "Helvetica-Oblique"}
+
+Text = tuple[float, float, float, str, str]
+"""Left, top and size in points, font, and the text of a line."""
+
+HEIGHT, WIDTH = 792, 612
+
+
+def write_pdf(
+    path: Path,
+    pages: Sequence[Iterable[Text]],
+    outline: Sequence[tuple[str, int]] = (),
+    title: str = "",
+    streams: Sequence[bytes] = (),
+) -> Path:
+    """A file of these pages, with an outline of titles and pages from 0; ``streams`` are pages as they are drawn."""
+    objects: list[bytes] = [b"", b""]
+
+    def add(content: bytes) -> int:
+        objects.append(content)
+        return len(objects)
+
+    fonts = {
+        name: add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>".encode())
+        for name, font in _FONTS.items()
+    }
+    used = " ".join(f"/{name} {number} 0 R" for name, number in fonts.items())
+    kids = []
+    for drawn in [*(b"\n".join(map(_drawn, page)) for page in pages), *streams]:
+        content = add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn))
+        page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {content} 0 R "
+        kids.append(add(f"{page}/Resources << /Font << {used} >> >> >>".encode()))
+    root, last = len(objects) + 1, len(objects) + 1 + len(outline)
+    if outline:
+        add(f"<< /Type /Outlines /First {root + 1} 0 R /Last {last} 0 R >>".encode())
+    for mark, (name, number) in enumerate(outline, root + 1):
+        following = f"/Next {mark + 1} 0 R" if mark < last else ""
+        target = f"/Dest [{kids[number]} 0 R /Fit] {following}"
+        add(f"<< /Title ({_escaped(name)}) /Parent {root} 0 R {target} >>".encode())
+    info = add(f"<< /Title ({_escaped(title)}) >>".encode())
+    marks = f"/Outlines {root} 0 R" if outline else ""
+    objects[0] = f"<< /Type /Catalog /Pages 2 0 R {marks} >>".encode()
+    objects[1] = f"<< /Type /Pages /Count {len(kids)} /Kids [{' '.join(f'{kid} 0 R' for kid in kids)}] >>".encode()
+    path.write_bytes(_file(objects, info))
+    return path
+
+
+def _drawn(text: Text) -> bytes:
+    left, top, size, font, written = text
+    return f"BT /{font} {size} Tf {left} {HEIGHT - top} Td ({_escaped(written)}) Tj ET".encode("cp1252")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _file(objects: Sequence[bytes], info: int) -> bytes:
+    content, places = bytearray(b"%PDF-1.7\n"), []
+    for number, each in enumerate(objects, 1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size = len(objects) + 1
+    trailer = f"trailer << /Size {size} /Root 1 0 R /Info {info} 0 R >>\nstartxref\n{len(content)}\n%%EOF\n"
+    return bytes(content) + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + trailer.encode()
+
+
+def lines(
+    texts: Iterable[str], left: float = 72, top: float = 100, size: float = 10, font: str = PLAIN, leading: float = 12
+) -> list[Text]:
+    """Lines below each other."""
+    return [(left, top + leading * number, size, font, text) for number, text in enumerate(texts)]

@@ -1,0 +1,268 @@
+"""Books as PDF: what is read of their pages, the page in every answer, and files that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lorekeeper.audience import Viewer
+from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
+from lorekeeper.intake.files import Asked
+from tests.support.homebrew import problems, read
+from tests.support.libraries import open_library
+from tests.support.pdf import BOLD, HEIGHT, ITALIC, Text, lines, write_pdf
+from tests.support.tools import call, text_of
+
+pytest.importorskip("pypdfium2")
+
+pytestmark = pytest.mark.processes
+
+HEAD = (72.0, 40.0, 8.0, ITALIC, "The Peat Marches")
+
+
+def page(number: int, *texts: Text) -> list[Text]:
+    """A page with its running head and its number."""
+    return [HEAD, (300, HEIGHT - 40, 8, "F1", str(number)), *texts]
+
+
+ROADS = [
+    "The roads through the marches are laid on bundles of reed,",
+    "which the wardens renew each spring before the first car-",
+    "avans come. Whoever leaves them after dark is led astray by",
+    "lights that nobody has followed and come back.",
+]
+"""A paragraph of 2014 words that were broken at a line's end: caravans stands whole elsewhere."""
+
+
+def marches() -> list[list[Text]]:
+    """A book of five pages: chapters, two columns, a stat block, a spell and a table."""
+    goblin = [
+        (72.0, 262.0, 9.0, ITALIC, "Small humanoid (goblinoid), neutral evil"),
+        (72.0, 280.0, 10.0, BOLD, "Armor Class"),
+        (140.0, 280.0, 10.0, "F1", "13 (leather)"),
+        (72.0, 292.0, 10.0, BOLD, "Hit Points"),
+        (128.0, 292.0, 10.0, "F1", "11 (2d6 + 4)"),
+        (72.0, 304.0, 10.0, BOLD, "Speed"),
+        (106.0, 304.0, 10.0, "F1", "30 ft., swim 20 ft."),
+    ]
+    names, scores = (
+        ["STR", "DEX", "CON", "INT", "WIS", "CHA"],
+        ["8 (-1)", "14 (+2)", "15 (+2)", "9 (-1)", "10 (+0)", "7 (-2)"],
+    )
+    for place, (name, score) in enumerate(zip(names, scores, strict=True)):
+        goblin += [(72.0 + 36 * place, 322.0, 8.0, BOLD, name), (72.0 + 36 * place, 334.0, 8.0, "F1", score)]
+    goblin += [
+        (72.0, 350.0, 10.0, BOLD, "Senses"),
+        (110.0, 350.0, 10.0, "F1", "darkvision 60 ft., passive"),
+        (72.0, 362.0, 10.0, "F1", "Perception 10"),
+        (72.0, 374.0, 10.0, BOLD, "Challenge"),
+        (128.0, 374.0, 10.0, "F1", "1/2 (100 XP)"),
+        (72.0, 392.0, 10.0, BOLD, "Reed Step."),
+        (130.0, 392.0, 10.0, "F1", "It leaves no track in"),
+        (72.0, 404.0, 10.0, "F1", "a marsh."),
+        (72.0, 424.0, 13.0, BOLD, "Actions"),
+        (72.0, 440.0, 10.0, BOLD, "Spear."),
+        (108.0, 440.0, 10.0, "F1", "Melee Weapon Attack: +4 to hit,"),
+        (72.0, 452.0, 10.0, "F1", "reach 5 ft., one target. Hit: 5 (1d6 + 2)"),
+        (72.0, 464.0, 10.0, "F1", "piercing damage."),
+    ]
+    table: list[Text] = []
+    for row, cells in enumerate(
+        [("d6", "Who comes"), ("1-3", "A warden of the reeds"), ("4-6", "Lights without a bearer")]
+    ):
+        table += [
+            (72.0, 320.0 + 14 * row, 10.0, BOLD if not row else "F1", cells[0]),
+            (160.0, 320.0 + 14 * row, 10.0, BOLD if not row else "F1", cells[1]),
+        ]
+    columns = [
+        *lines([f"Left line {number} of the long account goes on here" for number in range(8)], 72, 100),
+        *lines([f"Right line {number} of the long account ends there" for number in range(8)], 330, 100),
+    ]
+    return [
+        page(1, (72, 100, 24, BOLD, "Roads"), *lines(ROADS, 72, 140), *lines(["Caravans pay a toll."], 72, 200)),
+        page(2, *columns),
+        page(3, (72, 100, 24, BOLD, "Creatures"), (72, 246, 16, BOLD, "Peat Goblin"), *goblin),
+        page(
+            4,
+            (72, 100, 24, BOLD, "Magic"),
+            (72, 130, 16, BOLD, "Reed Whisper"),
+            (72, 146, 9, ITALIC, "1st-level divination"),
+            *lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V, S", "Duration: 1 round"], 72, 164),
+            *lines(["You hear what was last said near a reed within range."], 72, 220),
+        ),
+        page(5, (72, 100, 24, BOLD, "Encounters"), *lines(["Roll when the party rests."], 72, 140), *table),
+    ]
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    outline = [("Roads", 0), ("Creatures", 2), ("Magic", 3), ("Encounters", 4)]
+    return write_pdf(tmp_path / "marches.pdf", marches(), outline, "The Peat Marches")
+
+
+def named(entities: list[Entity]) -> dict[str, Entity]:
+    return {entity.name: entity for entity in entities}
+
+
+def test_sections_and_printed_entries_have_the_page_on_which_they_begin(book):
+    entities, report = read(book)
+    assert problems(report) == ""
+    found = named(entities)
+    assert {name: entity.data.get("page") for name, entity in found.items()} == {
+        "The Peat Marches": None,
+        "Peat Goblin": "3",
+        "Reed Whisper": "4",
+        "Roads": "1",
+        "Encounters": "5",
+    }
+    assert {entity.document for entity in entities} == {"the-peat-marches"}
+    goblin = found["Peat Goblin"]
+    assert (
+        goblin.type,
+        goblin.fields["armor_class"],
+        goblin.fields["hit_points"],
+        goblin.fields["challenge_rating"],
+    ) == (
+        "creatures",
+        13,
+        11,
+        0.5,
+    )
+    assert [goblin.fields[f"speed_{kind}"] for kind in ("walk", "swim")] == [30, 20]
+    spell = found["Reed Whisper"]
+    assert (spell.type, spell.fields["level"], spell.fields["school"]) == ("spells", 1, "divination")
+    assert found["The Peat Marches"].fields["game_system"] == "5th edition 2014"
+
+
+def test_lines_are_mended_and_columns_read_one_after_the_other_without_running_heads(book):
+    roads = named(read(book)[0])["Roads"].data["desc"]
+    assert "first caravans come. Whoever leaves" in roads
+    assert roads.index("Left line 7") < roads.index("Right line 0")
+    assert "The Peat Marches" not in roads
+
+
+def test_a_table_of_a_page_can_be_rolled_on(book):
+    assert "| 4-6 | Lights without a bearer |" in named(read(book)[0])["Encounters"].data["desc"]
+
+
+def test_every_line_of_a_book_is_in_one_entry(book):
+    texts = json.dumps([entity.data for entity in read(book)[0]])
+    written = [text for number in (0, 1, 4) for *_, size, _, text in marches()[number] if size == 10 and " " in text]
+    told = [texts.count(text.removesuffix("car-").removeprefix("avans")) for text in written]
+    assert dict(zip(written, told, strict=True)) == dict.fromkeys(written, 1)
+
+
+async def test_the_page_is_in_every_answer(book, tmp_path):
+    async with open_library(tmp_path / "library", backend="sqlite") as library:
+        await library.import_paths([book])
+        found = await call(library, "search_lore", query="roads laid on bundles of reed", detail="json")
+        assert "p. 1 of The Peat Marches" in found.text or '"page": "1"' in found.text
+        first = found.structured["results"][0]
+        assert (first["name"], first["page"]) == ("Roads", "1")
+        later = (await call(library, "search_lore", query="right line of the long account ends there")).structured
+        assert next(each for each in later["results"] if each["name"] == "Roads")["page"] == "2"
+        shown = await call(library, "get_entity", uri="lore://creatures/the-peat-marches/peat-goblin")
+        assert "p. 3 of The Peat Marches" in shown.text
+        assert "p. 3" in (await call(library, "gather_topic", topic="Peat Goblin")).text
+        compared = await text_of(library, "compare_entries", uris=[first["uri"], shown.structured["uri"]])
+        assert "p. 1 of The Peat Marches" in compared
+
+
+async def test_a_page_can_be_asked_for_of_an_entry_and_of_the_book(book, tmp_path):
+    async with open_library(tmp_path / "library", backend="sqlite") as library:
+        await library.import_paths([book])
+        part = await call(library, "get_entity", uri="lore://rules/the-peat-marches/roads", section="p. 2")
+        assert "Right line 3" in part.text
+        assert "bundles of reed" not in part.text
+        whole = await call(
+            library, "get_entity", uri="lore://documents/the-peat-marches/the-peat-marches", section="p. 3"
+        )
+        assert "Reed Step" in whole.text
+        assert "Reed Whisper" not in whole.text
+        with pytest.raises(NotFoundError, match=r"nothing was read on p\. 9; its pages are 1 to 5"):
+            await call(library, "get_entity", uri="lore://documents/the-peat-marches/the-peat-marches", section="p. 9")
+
+
+async def test_a_book_is_the_game_masters_alone_unless_the_import_opens_it(book, tmp_path):
+    async with open_library(tmp_path / "library", backend="sqlite") as library:
+
+        async def seen() -> int:
+            view = library.view(Viewer.player("Ann"))
+            found = await call(view, "search_lore", query="Peat Goblin")
+            return len([each for each in found.structured["results"] if each["document"] == "the-peat-marches"])
+
+        await library.import_paths([book])
+        assert await seen() == 0
+        await library.import_paths([book], audience="players")
+        assert await seen() > 0
+        await library.import_paths([book])
+        assert await seen() > 0
+        await library.import_paths([book], audience="dm")
+        assert await seen() == 0
+
+
+async def test_a_second_import_of_a_file_does_nothing(book, tmp_path, monkeypatch):
+    async with open_library(tmp_path / "library", backend="sqlite", imports=tmp_path / "imports") as library:
+        first = await library.import_paths([book], asked=Asked("Marches", "Knave"))
+        watched: list[tuple[int, int]] = []
+        again = await library.import_paths([book], asked=Asked(pages=lambda more, done: watched.append((more, done))))
+        assert (again.stored, again.unchanged, again.failed, watched) == (0, first.stored, [], [])
+        documents = (await call(library, "list_documents")).structured["documents"]
+        assert [(each["key"], each["name"], each["game_system"]) for each in documents if each["key"] == "marches"] == [
+            ("marches", "Marches", "Knave")
+        ]
+        assert "creatures" not in next(each["counts"] for each in documents if each["key"] == "marches")
+
+
+def test_what_was_understood_is_told_and_pages_are_counted(book):
+    _, report = read(book)
+    assert report.books[0] == "The Peat Marches: 5 pages with text; 2 sections, 1 creature, 1 spell"
+    assert report.books[1] == "chapters: Roads, Creatures, Magic, Encounters"
+
+
+def test_pages_without_text_are_named_with_what_to_do(tmp_path):
+    pages = [page(1, *lines(ROADS)), [], [], page(4, *lines(ROADS)), []]
+    _, report = read(write_pdf(tmp_path / "scan.pdf", pages))
+    assert "pages 2-3, 5 of the file have no text that can be read; 'ocrmypdf --skip-text IN.pdf OUT.pdf'" in problems(
+        report
+    )
+    entities, report = read(write_pdf(tmp_path / "bare.pdf", [[], []]))
+    assert entities == []
+    assert "none of its 2 pages has text that can be read; 'ocrmypdf" in problems(report)
+
+
+def test_locked_and_damaged_files_are_refused_in_one_sentence(book, tmp_path):
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(clone_from=book)
+    writer.encrypt("reed", algorithm="RC4-128")
+    writer.write(tmp_path / "locked.pdf")
+    entities, report = read(tmp_path / "locked.pdf")
+    assert entities == []
+    assert problems(report).endswith("it is locked with a password: save a copy without one, and import that")
+    (tmp_path / "damaged.pdf").write_bytes(b"%PDF-1.7\nnothing of one")
+    entities, report = read(tmp_path / "damaged.pdf")
+    assert entities == []
+    assert "it is damaged, or is no PDF" in problems(report)
+
+
+def test_several_books_of_one_title_keep_their_own_keys(tmp_path):
+    files = [write_pdf(tmp_path / f"{name}.pdf", marches(), title="Marches") for name in ("north", "south")]
+    entities, _ = read(tmp_path)
+    assert len(files) == 2
+    assert {entity.document for entity in entities} == {"marches", "marches-south"}
+
+
+def test_a_bomb_and_loops_end_within_the_limits(tmp_path, book):
+    import zlib
+
+    bomb = b"<< /Length 1 /Filter /FlateDecode >>"
+    assert bomb
+    drawn = b"BT /F1 10 Tf 72 700 Td (" + b"reed " * 40_000 + b") Tj ET"
+    entities, report = read(
+        write_pdf(tmp_path / "bomb.pdf", marches(), streams=[drawn, b"q " * 200_000, zlib.compress(drawn)])
+    )
+    assert "Peat Goblin" in named(entities)
+    assert len(report.failed) <= 2
