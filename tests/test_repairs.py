@@ -167,6 +167,29 @@ async def test_the_line_of_facts_and_the_page_have_a_repaired_value_and_say_the_
         assert "Wisdom" not in answer.text
 
 
+async def test_what_a_list_of_gear_has_is_magic_with_a_rarity_where_the_book_gives_it_one(tmp_path):
+    potion = {
+        "key": "srd-2024_potion-of-giant-strength",
+        "name": "Potion of Giant Strength",
+        "category": {"name": "Potion", "key": "potion"},
+        "desc": "The kind of giant decides.",
+        "document": OF_2024,
+    }
+    plain = {**potion, "key": "srd-2024_tidewine", "name": "Tidewine"}
+    async with open_library(tmp_path, backend="sqlite") as library:
+        rows = [{**each, "weapon": None, "armor": None, "cost": "0.00"} for each in (potion, plain)]
+        await library.import_paths([write_lines(tmp_path / "items.jsonl", rows)])
+        tool = TOOLS["lookup_equipment"]
+        answers = [
+            await tool.run(library, tool.check(arguments))
+            for arguments in ({"name": "Potion of Giant Strength"}, {"kind": "magic-item", "rarity": "varies"})
+        ]
+        (gear,) = await library.cache.get_entities("equipment", kind="gear")
+    assert "Potion, rarity varies" in answers[0].text
+    assert "Potion of Giant Strength, srd-2024" in answers[1].text
+    assert gear.name == "Tidewine"
+
+
 def test_levels_of_a_class_are_added_where_they_are_missing():
     cells = [{"level": 4, "column_value": "3"}]
     data = {"key": "srd_bard", "features": [{"name": "2nd", "data_for_class_table": cells}, {"name": "1st"}]}

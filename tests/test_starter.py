@@ -17,8 +17,10 @@ from lorekeeper.cache.vectors import vector_key
 from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.open_vectors import OpenVectors, shipped_file
 from lorekeeper.folding import fold
+from lorekeeper.intake.shipped_books import shipped_books
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
+from lorekeeper.render.pages import markdown
 from lorekeeper.search.query import Query
 from lorekeeper.text.names import base_name
 from lorekeeper.text.phrases import PHRASES, RULES_2024, RULES_2024_DOCUMENT, SHIPPED_VECTORS
@@ -201,6 +203,21 @@ async def test_the_vectors_that_ship_are_those_of_the_first_books_and_of_nothing
     for text in texts[:: len(texts) // 20]:
         (computed,) = provider.embed([text])
         assert float(computed @ packed[keys[text]]) > 0.9999
+
+
+@pytest.mark.usefixtures("whole_starter")
+def test_the_first_books_give_a_form_the_size_that_its_text_has():
+    need_books()
+    of_2014 = {each.uri: each for each in shipped_books() if each.document == "srd-2014"}
+    sizes = {}
+    for uri, entity in of_2014.items():
+        form = re.search(r", (\w+) Form$", entity.name)
+        page = markdown(entity) if form and entity.type == "creatures" else ""
+        if form and (told := re.search(rf"\b(Tiny|Small|Medium|Large|Huge) {form[1].lower()}\b", page)):
+            assert f"*{told[1]} " in page, uri
+            assert entity.fields["size"] == (told[1].lower(),)
+            sizes[entity.name] = told[1]
+    assert sizes == {"Vampire, Bat Form": "Tiny", "Werebear, Bear Form": "Large"}
 
 
 def test_the_rules_of_2024_are_complete_and_asked_for():

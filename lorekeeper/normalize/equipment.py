@@ -302,8 +302,9 @@ def magic_fields(item: Item) -> Fields:
 
 
 def item_kind(o: Object) -> str:
-    """The kind of an item that is not magic."""
-    return next(iter(item(Source(o)).forms), "gear")
+    """The kind of an item of the list of those that are not magic, as far as no rarity says that it is."""
+    read = item(Source(o))
+    return next(iter(read.forms), "magic-item" if read.rarity else "gear")
 
 
 def weapon_row(o: Object) -> Fields:

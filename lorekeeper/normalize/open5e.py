@@ -283,7 +283,7 @@ def entities(obj: Object, endpoint: Endpoint, document: str | None = None) -> li
         obj,
         Origin(f"open5e-v{version}", document or own_document or UNKNOWN_DOCUMENT, title),
         name=_first(repaired, "name", "title") or slug.replace("-", " ").title(),
-        kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(obj),
+        kind=endpoint.kind if isinstance(endpoint.kind, str) else endpoint.kind(repaired),
         slug=endpoint.slug_of(slug) + endpoint.slug_suffix if version == 2 else slug,
         fields=endpoint.fields(repaired),
     )

@@ -15,9 +15,10 @@ from typing import Any
 
 TABLE = Path(__file__).with_name("open5e.toml")
 
-ADDED, REMOVED, REPLACED = "+", "-", "~"
-"""The end of a path to a list or a text that a value is added to, of one to a list that what has a name is removed from, and of one
-to a text in which what a regular expression finds (``find``) is replaced (``put``)."""
+ADDED, REMOVED, REPLACED, LACKING = "+", "-", "~", "!"
+"""The end of a path to a list or a text that a value is added to, of one to a list that what has a name is removed from, of one
+to a text in which what a regular expression finds (``find``) is replaced (``put``), and of one to a value whose key the
+source leaves out."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class EntryRepair:
 
     def applied(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """An object with this value; the same object if there is nothing to change."""
-        found: Mapping[str, Any] = _replaced(data, self.path.rstrip(ADDED + REMOVED + REPLACED).split("/"), self)
+        found: Mapping[str, Any] = _replaced(
+            data, self.path.rstrip(ADDED + REMOVED + REPLACED + LACKING).split("/"), self
+        )
         return found
 
 
@@ -71,9 +74,9 @@ def _replaced(part: Any, path: Sequence[str], repair: EntryRepair) -> Any:
         return _value(part, repair)
     step, rest = path[0], path[1:]
     match part:
-        case Mapping() if step in part:
-            changed = _replaced(part[step], rest, repair)
-            return part if changed is part[step] else {**part, step: changed}
+        case Mapping() if step in part or (not rest and repair.path.endswith(LACKING)):
+            changed = _replaced(part.get(step), rest, repair)
+            return part if changed is part.get(step) else {**part, step: changed}
         case list():
             parts = [_replaced(each, rest, repair) if _is_named(each, step) else each for each in part]
             return part if all(new is old for new, old in zip(parts, part, strict=True)) else parts
