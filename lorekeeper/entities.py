@@ -97,7 +97,7 @@ EFFECTS = (
     Field("conditions", T.TEXTS, "condition that it inflicts"),
     Field("heals", T.FLAG, "restores hit points", omitted=True),
     Field("summons", T.FLAG, "brings creatures, or makes them", omitted=True),
-    Field("area", T.TEXT, "shape of its area"),
+    Field("area", T.TEXT, "shape of its area", omitted=True),
     Field("area_size", T.DECIMAL, "size of its area in feet: radius, length or side"),
 )
 """What the texts of an item or of a character option do to others."""
@@ -152,8 +152,16 @@ COLLECTIONS: dict[str, Collection] = {
                     "duration in minutes, 0 = instantaneous, 0.1 = a round, 1000000000 = without end",
                     revision=2,
                 ),
-                Field("area", T.TEXT, "shape of its area: sphere, cone, line, cube, cylinder, ...", revision=3),
-                Field("area_size", T.DECIMAL, "size of its area in feet: radius, length or side", revision=3),
+                Field(
+                    "area",
+                    T.TEXT,
+                    "shape of its area: sphere, cone, line, cube, cylinder, ...",
+                    revision=3,
+                    omitted=True,
+                ),
+                Field(
+                    "area_size", T.DECIMAL, "size of its area in feet: radius, length or side", revision=3, omitted=True
+                ),
                 Field("heals", T.FLAG, "restores hit points", revision=3),
                 Field("summons", T.FLAG, "brings creatures, or makes them"),
             ),
@@ -227,7 +235,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("languages", T.TEXTS, "language that it speaks or understands, telepathy"),
                 Field("telepathy", T.DECIMAL, "range in feet", omitted=True),
                 Field("legendary", T.FLAG, "has legendary actions", facet=True),
-                Field("lair", T.FLAG, "has lair actions or effects of its lair"),
+                Field("lair", T.FLAG, "has lair actions or effects of its lair", omitted=True),
             ),
         ),
         Collection(
@@ -251,20 +259,28 @@ COLLECTIONS: dict[str, Collection] = {
                     ("rarity",),
                     revision=3,
                     facet=True,
+                    omitted=True,
                 ),
                 Field("requires_attunement", T.FLAG, "must be attuned to", ("requires_attunement",), revision=3),
                 Field("cost", T.DECIMAL, "price in gp", ("cost_min", "cost_max"), revision=2),
                 Field("weight", T.DECIMAL, "weight in lb", ("weight_max",), revision=3),
-                Field("damage_type", T.TEXT, "damage type of a weapon", ("damage_type",), revision=3, facet=True),
+                Field(
+                    "damage_type",
+                    T.TEXT,
+                    "damage type of a weapon",
+                    ("damage_type",),
+                    revision=3,
+                    facet=True,
+                ),
                 Field(
                     "properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=3, facet=True
                 ),
                 Field("armor_class", T.INTEGER, "base AC of armour, bonus of a shield"),
                 Field("damage", T.DECIMAL, "average of a weapon's damage dice", revision=2),
-                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3", revision=2),
+                Field("bonus", T.INTEGER, "bonus of a magic item: 1 to 3", revision=2, omitted=True),
                 Field("charges", T.INTEGER, "most charges it has", revision=2, omitted=True),
                 Field("charge_cost", T.INTEGER, "fewest charges that a use takes"),
-                Field("cursed", T.FLAG, "is cursed", revision=2),
+                Field("cursed", T.FLAG, "is cursed", revision=2, omitted=True),
                 *EFFECTS,
             ),
         ),
@@ -274,7 +290,15 @@ COLLECTIONS: dict[str, Collection] = {
             label="character option",
             kinds=("class", "subclass", "race", "subrace", "background", "feat"),
             fields=(
-                Field("parent", T.TEXT, "class of a subclass, race of a subrace", ("parent",), fold_key, facet=True),
+                Field(
+                    "parent",
+                    T.TEXT,
+                    "class of a subclass, race of a subrace",
+                    ("parent",),
+                    fold_key,
+                    facet=True,
+                    omitted=True,
+                ),
                 Field("hit_die", T.TEXT, "hit die of a class, for example d10"),
                 Field("skills", T.TEXTS, "skill that a background gives, or offers"),
                 Field(
@@ -291,7 +315,7 @@ COLLECTIONS: dict[str, Collection] = {
             label="rule",
             kinds=("rule", "section", "condition"),
             open_kinds=True,
-            fields=(Field("parent", T.TEXT, "chapter it belongs to", ("parent",), fold_key, facet=True),),
+            fields=(Field("parent", T.TEXT, "chapter it belongs to", ("parent",), fold_key, facet=True, omitted=True),),
         ),
         Collection(
             "notes",
@@ -315,7 +339,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(ALIASES, T.TEXTS, "another name"),
                 Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents, facet=True),
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
-                Field("session", T.INTEGER, "its number", ("session",), facet=True),
+                Field("session", T.INTEGER, "its number", ("session",), facet=True, omitted=True),
                 Field("session_date", T.DATE, "date of the session"),
                 Field("dated", T.DATE, "date that it states: of its session, in its keys or its name"),
                 Field(

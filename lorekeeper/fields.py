@@ -64,9 +64,9 @@ class Field:
         most: most values of a list.
         revision: raised by one if `normalize` makes its values in another way; existing libraries then make theirs again.
         facet: whether its values are worth counting and choosing from, on a page.
-        omitted: whether sources leave a number out where there is none, as the flying speed of what cannot fly, or a flag that
-            is not set: in ``where`` a test of it for 0 or false, or a negated test, matches entries without it, as it does for
-            lists.
+        omitted: whether sources leave a value out where there is none, as the flying speed of what cannot fly, the rarity of what
+            is not magic, or a flag that is not set: in ``where`` a test of it for 0 or false, or a negated test, matches entries
+            without it, as it does for lists.
     """
 
     name: str

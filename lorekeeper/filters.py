@@ -104,7 +104,7 @@ class Condition:
     single value must then be known: "not a dragon" leaves out a creature of unknown type. A list need only lack the values,
     so an empty or absent list matches: sources leave out empty lists, and a creature without a line of immunities is not
     immune to poison. With ``absent`` it matches what lacks the field too: in ``where``, a
-    negated test of a number that is `Field.omitted`, and one for 0.
+    negated test of a field that is `Field.omitted`, and one for 0.
     """
 
     field: Field

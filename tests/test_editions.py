@@ -354,8 +354,21 @@ async def test_every_result_says_its_edition_in_both_copies(library):
         "tide-atlas": "2014",
         "my-table": "",
     }
-    assert "- Spark, srd-2024 (spell; Rules of 2024; also Spark, srd-2014; " in answer.text
-    assert "; also Spark, bfrd; " in answer.text
+    assert "- Spark, srd-2024 (spell; Rules of 2024; differs from Spark, srd-2014; " in answer.text
+    assert "; differs from Spark, bfrd; " in answer.text
+
+
+async def test_versions_of_a_list_with_other_texts_are_said_to_differ(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        texts = {"srd-2014": "You hide unseen.", "srd-2024": "You hide at DC 15.", "toh": "You hide at DC 15."}
+        for document, text in texts.items():
+            hide = make("hide", document=document, name="Hide", type="rules", kind="rule", data={"desc": text})
+            await library.cache.store_entities([hide], "rules")
+        answer = await call(library, "lookup_rule", name="hide")
+    row, text = answer.text.splitlines()[:2]
+    assert "differs from Hide, srd-2014" in row
+    assert "also Hide, toh" in row
+    assert text.strip() == "You hide at DC 15."
 
 
 async def test_what_the_books_of_the_edition_lack_is_said(library):

@@ -36,6 +36,17 @@ def test_the_armor_class_of_magic_armor_has_its_bonus(name, stated, fact):
     assert f"**Armor Class** {fact.replace('AC ', '').replace('Dex', 'Dex modifier').lstrip('+')}\n" in markdown(made)
 
 
+@pytest.mark.parametrize("backend", ["sqlite", "milvus"])
+async def test_what_is_not_magic_is_not_rare(tmp_path, backend):
+    items = [ITEM | {"key": "ta_oar", "name": "Oar"}, MAGIC, MAGIC | {"key": "ta_gem", "rarity": {"key": "common"}}]
+    async with open_library(tmp_path, backend=backend) as library:
+        await library.cache.store_entities([entity for item in items for entity in normalize(item)], "equipment")
+        found = [
+            await library.cache.get_entities("equipment", where=where) for where in ("-rarity:rare", "rarity:rare")
+        ]
+    assert [sorted(each.slug for each in entities) for entities in found] == [["gem", "oar"], ["thing"]]
+
+
 @each_row(
     ("dice", "average"),
     [("2d6", 7), ("1d4", 2.5), ("1", 1), ("1d6 + 2", 5.5), ("0", None), ("", None), ("special", None)],

@@ -142,6 +142,19 @@ def test_a_level_that_is_asked_for_is_shown_with_what_a_class_has_then():
     assert evidence(clerk, "clerk at level 3").text.startswith("Level 3: Reach +10 ft. ")
 
 
+def test_a_question_that_names_a_feature_is_answered_by_it_and_not_by_what_only_has_its_words():
+    features = [
+        {"name": "Level 1: Quiet Filing", "desc": "Once per turn you file a letter that nobody has read."},
+        {"name": "Level 5: Cunning Stamp", "desc": "When you use Quiet Filing, Quiet Filing may work twice."},
+        {"name": "Level 9: Quiet Filing Hall", "desc": "You own a hall."},
+        {"name": "Level 11: Work", "desc": "You work."},
+    ]
+    clerk = make("clerk", type="character_options", kind="class", name="Clerk", data={"features": features})
+    for query in ("how does quiet filing work", "quiet filing", "how much does quiet filing file"):
+        assert "letter that nobody has read" in evidence(clerk, query).text
+    assert "You own a hall" in evidence(clerk, "the quiet filing hall of a clerk").text
+
+
 def test_an_overview_goes_on_with_what_has_a_heading_as_far_as_there_is_room():
     spark = make("spark", data={"higher_level": "Slot 2: 2d6.", "effects_desc": "1d6 fire."})
     assert evidence(spark, "").text == "1d6 fire. At higher levels: Slot 2: 2d6."

@@ -100,3 +100,10 @@ async def test_entries_that_do_not_say_are_counted(library):
     )
     said = await note_of(library, environments="swamp", type="ooze")
     assert said == "", "of five, three do not say: too few to mention"
+
+
+async def test_entries_that_a_negated_test_lists_are_not_said_to_be_left_out(library):
+    page = await library.search(Query(["creatures"], filters={"where": "-environments:swamp"}))
+    assert page.total == 7
+    assert page.note == "Only 3 of 9 creatures state their environments; the other 6 are listed too."
+    assert (await library.search(Query(["creatures"], filters={"where": "-lair:true"}))).total == 9

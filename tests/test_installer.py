@@ -293,6 +293,21 @@ def test_lines_and_questions_are_broken_between_words_in_a_terminal(monkeypatch,
     assert asked.count("\n") == (2 if width else 0)
 
 
+@pytest.mark.processes
+def test_the_counter_of_packages_names_its_step_and_begins_anew_with_the_next(tmp_path, monkeypatch, capsys):
+    places = Places(LINUX, tmp_path, {"PATH": os.defpath})
+    places.log.parent.mkdir(parents=True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for title, packages in (("LoreKeeper", 2), ("the texts", 1)):
+        install.run(places, [sys.executable, "-c", f"for n in range({packages}): print('Collecting', n)"], title)
+    shown = [part.strip() for part in capsys.readouterr().out.split("\r")]
+    assert list(filter(None, shown)) == [
+        "LoreKeeper: package 1",
+        "LoreKeeper: package 2",
+        "the texts: package 1",
+    ]
+
+
 @pytest.mark.parametrize(
     "environ",
     [

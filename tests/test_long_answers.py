@@ -20,6 +20,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.asking import asked
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tools import call
 from tests.support.vaults import open_marked, vault_library, write
 
 ROOM = MAX_CHARS + 2_000
@@ -72,6 +73,14 @@ async def test_an_answer_of_a_tool_is_cut_and_says_how_to_read_on(halls, name):
         assert "halls" in text[:2_000], "the source stands before what is cut"
 
 
+async def test_a_long_entry_that_is_named_and_asked_about_answers(halls):
+    named = await call(halls, "lookup_rule", name="Hall North")
+    about = await call(halls, "lookup_rule", name="Hall North", semantic_query="chamber 42 dust")
+    assert "Sections: " in named.text
+    assert "lies 42 deep" in about.text
+    assert "Sections: " not in about.text
+
+
 async def test_a_long_entry_is_read_to_its_end_by_the_offsets_that_it_names(halls):
     whole, offset, calls = "", "0", 0
     async with Client(build_server(halls)) as client:
@@ -110,6 +119,17 @@ async def test_rows_and_lines_that_a_passage_leaves_out_are_marked_where_they_we
     # no head stands without a row of its table
     heads = [number for number, line in enumerate(lines) if line.startswith("|---")]
     assert all(lines[number + 1].startswith("| ") for number in heads)
+
+
+async def test_of_the_rows_below_a_caption_that_answers_the_one_that_is_asked_for_is_shown(halls):
+    rows = "\n".join(f"| {number}th | {' | '.join(['1 of the reeds'] * 4)} |" for number in range(4, 21))
+    table = f"**Reed Binder: Knots per Level**\n\n| Level | a | b | c | d |\n|---|---|---|---|---|\n{rows}"
+    text = f"{'Whoever binds reeds needs patience. ' * 40}\n\n{table}"
+    await halls.cache.store_entities(
+        [make("reeds", document="halls", name="Reeds", type="rules", kind="rule", data={"desc": text})], "rules"
+    )
+    answer = (await call(halls, "lookup_rule", semantic_query="reed binder knots level 19")).text
+    assert "| 19th | 1 of the reeds" in answer
 
 
 async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):

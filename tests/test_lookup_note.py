@@ -294,3 +294,18 @@ async def test_a_note_shows_what_it_says_in_so_many_words_and_a_session_what_hap
         assert "Players" not in told
     finally:
         await library.cache.delete_document("watch")
+
+
+async def test_a_note_that_is_only_named_begins_with_what_it_says_in_sentences(tmp_path):
+    parts = (
+        Section("Sources", "- **Book**: the first of three\n- **Songs**: all of them"),
+        Section("Meaning", "The keepers swear it at dusk."),
+    )
+    oath = note_entity(Note("Oath.md", "Lantern Oath", sections=parts), VAULT, "Fens", 0.0, lambda _: None)
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([oath], "notes")
+        named = await call(library, semantic_query="lantern oath")
+        asked = await call(library, semantic_query="lantern oath sources")
+    assert "The keepers swear it at dusk." in named.text
+    assert "the first of three" not in named.text
+    assert "the first of three" in asked.text

@@ -182,6 +182,20 @@ async def test_pages_count_who_sees_a_note_from_its_sections(tmp_path: Path) -> 
         assert "no mark shares it" not in page
 
 
+async def test_the_picture_of_a_hub_has_the_closest_notes_and_says_how_many_there_are(tmp_path: Path) -> None:
+    notes = {f"Clerk {number}.md": "Works for [[Hub]].\n" for number in range(10, 55)}
+    notes["Clerk 53.md"] = "Works for [[Hub]] with [[Clerk 54]].\n"
+    async with AsyncExitStack() as stack:
+        vault = write(tmp_path / "saga", notes | {"Hub.md": "The hall of [[Clerk 52]].\n"})
+        library = await stack.enter_async_context(campaign(tmp_path / "library", vault))
+        master = await stack.enter_async_context(gateway(library, GAME_MASTER))
+        picture = (await master.get("/entries/notes/saga/Hub.md")).text.partition('class="connections"')[2]
+        assert "Connected with: the closest 39 of 45" in picture
+        assert [f"Clerk%20{number}.md" in picture for number in (52, 53)] == [True, True]
+        few = (await master.get("/entries/notes/saga/Clerk%2053.md")).text
+        assert "<figcaption>Connected with</figcaption>" in few
+
+
 async def test_who_looks_as_a_player_is_told_that_a_note_is_hidden(tmp_path: Path) -> None:
     notes = {"Aldric.md": "# Aldric\n\nA spy.\n", "Open.md": "---\nvisibility: players\n---\n# Open\n\nA keep.\n"}
     async with AsyncExitStack() as stack:

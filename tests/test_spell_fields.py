@@ -25,6 +25,15 @@ async def test_what_does_not_end_lasts_longer_than_any_number(tmp_path):
         assert [result.entity.name for result in below.results] == ["Reed"]
 
 
+async def test_one_duration_is_one_fact_however_a_book_writes_it(tmp_path):
+    mist = {"collection": "spells", "name": "Mist", "level": 1, "duration": "Concentration, up to 1 minute"}
+    haze = mist | {"name": "Haze", "duration": "Up to 1 minute", "concentration": True}
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.import_paths([write_lines(tmp_path / "spells.jsonl", [mist, haze])])
+        page = await library.search(Query(["spells"]))
+    assert ["concentration, 1 minute" in result.facts for result in page.results] == [True, True]
+
+
 @each_row(
     "text",
     [

@@ -205,13 +205,11 @@ def _names_of(key: str, value: object) -> Sequence[Any] | None:
         return [part.strip() for part in value.split(",") if part.strip()] if key in LISTED else None
     if isinstance(value, Mapping):
         return list(value) if value and all(isinstance(each, bool) for each in value.values()) else None
-    if isinstance(value, (list, tuple)) and all(isinstance(each, str) or _is_reference(each) for each in value):
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(each, str) or (isinstance(each, Mapping) and each.keys() <= {"name", "key", "url"}) for each in value
+    ):
         return value
     return None
-
-
-def _is_reference(value: object) -> bool:
-    return isinstance(value, Mapping) and value.keys() <= {"name", "key", "url"}
 
 
 def slugify(name: str) -> str:

@@ -39,9 +39,7 @@ class EntryRepair:
 
     def applied(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """An object with this value; the same object if there is nothing to change."""
-        found: Mapping[str, Any] = _replaced(
-            data, self.path.rstrip(ADDED + REMOVED + REPLACED + LACKING).split("/"), self
-        )
+        found: Mapping[str, Any] = _replaced(data, self.path.rstrip("+-~!").split("/"), self)
         return found
 
 
@@ -74,7 +72,7 @@ def _replaced(part: Any, path: Sequence[str], repair: EntryRepair) -> Any:
         return _value(part, repair)
     step, rest = path[0], path[1:]
     match part:
-        case Mapping() if step in part or (not rest and repair.path.endswith(LACKING)):
+        case Mapping() if step in part or (not rest and repair.path[-1] == LACKING):
             changed = _replaced(part.get(step), rest, repair)
             return part if changed is part.get(step) else {**part, step: changed}
         case list():

@@ -578,7 +578,10 @@ async def begun(cache: SearchCache, documents: DocumentRegistry, query: Query, f
     for key, hit in found.items():
         entry = (-hit.score, places.get(hit.identity[0], len(places)), fold(hit.name), key)
         groups.setdefault(apart.get(key) or name_label(key, hit.name), []).append(entry)
-    ranked = sorted((sorted(group, key=lambda each: each[1:3]) for group in groups.values()), key=_first_place)
+    ranked = sorted(
+        (sorted(group, key=lambda each: each[1:3]) for group in groups.values()),
+        key=lambda group: (min(each[0] for each in group), *group[0][1:3]),
+    )
     stays = [
         group
         for group in ranked
@@ -586,7 +589,3 @@ async def begun(cache: SearchCache, documents: DocumentRegistry, query: Query, f
     ]
     others = (group for group in ranked if group not in stays)
     return [[key for *_, key in group] for group in (*stays, *others)]
-
-
-def _first_place(group: Sequence[tuple[float, int, str, Key]]) -> tuple[float, int, str]:
-    return min(score for score, _, _, _ in group), group[0][1], group[0][2]

@@ -197,7 +197,7 @@ class Explainer:
         sentences, impossible = [], False
         for part in parts:
             for condition in part.conditions:
-                if condition.field is NAME or condition.absent:
+                if condition.field is NAME or (condition.absent and condition.field.type is not FieldType.TEXT):
                     continue
                 known = await self._values.known(entity_type, condition.field.name)
                 if sentence := _never(COLLECTIONS[entity_type], condition, known, part.text):
@@ -320,14 +320,14 @@ class Explainer:
         return notes
 
     async def _left_out(self, entity_type: str, parts: Sequence[Part], scope: list[str] | None) -> list[str]:
-        """How many entries the filters left out because they do not say, of those that meet the other filters."""
+        """How many entries do not say what the filters ask for, of those that meet the others: left out, or listed if negated."""
         notes = []
         for part in parts:
             field = part.conditions[0].field
             if field.name in EXPECTED.get(entity_type, ()):
                 met, total = await self._saying(entity_type, field, scope, part.others)
                 if total - met >= max(MANY_LEFT_OUT * total, FEWEST_LEFT_OUT):
-                    notes.append(_gap(entity_type, field, met, total, alone=not part.others))
+                    notes.append(_gap(entity_type, part, met, total))
         return notes
 
     async def _saying(
@@ -448,11 +448,12 @@ def _as_read(field: Field, numbers: Sequence[float]) -> str:
 _SIGNS = {"min": "at least ", "above": "above ", "max": "at most ", "below": "below "}
 
 
-def _gap(entity_type: str, field: Field, met: int, total: int, *, alone: bool) -> str:
-    """How many entries say a field, and how many were left out."""
-    counted = quantity(total, COLLECTIONS[entity_type].label)
-    which = "" if alone else " that meet the other filters"
-    return f"Only {met:,} of {counted}{which} state their {field.name.replace('_', ' ')}; the other {total - met:,} were left out."
+def _gap(entity_type: str, part: Part, met: int, total: int) -> str:
+    """How many entries say a field, and that the others were left out, or are shown."""
+    counted, (first, *_) = quantity(total, COLLECTIONS[entity_type].label), part.conditions
+    which = " that meet the other filters" if part.others else ""
+    stated = f"Only {met:,} of {counted}{which} state their {first.field.name.replace('_', ' ')}"
+    return f"{stated}; the other {total - met:,} {'are listed too' if first.met_by(None) else 'were left out'}."
 
 
 # --- how a page came about -----------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
-from lorekeeper.text.evidence import LIST_CHARS, lengths
+from lorekeeper.text.evidence import LIST_CHARS, lengths, read
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
 
@@ -946,6 +946,8 @@ class Searcher:
             same: dict[str, Any] = {WHOLE_NAME.name: own}
             for found in await self._cache.get_entities(entity_type, sorted(books), limit=1, **same) if books else ():
                 label = edition_label(await self.documents.edition_of(found.document))
+                if not read(found):  # a name that a list has, as of a language
+                    continue
                 return f"{one_line(found.name)} of {label} is a {found.collection.label}: {found.uri}."
         if query.types[0] not in ("equipment", RULES):
             return None

@@ -231,14 +231,14 @@ def elsewhere(
         edition = editions.get(document, "")
         called = [other for other in entries if name_key(fold(other.name)) == name_key(fold(entity.name))]
         nearest = called or (entries if edition != own else [])
-        if same := [other for other in nearest if _says_the_same(entity, other)]:
+        if same := [other for other in nearest if says_the_same(entity, other)]:
             also.append(same[0].uri if document in COMPLETED_BY and _completes(entity, same[0]) else document)
         elif nearest:
             differing.setdefault((edition_label(edition) if edition != own else "") or document, nearest[0].uri)
     return Elsewhere(also, differing)
 
 
-def _says_the_same(entity: Entity, other: Entity) -> bool:
+def says_the_same(entity: Entity, other: Entity) -> bool:
     """Whether two entries have the same words in their texts, and the same facts, which a rule has none of; or one completes
     the book of the other."""
     if entity.type in CAMPAIGN:

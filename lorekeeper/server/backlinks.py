@@ -52,16 +52,12 @@ async def linking_notes(view: View, entity: Entity) -> tuple[list[Entity], int]:
     """The notes that link to a note, as far as they are read, and how many there are."""
     asked: dict[str, Any] = {"links": entity.slug}
     found = await view.cache.get_entities("notes", entity.document, limit=MAX_READ, **asked)
-    linking = [each for each in found if _links_to(each, entity)]
+    # a filter also finds paths that end in this one
+    linking = [each for each in found if each.identity != entity.identity and entity.slug in linked_paths(each)]
     count = len(linking)
     if len(found) == MAX_READ:
         count += await view.cache.count_entities("notes", entity.document, **asked) - MAX_READ
     return linking, count
-
-
-def _links_to(other: Entity, entity: Entity) -> bool:
-    """Whether a note links to the very path of another: a filter also finds paths that end in it."""
-    return other.identity != entity.identity and entity.slug in linked_paths(other)
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,7 @@ class Connections:
         linking: notes that link to it.
         more: how many others do.
         named: notes that its text names, where it is linked with few.
+        closest: how many of those beside it are among the notes, "" for all of them.
     """
 
     notes: Sequence[Entity]
@@ -83,6 +80,7 @@ class Connections:
     linking: Sequence[Entity]
     more: int
     named: Sequence[Entity]
+    closest: str
 
 
 async def connections_of(view: View, entity: Entity, most: int) -> Connections:
@@ -90,13 +88,17 @@ async def connections_of(view: View, entity: Entity, most: int) -> Connections:
     linked = [each for each in await linked_notes(view, entity) if each.identity != entity.identity]
     linking, count = await linking_notes(view, entity)
     shown = linking[:MAX_LINKED]
-    beside = {each.slug: each for each in (*linked, *shown)}
-    named = await named_notes(view.cache, entity) if len(beside) < FEW else []
-    named = [each for each in named if each.slug not in beside]
-    beside |= {each.slug: each for each in named}
-    further = await _further(view, entity, list(beside.values()), most - len(beside) - 1)
-    notes = [entity, *beside.values(), *further]
-    return Connections(notes, _edges(notes, len(beside)), linked, shown, count - len(shown), named)
+    found = {each.slug: each for each in (*linked, *linking)}
+    named = await named_notes(view.cache, entity) if len(found) < FEW else []
+    named = [each for each in named if each.slug not in found]
+    near = {entity.slug, *linked_paths(entity), *found}
+    closest_first = sorted(found.values(), key=lambda each: -len(near.intersection(linked_paths(each))))
+    beside = [*closest_first, *named][: most - 1]
+    further = await _further(view, entity, beside, most - len(beside) - 1)
+    notes = [entity, *beside, *further]
+    number = len(found) + count - len(linking) + len(named)
+    closest = f"the closest {len(beside)} of {number:,}" if len(beside) < number else ""
+    return Connections(notes, _edges(notes, len(beside)), linked, shown, count - len(shown), named, closest)
 
 
 async def _further(view: View, entity: Entity, beside: Sequence[Entity], most: int) -> list[Entity]:

@@ -58,14 +58,11 @@ def own_path(text: str | None) -> str:
 def session_key(scope: Scope) -> str:
     """The key in a request's cookie, "" if there is none, or if it does not count there: it does for pages, and for reading
     from the gateway."""
-    if scope["type"] != "http" or not (is_page(scope["path"]) or _is_reading(scope)):
+    path = scope["path"]
+    if scope["type"] != "http" or not (is_page(path) or (path.startswith(REST_PATH) and scope["method"] in SAFE)):
         return ""
     header = Headers(scope=scope).get("cookie", "")
     return cookie_parser(header).get(_cookie(scope), "")
-
-
-def _is_reading(scope: Scope) -> bool:
-    return bool(scope["path"].startswith(REST_PATH) and scope["method"] in SAFE)
 
 
 def remember(response: Response, scope: Scope, key: str, seconds: int) -> None:

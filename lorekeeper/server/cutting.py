@@ -27,7 +27,7 @@ def cut_text(text: str) -> str:
     """A text of at most about `MAX_CHARS` characters, with `HOW` at its end if it was longer."""
     if len(text) <= MAX_CHARS:
         return text
-    kept = _to_line_end(text, MAX_CHARS)
+    kept = text[: end_within(text, 0, MAX_CHARS)].rstrip()
     headings = [
         line.strip().lstrip("#").strip() for line in text[len(kept) :].splitlines() if line.lstrip().startswith("#")
     ]
@@ -36,11 +36,6 @@ def cut_text(text: str) -> str:
     left_out = f" Left out, among others: {named}{more}." if named else ""
     said = f"This answer was cut here: it has {len(text):,} characters, and at most {MAX_CHARS:,} are sent."
     return f"{kept}\n\n{said}{left_out} {HOW}"
-
-
-def _to_line_end(text: str, most: int) -> str:
-    """The beginning of a text up to the end of a line, or of a word; at least half of what may be left."""
-    return text[: end_within(text, 0, most)].rstrip()
 
 
 def end_within(text: str, start: int, most: int, marks: Sequence[str] = ("\n", " ")) -> int:

@@ -19,7 +19,7 @@ from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import date_of, session_of
 from lorekeeper.search.results import RULES, Result, ResultPage, label_of
-from lorekeeper.search.versions import ALONE
+from lorekeeper.search.versions import ALONE, says_the_same
 from lorekeeper.server.answers import HIDDEN, Answer, called, identity, source_of
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import JsonObject, Page
@@ -143,7 +143,7 @@ def whole_texts(page: ResultPage, related: Mapping[str, Related]) -> tuple[Resul
 def _named_text(page: ResultPage, wordings: Sequence[str], name: str | None) -> str:
     """The text of the first entry if it is called as was asked, or is all that a lookup found, and short; "" otherwise.
 
-    A misspelt or foreign name calls what it was read as.
+    A misspelt or foreign name calls what it was read as. A long entry that is asked about has its passage instead.
     """
     first = page.results[0] if page.results else None
     if first is None or first.entity.type in OWN_PAGES:
@@ -153,7 +153,9 @@ def _named_text(page: ResultPage, wordings: Sequence[str], name: str | None) -> 
     if not is_alone and canonical_name(fold(first.entity.name)) not in called:
         return ""
     text = body(first.entity)
-    return text if len(text) <= MAX_NAMED else beginning(first.entity)
+    if len(text) <= MAX_NAMED:
+        return text
+    return "" if name and wordings else beginning(first.entity)
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -350,11 +352,12 @@ class _Writer:
         return f"- {called(one_line(result.entity.name), self._at(result.entity.uri))} ({told})"
 
     def _version(self, entity: Entity, other: Entity) -> str:
-        """Another version of an entry: "also Frog, srd-2014", "Crab, srd-2014: HP 2"."""
+        """Another version of an entry: "also Frog, srd-2014", "Crab, srd-2014: HP 2", "differs from Hide, srd-2014" in its text."""
         own, theirs, address = facts(entity), facts(other), self._at(other.uri)
         differing = [fact for fact in theirs.split(SEPARATOR) if fact not in own.split(SEPARATOR)]
-        told = SEPARATOR.join(differing) or theirs
-        return f"also {address}" if theirs == own else f"{address}: {_short(one_line(told))}"
+        if theirs == own:
+            return f"also {address}" if says_the_same(entity, other) else f"differs from {address}"
+        return f"{address}: {_short(one_line(SEPARATOR.join(differing) or theirs))}"
 
     def _about(self, result: Result) -> str:
         """What an entry is: its facts; of a note its kind and session, since folders and tags say little."""

@@ -174,7 +174,7 @@ def lines(text: str, query: str, most: int = LINES) -> str:
         needed = _with_what_it_needs(pieces, heads, number)
         if pieces[number].startswith("|") and chosen and _length(pieces, chosen.union(needed)) > most:
             continue
-        for each in needed:
+        for each in sorted(needed, key=lambda n: -weights[n] if heads[n] != n else -math.inf):  # rows by what they say
             if chosen and _length(pieces, chosen | {each}) > most:
                 break
             chosen.add(each)

@@ -115,7 +115,8 @@ class _Recorded:
     async def _record(self) -> None:
         exchange = self._exchange
         path = self._scope["path"]
-        if exchange.recorded or (_is_routine(path) and exchange.outcome == "answered"):
+        is_routine = path in ROUTINE or path.startswith(STATIC_PATH)  # recorded if refused or failed, as files of pages
+        if exchange.recorded or (is_routine and exchange.outcome == "answered"):
             return
         route = getattr(exchange.scope.get("route"), "path", "")
         exchange.name = exchange.name or (f"{self._scope['method']} {route}" if route else "")
@@ -140,11 +141,6 @@ class _Recorded:
         single = {name: values[0] if len(values) == 1 else values for name, values in parameters.items()}
         body = _json(bytes(self._body)) if self._body else {}
         return single | (body if isinstance(body, dict) else {"body": body})
-
-
-def _is_routine(path: str) -> bool:
-    """Whether requests by a path are recorded only if they are refused, or fail: also files that every page loads."""
-    return path in ROUTINE or path.startswith(STATIC_PATH)
 
 
 def _how(path: str) -> How:

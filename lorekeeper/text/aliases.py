@@ -109,15 +109,12 @@ def aliases_within(entity_type: str, folded: str, *, foreign: bool = False) -> l
     for length in range(min(MAX_ALIAS_WORDS, len(words)) if starts else 0, 0, -1):
         for start in (start for start in starts if start + length <= len(words)):
             name = " ".join(words[start : start + length])
-            aliases = aliases_of(entity_type, name) if foreign or _is_distinctive(name) else ()
+            is_distinctive = " " in name or (len(name) >= DISTINCTIVE and name not in ENGLISH)
+            aliases = aliases_of(entity_type, name) if foreign or is_distinctive else ()
             if aliases and all(free[start : start + length]):
                 found += aliases
                 free[start : start + length] = [False] * length
     return found
-
-
-def _is_distinctive(name: str) -> bool:
-    return " " in name or (len(name) >= DISTINCTIVE and name not in ENGLISH)
 
 
 def aliases_with(entity_type: str, folded: str) -> list[Alias]:

@@ -41,13 +41,9 @@ def clean(text: str) -> str:
     for characters, pattern, replacement in _MARKUP if _MARKED.search(text) else ():
         if any(map(text.__contains__, characters)):
             text = pattern.sub(replacement, text)
-    lines = [_spaced_once(line).strip(" ;") for line in text.split("\n")]
-    return "\n".join(filter(None, lines))
-
-
-def _spaced_once(line: str) -> str:
-    """A line with one space between words: most have no other white space, and are not taken apart."""
-    return line if "  " not in line and line.isprintable() else " ".join(line.split())
+    # one space between words: most lines have no other white space, and are not taken apart
+    lines = (each if "  " not in each and each.isprintable() else " ".join(each.split()) for each in text.split("\n"))
+    return "\n".join(filter(None, (line.strip(" ;") for line in lines)))
 
 
 def sentences(text: str) -> list[str]:

@@ -284,9 +284,12 @@ def _subject(query: str) -> Mapping[str, int]:
 
 
 def _asked_for(query: str, prose: Sequence[Section]) -> Section | None:
-    """The section that a query is the heading of: "sneak attack" of a rogue; None for none."""
+    """The section that a query is the heading of, or whose heading of several words it names, the longest: "how does sneak attack
+    work" of a rogue; None for none."""
     subject = _subject(query).keys()
-    return next((section for section in prose if subject and word_stems(section.heading).keys() == subject), None)
+    called = [(word_stems(section.heading.rpartition(": ")[2]).keys(), section) for section in prose]
+    named = [each for each in called if each[0] and each[0] <= subject and len(each[0]) >= min(2, len(subject))]
+    return max(named, key=lambda each: len(each[0]))[1] if named else None
 
 
 def _names(query: str, note: Entity) -> bool:
@@ -367,17 +370,21 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section], shown: Collec
     if entity.type != "creatures" or len(titled) < 2:
         return _beginning(entity, prose)
     names = snippet("; ".join(dict.fromkeys(section.heading for section in titled)), max(limit // 2, SNIPPET_CHARS))
-    traits = [section for section in titled if section.heading in _trait_names(entity)]
-    best = max(traits, key=lambda section: (_is_decisive(section), len(section.text)), default=titled[0])
+    lists = [each for key in TRAITS if isinstance(each := entity.data.get(key), list)]
+    named = {str(item.get("name")) for each in lists for item in each if isinstance(item, dict)}
+    traits = [section for section in titled if section.heading in named]
+    decisive = [section for section in traits if any(part in section.heading.lower() for part in DECISIVE)]
+    best = max(decisive or traits, key=lambda section: len(section.text), default=titled[0])
     defences = field_line(entity, "", set(DEFENCES).difference(shown)) if limit > ROOMY else ""
     return Evidence(f"{defences} {names.rstrip('.')}. {best}".lstrip())
 
 
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
-    """How an entry begins: a note with its summary, else with its text, since its facts come before that."""
+    """How an entry begins: a note with its summary, else with the first section that is no list, since its facts come before."""
     if entity.type != "notes" or not prose:
         return Evidence(" ".join(map(str, sorted(prose[:FIRST], key=lambda section: bool(section.heading)))))
-    first = prose[1] if said(entity) and len(prose) > 1 else prose[0]
+    texts = prose[1:] if said(entity) and len(prose) > 1 else prose
+    first = next((section for section in texts if not section.text.startswith(("-", "*", "+", "|"))), texts[0])
     told = tale(entity)
     told = told if entity.kind in _TELLING else [section for section in told if section.tells]
     found = next((section for section in told if len(section.text) >= ENOUGH), next(iter(told), None))
@@ -432,21 +439,6 @@ def _nearness(near: Sequence[tuple[str, float]]) -> dict[str, float]:
     """How near each section is beside the nearest one, by heading: 1 for that, falling to 0 over `REACH`."""
     best = near[0][1] if near else 0.0
     return {heading: max(1.0 - (best - score) / REACH, 0.0) for heading, score in near}
-
-
-def _is_decisive(trait: Section) -> bool:
-    return any(part in trait.heading.lower() for part in DECISIVE)
-
-
-def _trait_names(entity: Entity) -> set[str]:
-    listed = [entity.data.get(key) for key in TRAITS]
-    return {
-        item["name"]
-        for items in listed
-        if isinstance(items, list)
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("name"), str)
-    }
 
 
 def _value(value: Value, unit: str) -> str:
@@ -532,14 +524,9 @@ def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
     late, room = lowered.find(rarest), limit - len(label) - BEFORE
     if late > room:
         earlier = [place for stem in found.stems if late - room <= (place := lowered.find(stem)) < late]
-        text = _from_word(text, min([late - BEFORE, *(place - 1 for place in earlier)]))
+        text = text[text.find(" ", max(min([late - BEFORE, *(place - 1 for place in earlier)]), 0)) + 1 :]
         start = 1
     return f"{label}{ELLIPSIS} {text}" if start > 0 else label + text
-
-
-def _from_word(text: str, start: int) -> str:
-    """A text from the word on in which a position lies."""
-    return text[text.find(" ", max(start, 0)) + 1 :]
 
 
 def lengths(results: int) -> Sequence[int]:

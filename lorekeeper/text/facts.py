@@ -167,7 +167,7 @@ def range_of(entity: Entity) -> str:
 
 def _duration(entity: Entity) -> str:
     """How long a spell lasts, and whether that takes concentration: "concentration, 1 minute"."""
-    lasting = spells.duration_of(Source(entity.data)).text.casefold().removeprefix("up to ")[:MAX_DURATION]
+    lasting = spells.duration_of(Source(entity.data)).text.casefold().replace("up to ", "")[:MAX_DURATION]
     if not entity.fields.get("concentration"):
         return lasting
     return lasting if "concentration" in lasting else ", ".join(part for part in ("concentration", lasting) if part)

@@ -175,7 +175,7 @@ def _check(arguments: Arguments, scope: Scope, following: str) -> str | None:
     names = [word.strip("()").lower() for word in arguments.words]
     named = [*names, *re.split(r"[|/,]", arguments.options.get("skill", "").lower())]
     skill = next((s for name in named if (s := _skill_name(name))), "")
-    tool = next((word for word in (arguments.options.get("tool", ""), *arguments.words) if _is_tool(word)), "")
+    tool = next((word for word in (arguments.options.get("tool", ""), *arguments.words) if _TOOL.fullmatch(word)), "")
     abilities = _abilities(arguments) or ([SKILL_ABILITIES[skill]] if skill else [])
     dc = _dc(arguments, scope)
     if not abilities and not tool:
@@ -201,10 +201,6 @@ def _skill_name(word: str) -> str:
 
 
 _TOOL = re.compile(r"[a-z]+(?:Tools|Kit|Supplies|Set|Instrument)|thief|[a-z]+-(?:tools|kit|supplies)", re.IGNORECASE)
-
-
-def _is_tool(word: str) -> bool:
-    return _TOOL.fullmatch(word) is not None
 
 
 def _award(arguments: Arguments, _: Scope, __: str) -> str | None:

@@ -110,14 +110,12 @@ def _kind(system: Object) -> dict[str, object]:
     subtype = "" if subtype.lower().startswith("any ") else subtype
     return {
         "size": SIZES.get(size, size),
-        "type": f"swarm of {SIZES.get(swarm, swarm)} {_plural(name)}" if swarm and name else spoken(name),
+        "type": f"swarm of {SIZES.get(swarm, swarm)} {_PLURALS.get(name, f'{name}s')}"
+        if swarm and name
+        else spoken(name),
         "subtype": subtype.lower() if subtype else "",
         "alignment": first_text(system, "details.alignment").lower(),
     }
-
-
-def _plural(name: str) -> str:
-    return _PLURALS.get(name, f"{name}s")
 
 
 def _with_resistances(traits: list[Feature], system: Object) -> None:

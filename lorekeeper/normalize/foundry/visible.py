@@ -19,7 +19,8 @@ def says_something(document: Document) -> bool:
         return False
     raw = document.raw
     owned = [mapping(raw.get("ownership")), *(mapping(page.get("ownership")) for page in objects(raw.get("pages")))]
-    return any(map(_grants, owned)) or (is_from_world(document) and bool(owned[0]))
+    is_granted = any((whole(level) or 0) > 0 for each in owned for level in each.values())
+    return is_granted or (is_from_world(document) and bool(owned[0]))
 
 
 def is_from_world(document: Document) -> bool:
@@ -31,10 +32,6 @@ def is_from_world(document: Document) -> bool:
 def is_unsaid(document: Document) -> bool:
     """Whether a journal of a world does not say who may read it."""
     return document.collection == "journal" and is_from_world(document) and not says_something(document)
-
-
-def _grants(ownership: Object) -> bool:
-    return any((whole(level) or 0) > 0 for level in ownership.values())
 
 
 def audience(raw: Object, *, within: Object | None = None) -> Audience:

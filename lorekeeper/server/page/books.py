@@ -13,7 +13,7 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import NotFoundError
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.models import JsonObject
-from lorekeeper.server.page.site import Asked, Page, Site, gateway
+from lorekeeper.server.page.site import Page, Site, gateway
 from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
 from lorekeeper.views.view import View
 
@@ -112,16 +112,8 @@ async def _state(site: Site, request: Request) -> Response:
     return site.page(request, "_state.html", state=await library_state(site))
 
 
-def _list_twin(_: Request) -> Asked:
-    return DOCUMENTS, {}
-
-
-def _book_twin(request: Request) -> Asked:
-    return DOCUMENT, {"key": request.path_params["key"]}
-
-
 PAGES = (
-    Page("/books", _books, gateway(_list_twin)),
+    Page("/books", _books, gateway(lambda _: (DOCUMENTS, {}))),
     Page("/state", _state),
-    Page("/books/{key:rest}", _one_book, gateway(_book_twin)),
+    Page("/books/{key:rest}", _one_book, gateway(lambda request: (DOCUMENT, {"key": request.path_params["key"]}))),
 )

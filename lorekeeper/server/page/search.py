@@ -192,14 +192,10 @@ def is_key(request: Request) -> bool:
     return request.headers.get("hx-trigger") == BOX
 
 
-def is_typing(request: Request) -> bool:
-    """Whether a request is of a key in the box, or for what follows once nobody has pressed another one."""
-    return is_key(request) or "typing" in request.query_params
-
-
 def _query(request: Request, sought: Sought, asked: ParsedQuery) -> Query:
     """The search of a request: without meaning at a key, which takes longer."""
-    query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing(request))
+    is_typing = is_key(request) or "typing" in request.query_params  # also what follows once nobody presses another key
+    query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing)
     order = query.order or (None if query.text else "name")  # the headings say that of a list without words
     query = replace(query, edition=edition_of(request), order=order)
     return replace(query, mode="keyword") if is_key(request) else query
