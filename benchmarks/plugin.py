@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class Asked(HashingProvider):
         return np.asarray(self._vectors[[int(text) for text in texts]])
 
 
-def ours(kind: type[MilvusCache | SqliteCache]) -> Callable[[Path, Vectors, Vectors, bool], Ask]:
+def ours(kind: Callable[..., MilvusCache | SqliteCache]) -> Callable[[Path, Vectors, Vectors, bool], Ask]:
     """One of our caches."""
 
     def opened(folder: Path, rows: Vectors, asked: Vectors, fill: bool) -> Ask:
@@ -83,8 +84,8 @@ def ours(kind: type[MilvusCache | SqliteCache]) -> Callable[[Path, Vectors, Vect
     return opened
 
 
-def pymilvus(folder: Path, rows: Vectors, _: Vectors, fill: bool) -> Ask:
-    """Plain pymilvus on Milvus Lite."""
+def pymilvus(folder: Path, rows: Vectors, _: Vectors, fill: bool, probes: int = 128) -> Ask:
+    """Plain pymilvus on Milvus Lite, which compares the vectors of so many of the 128 lists of its index."""
     from pymilvus import DataType, MilvusClient
 
     client = MilvusClient(str(folder / "plain.db"))
@@ -107,7 +108,7 @@ def pymilvus(folder: Path, rows: Vectors, _: Vectors, fill: bool) -> Ask:
 
     def ask(vector: Vectors, filtered: bool) -> list[str]:
         found = client.search("things", data=[vector], limit=NEAREST, filter="team == 3" if filtered else "",
-                              search_params={"metric_type": "COSINE", "params": {"nprobe": 128}})  # fmt: skip
+                              search_params={"metric_type": "COSINE", "params": {"nprobe": probes}})  # fmt: skip
         return [hit["pk"] for hit in found[0]]
 
     return ask
@@ -180,8 +181,10 @@ def lancedb(folder: Path, rows: Vectors, _: Vectors, fill: bool) -> Ask:
 
 STORES: dict[str, tuple[str, Callable[[Path, Vectors, Vectors, bool], Ask]]] = {
     "MilvusCache": ("lorekeeper", ours(MilvusCache)),
+    "MilvusCache, search=milvus": ("lorekeeper", ours(partial(MilvusCache, search="milvus"))),
     "SqliteCache": ("lorekeeper", ours(SqliteCache)),
     "pymilvus, Milvus Lite": ("pymilvus", pymilvus),
+    "pymilvus, nprobe 16": ("pymilvus", partial(pymilvus, probes=16)),
     "sqlite-vec": ("sqlite_vec", sqlite_vec),
     "Chroma": ("chromadb", chromadb),
     "LanceDB": ("lancedb", lancedb),

@@ -361,6 +361,8 @@ class MilvusCache(EntityCache):
         token: the server's token, or ``user:password``.
         folder: with a server, where files of this machine are.
         index: with a server, the index of the collections that it makes; all but FLAT find approximately.
+        search: what answers by meaning in an embedded library: its "index", which compares all vectors, or "milvus",
+            the collections, as on a server. They find the same.
         share: whether other processes of this user may use an embedded library while this one has it open. Then a thread waits
             for them at a private socket; without, they get a MilvusConnectionError.
         db_path: another name of ``path``.
@@ -379,6 +381,7 @@ class MilvusCache(EntityCache):
         token: str | None = None,
         folder: str | Path = HOME,
         index: Literal["FLAT", "IVF_FLAT", "HNSW"] = "FLAT",
+        search: Literal["index", "milvus"] = "index",
         share: bool = True,
         db_path: str | Path | None = None,
     ) -> None:
@@ -389,7 +392,7 @@ class MilvusCache(EntityCache):
                 {"milvus_uri": str(path), "milvus_token": token, "milvus_db_path": own, "milvus_index": index}
             )
         else:
-            settings = settings_of({"milvus_db_path": Path(path), "milvus_share": share})
+            settings = settings_of({"milvus_db_path": Path(path), "milvus_search": search, "milvus_share": share})
         super().__init__(
             *_opened(settings, embedding, collections),
             owned=not isinstance(embedding, EmbeddingService),

@@ -191,6 +191,9 @@ class Settings(BaseModel):
     milvus_index: Literal["FLAT", "IVF_FLAT", "HNSW"] = Field(
         default="FLAT", description="index of the collections that are made on it"
     )
+    milvus_search: Literal["index", "milvus"] = Field(
+        default="index", description="what answers by meaning in the embedded library; a server always searches itself"
+    )
     milvus_share: bool = Field(
         default=True, description="serve the embedded library to other processes while this one has it open"
     )

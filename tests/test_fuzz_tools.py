@@ -59,7 +59,7 @@ SLOWER = {"milvus-standalone": 10, "milvus-server": 6, "milvus-limited": 6}
 """One call in so many is made to a Milvus server, which answers later; a standalone server takes 200 ms for a read."""
 
 
-@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-client", "milvus-plain")])
+@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-client", "milvus-itself")])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Settings of each backend that a process has to itself, on an empty store."""
     return BACKENDS[request.param](tmp_path, request)

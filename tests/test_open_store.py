@@ -190,12 +190,15 @@ async def test_if_that_is_interrupted_the_next_opening_continues(
 # --- vectors in memory -------------------------------------------------------------------------------------------------
 
 
-async def test_with_and_without_the_copy_of_the_vectors_the_answers_are_the_same(caches: Caches) -> None:
+async def test_with_and_without_the_copy_of_the_vectors_the_answers_are_the_same(caches: Caches, path: Path) -> None:
     cache = caches.open()
     asked: list[dict[str, Any]] = [{}, {"level": 3}, {"level_min": 7}, {"name": "s1"}]
     with_copy = [await cache.rank_semantic("spells", text, 20, **f) for text in WORDS for f in asked]
-    store_of(cache).uses_vectors = False
+    await cache.close()
+    itself = Caches(settings(milvus_db_path=path, milvus_search="milvus"))
+    cache = itself.open()
     without = [await cache.rank_semantic("spells", text, 20, **f) for text in WORDS for f in asked]
+    await itself.close()
     assert len(with_copy) == len(WORDS) * len(asked)
     for one, other in zip(with_copy, without, strict=True):
         assert alike(scores(one), scores(other))

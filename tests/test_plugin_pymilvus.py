@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -88,12 +89,19 @@ def entries(entity_type: str, number: int, random: Random) -> list[dict[str, Any
     ]
 
 
+def assert_same(ours: Sequence[tuple[str, float]], theirs: Sequence[tuple[str, float]]) -> None:
+    """Two engines give one order and the same cosines, as far as scores of five decimals can say."""
+    assert [score for _, score in ours] == pytest.approx([score for _, score in theirs], abs=1.01e-5)
+    assert {slug for slug, score in ours if score > ours[-1][1] + 1.01e-5} <= {slug for slug, _ in theirs}
+    assert ours[0][1] > ours[-1][1]
+
+
 async def test_pymilvus_finds_the_same_order_and_cosines_as_we_do(tmp_path: Path, seed: int):
     from lorekeeper import COLLECTIONS
 
     random, service = Random(seed), EmbeddingService(HashingProvider)
-    path, asked, expected = tmp_path / "milvus.db", [], []
-    async with MilvusCache(path, embedding=service, collections=[*COLLECTIONS.values(), SHIPS]) as cache:
+    path, asked, expected, types = tmp_path / "milvus.db", [], [], [*COLLECTIONS.values(), SHIPS]
+    async with MilvusCache(path, embedding=service, collections=types) as cache:
         for entity_type in TYPES:
             await cache.store_entities(entries(entity_type, 120, random), entity_type)
         for place in range(50):
@@ -101,17 +109,19 @@ async def test_pymilvus_finds_the_same_order_and_cosines_as_we_do(tmp_path: Path
             filters: dict[str, Any] = {"level": place % 4} if entity_type in ("spells", "ships") and place % 3 else {}
             expression = f"level == {filters['level']}" if filters else ""
             vector = (await service.embed_query(query)).tolist()
-            asked.append({"type": entity_type, "vector": vector, "filter": expression})
+            asked.append({"type": entity_type, "vector": vector, "filter": expression, "query": query, "where": filters})
             hits = await cache.semantic_search(entity_type, query, 10, **filters)
             expected.append([(hit["slug"], hit["_score"]) for hit in hits])
+    async with MilvusCache(path, embedding=service, collections=types, search="milvus") as cache:
+        for question, expected_hits in zip(asked, expected, strict=True):
+            itself = await cache.semantic_search(question["type"], question["query"], 10, **question["where"])
+            assert_same(expected_hits, [(hit["slug"], hit["_score"]) for hit in itself])
     service.close()
     (tmp_path / "asked.json").write_text(json.dumps(asked))
     answers = json.loads(in_a_process_of_its_own(SEARCH, str(path), str(tmp_path / "asked.json"), folder=tmp_path))
     assert len(answers) == len(expected) == 50
     for ours, theirs in zip(expected, answers, strict=True):
-        assert [score for _, score in ours] == pytest.approx([distance for _, distance in theirs], abs=1e-5)
-        assert {slug for slug, score in ours if score > ours[-1][1] + 1e-5} <= {slug for slug, _ in theirs}
-        assert ours[0][1] > ours[-1][1]
+        assert_same(ours, theirs)
 
 
 async def test_the_program_of_the_page_reads_a_cache_with_plain_pymilvus(tmp_path: Path):

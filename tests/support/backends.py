@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lorekeeper.cache.milvus.embedded import EmbeddedStore
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
@@ -26,10 +25,9 @@ def _embedded(folder: Path, _request: pytest.FixtureRequest) -> Settings:
     return settings(milvus_db_path=folder / "milvus.db")
 
 
-def _plain(folder: Path, request: pytest.FixtureRequest) -> Settings:
-    """An embedded library whose vectors Milvus Lite searches: no copy of them is current."""
-    request.getfixturevalue("monkeypatch").setattr(EmbeddedStore, "uses_vectors", False)
-    return _embedded(folder, request)
+def _itself(folder: Path, _request: pytest.FixtureRequest) -> Settings:
+    """An embedded library whose vectors Milvus Lite searches."""
+    return settings(milvus_db_path=folder / "milvus.db", milvus_search="milvus")
 
 
 def _server(folder: Path, request: pytest.FixtureRequest) -> Settings:
@@ -58,7 +56,7 @@ def _client(folder: Path, request: pytest.FixtureRequest) -> Settings:
 
 BACKENDS: dict[str, Callable[[Path, pytest.FixtureRequest], Settings]] = {
     "milvus": _embedded,
-    "milvus-plain": _plain,
+    "milvus-itself": _itself,
     "milvus-client": _client,
     "milvus-server": _server,
     "milvus-standalone": _standalone,
@@ -73,7 +71,7 @@ The contract suite runs over all of them; over the standalone server if it is in
 MARKS = {
     "milvus-standalone": [pytest.mark.milvus_server],
     "milvus-limited": [pytest.mark.slow],
-    "milvus-plain": [pytest.mark.slow],
+    "milvus-itself": [pytest.mark.slow],
     "milvus-client": [pytest.mark.slow],
     "milvus-server": [pytest.mark.slow],
 }

@@ -35,7 +35,10 @@ def open_store(settings: Settings, types: Sequence[str]) -> MilvusStore:
         return RemoteStore(settings.milvus_uri, settings.milvus_token, companion, types, settings.milvus_index)
     from lorekeeper.cache.milvus.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.milvus_db_path, path_beside(settings, COMPANION), types, shared=settings.milvus_share)
+    companion, itself = path_beside(settings, COMPANION), settings.milvus_search == "milvus"
+    return EmbeddedStore(
+        settings.milvus_db_path, companion, types, shared=settings.milvus_share, searches_itself=itself
+    )
 
 
 def repair_backend(store: Store, vectors: VectorCache, _dimension_of: DimensionOf) -> RepairBackend:

@@ -150,6 +150,8 @@ class Companion(PassageCatalogue):
             ids = insert(c, entity_type, [copy.entity for copy in copies])
             vectors = [vector for copy in copies for vector in copy.vectors]
             _insert(c, entity_type, ids, [copy.passages for copy in copies], vectors)
+            if not all(copy.passages for copy in copies):
+                _forget_vectors(c, entity_type)
             _finish(c, entity_type)
 
         self._write(write)
@@ -160,9 +162,7 @@ class Companion(PassageCatalogue):
         def write(c: sqlite3.Connection) -> None:
             c.execute(f"DELETE FROM {entity_type}")
             c.execute(f"DELETE FROM {entity_type}_fts")
-            c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
-            c.execute("DELETE FROM vectors WHERE type = ?", (entity_type,))
-            passages.replaced(c, entity_type)
+            _forget_vectors(c, entity_type)
             insert(c, entity_type, entities())
             c.execute("INSERT OR REPLACE INTO built VALUES (?, ?, NULL)", (entity_type, store))
             _finish(c, entity_type)
@@ -239,6 +239,13 @@ class Companion(PassageCatalogue):
             logger.warning("%s: rebuilding it", error)
             self.file.move_aside(DAMAGED)
             return use()
+
+
+def _forget_vectors(c: sqlite3.Connection, entity_type: str) -> None:
+    """Remove the vectors of a type, of which the store has others."""
+    c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
+    c.execute("DELETE FROM vectors WHERE type = ?", (entity_type,))
+    passages.replaced(c, entity_type)
 
 
 def _finish(c: sqlite3.Connection, entity_type: str) -> None:

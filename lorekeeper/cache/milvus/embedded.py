@@ -85,12 +85,9 @@ class EmbeddedStore(MilvusStore):
         companion_path: file of its companion.
         types: the types of entity that it holds.
         shared: whether other processes are served while this one has it open.
-
-    Attributes:
-        uses_vectors: whether searches by meaning read the companion's copy of the vectors.
+        searches_itself: whether Milvus Lite searches by meaning. Then the companion gets no copy of the vectors, and Milvus Lite
+            stays open.
     """
-
-    uses_vectors = True
 
     def __init__(
         self,
@@ -99,8 +96,9 @@ class EmbeddedStore(MilvusStore):
         types: Sequence[str] | None = None,
         *,
         shared: bool = True,
+        searches_itself: bool = False,
     ) -> None:
-        self.path = path
+        self.path, self._searches_itself = path, searches_itself
         companion = Companion(companion_path, types)
         self.embedded = EmbeddedBackend(path, self._settle_later, shared=shared)
         collections = Collections(self.embedded, self.verify, self._sealed)
@@ -134,13 +132,13 @@ class EmbeddedStore(MilvusStore):
     def end_rebuild(self, entity_type: str) -> None:
         super().end_rebuild(entity_type)
         info = self.collections.info(entity_type)
-        if info is not None:
+        if info is not None and not self._searches_itself:
             self._copy_vectors(entity_type, info)
 
     def _collection(self, entity_type: str, vectors: Vectors, embedding: str) -> CollectionInfo:
         is_new = self.collections.info(entity_type) is None
         info = super()._collection(entity_type, vectors, embedding)
-        if is_new:
+        if is_new and not self._searches_itself:
             self.companion.copy_vectors(entity_type, info, list)
         return info
 
@@ -183,10 +181,13 @@ class EmbeddedStore(MilvusStore):
             self.backend.open()
         for entity_type in types:
             info = self._info(entity_type) if self._companion_ready(entity_type) else None
-            if info is not None and self._vectors_ready(entity_type, info):
+            if info is not None and self._searches_itself:
+                self.backend.load_collection(entity_type)
+            elif info is not None and self._vectors_ready(entity_type, info):
                 self.companion.read_vectors(entity_type)
         self.companion.store_matrices()
-        self._settle()
+        if not self._searches_itself:
+            self._settle()
 
     def close(self) -> None:
         self._settle()
@@ -202,11 +203,12 @@ class EmbeddedStore(MilvusStore):
     def details(self) -> dict[str, str]:
         infos = {entity_type: self._info(entity_type) for entity_type in self.types}
         missing = [t for t, info in infos.items() if info is not None and not self.companion.has_vectors(t, info)]
+        copied = f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current"
         details = {
             "role": self.embedded.role,
             "keyword index": str(self.companion.path),
             "Milvus Lite": f"{importlib.metadata.version('milvus-lite')}, {_OPEN[self.embedded.role]}",
-            "vectors": f"not copied yet for {', '.join(missing)}, which Milvus Lite searches" if missing else "current",
+            "vectors": "searched by Milvus Lite, as LOREKEEPER_MILVUS_SEARCH says" if self._searches_itself else copied,
         }
         server = read_server(self.path)
         if server and self.embedded.role in ("server", "client"):
@@ -221,7 +223,7 @@ class EmbeddedStore(MilvusStore):
 
     def _vectors_ready(self, entity_type: str, info: CollectionInfo, vector: Vectors | None = None) -> bool:
         """Whether the companion has the vectors of a collection, which are copied if need be; else Milvus Lite searches."""
-        if not self.uses_vectors or (vector is not None and len(vector) != info.dimension):
+        if self._searches_itself or (vector is not None and len(vector) != info.dimension):
             return False
         if self.companion.has_vectors(entity_type, info):
             return True
@@ -255,10 +257,15 @@ class EmbeddedStore(MilvusStore):
         self.companion.copy_vectors(entity_type, info, batches)
 
     def _copies(self, chunked: Chunked, vectors: Vectors) -> list[Copy]:
+        if self._searches_itself:
+            return super()._copies(chunked, vectors)
         remaining = iter(vectors)
         return [Copy(entity, texts, list(itertools.islice(remaining, len(texts)))) for entity, texts in chunked]
 
     def _stored_copies(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Copy]:
+        if self._searches_itself:
+            yield from super()._stored_copies(entity_type, identities)
+            return
         found = {
             key: value for part in self.collections.passages(entity_type, identities) for key, value in part.items()
         }
@@ -295,7 +302,7 @@ class EmbeddedStore(MilvusStore):
             return None
         info = CollectionInfo.parse(entity_type, state.sealed[0], f"the collection {entity_type} at {self.path}")
         is_usable = info.store == state.store and info.is_current(entity_type, FORMAT)
-        return info if is_usable and self.companion.has_vectors(entity_type, info) else None
+        return info if is_usable and (self._searches_itself or self.companion.has_vectors(entity_type, info)) else None
 
     def _require_opened(self, entity_type: str) -> None:
         """UpgradingError if a question would have to wait until a collection has been compared."""
@@ -376,6 +383,8 @@ class EmbeddedStore(MilvusStore):
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
         if self._settling:
             self._settling.cancel()
+        if self._searches_itself:
+            return
         self._settling = threading.Timer(SETTLE_SECONDS, partial(copy_context().run, self._settle))
         self._settling.daemon = True
         self._settling.start()
