@@ -138,6 +138,7 @@ async def test_that_command_keeps_every_entry_and_all_that_is_beside_and_embeds_
     assert (sum(report.kept.values()), report.embedded) == (ENTRIES_BEFORE, 0)
     assert report.aside
     assert Path(report.aside).exists()
+    assert ".earlier-" in report.aside, "nothing of it is damaged"
     assert {path: path.read_bytes() for path in own} == own != {}
     assert [person.name for person in People(folder / f"{earlier.library_path.name}.people").everyone()] == ["Ash"]
     file = tmp_path / "new.json"
@@ -186,7 +187,9 @@ def test_the_command_line_says_what_was_done(backend: str, earlier: Settings) ->
     refused = run_lorekeeper(folder, "stats", env=env)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "lorekeeper repair" in refused.stderr
-    assert "Saved: " in run_lorekeeper(folder, "repair", env=env).stdout
+    repaired = " ".join(run_lorekeeper(folder, "repair", env=env).stdout.split())
+    assert "Saved: " in repaired
+    assert repaired.count("earlier format") == 1, "what is true of all types is said once"
     assert json.loads(run_lorekeeper(folder, "stats", "--json", env=env).stdout)["total"] == ENTRIES_BEFORE
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from lorekeeper.cache.formats import Normalized, declared, upgraded
+from lorekeeper.cache.formats import Normalized, OlderLibraryError, declared, upgraded
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.store import Store
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -31,7 +31,7 @@ class RepairBackend:
     """
 
     def problems(self, entity_type: str) -> list[str]:
-        """What is wrong with a type, in sentences; reads all of it and changes nothing."""
+        """What is wrong with a type, in sentences; reads all of it and changes nothing. OlderLibraryError for an earlier format."""
         raise NotImplementedError
 
     def fix(self) -> list[str]:
@@ -59,14 +59,6 @@ class RepairBackend:
         raise NotImplementedError
 
 
-def damaged_suffix(path: Path) -> str:
-    """Suffix of a damaged library that is replaced now, under which nothing is yet, whatever the clock says."""
-    now = time.strftime(".damaged-%Y-%m-%d-%H%M%S")
-    taken = {file.name for file in path.parent.iterdir()}
-    suffixes = itertools.chain([now], (f"{now}-{number}" for number in itertools.count(2)))
-    return next(suffix for suffix in suffixes if not any(name.startswith(path.name + suffix) for name in taken))
-
-
 def nothing_readable(path: Path, companion: Path | None = None) -> CacheError:
     """The error for a library nothing of which can be read any more."""
     together = f"{path} and {companion}" if companion else str(path)
@@ -91,10 +83,43 @@ def differences(hashes: Mapping[Identity, str], entities: Sequence[Entity]) -> l
     return [f"{number:,} entries {what}" for number, what in counts if number]
 
 
-def examine(backend: RepairBackend) -> dict[str, list[str]]:
+class Problems(dict[str, list[str]]):
+    """What is wrong with a library, in sentences, by type; types without problems are missing.
+
+    Attributes:
+        damaged: whether anything is damaged, and not only of an earlier format.
+    """
+
+    damaged = False
+
+    def suffix(self, path: Path) -> str:
+        """Suffix of the library at a path that is replaced now, under which nothing is yet, whatever the clock says."""
+        now = time.strftime(f".{'damaged' if self.damaged else 'earlier'}-%Y-%m-%d-%H%M%S")
+        taken = {file.name for file in path.parent.iterdir()}
+        suffixes = itertools.chain([now], (f"{now}-{number}" for number in itertools.count(2)))
+        return next(suffix for suffix in suffixes if not any(name.startswith(path.name + suffix) for name in taken))
+
+    def by_sentence(self) -> dict[str, list[str]]:
+        """The types by what is wrong with them: a format is that of all."""
+        types: dict[str, list[str]] = {}
+        for entity_type, sentences in self.items():
+            for sentence in sentences:
+                types.setdefault(sentence, []).append(entity_type)
+        return types
+
+
+def examine(backend: RepairBackend) -> Problems:
     """The problems of every type that has some."""
-    problems = {entity_type: backend.problems(entity_type) for entity_type in COLLECTIONS}
-    return {entity_type: sentences for entity_type, sentences in problems.items() if sentences}
+    found = Problems()
+    for entity_type in COLLECTIONS:
+        try:
+            sentences = backend.problems(entity_type)
+            found.damaged |= bool(sentences)
+        except OlderLibraryError as error:
+            sentences = [str(error)]
+        if sentences:
+            found[entity_type] = sentences
+    return found
 
 
 def renewed(backend: RepairBackend, normalized: Normalized) -> Salvage:

@@ -393,9 +393,8 @@ def print_restore(report: ArchiveReport) -> None:
 
 def print_repair(report: RepairReport) -> None:
     """What was wrong, and what was kept."""
-    for entity_type, problems in report.problems.items():
-        for problem in problems[:SHOWN_FAILURES]:
-            console.print(f"[red]{entity_type}[/]: {plain(problem)}")
+    for problem, types in list(report.problems.by_sentence().items())[:SHOWN_FAILURES]:
+        console.print(f"[red]{', '.join(types)}[/]: {plain(problem)}")
     if report.corrected:
         console.print(f"{report.corrected:,} entries of an earlier migration were moved to the right document and key.")
     if report.dropped:

@@ -217,7 +217,7 @@ async def _damage(library: Library, settings: Settings) -> Check:
             return Check("integrity", False, f"not examined: {error}")
     if not problems:
         return Check("integrity", True, "every entry is as it was stored")
-    text = "; ".join(f"{entity_type}: {sentences[0]}" for entity_type, sentences in problems.items())
+    text = "; ".join(f"{', '.join(types)}: {sentence}" for sentence, types in problems.by_sentence().items())
     return Check(
         "integrity", False, f"{text}. Run 'lorekeeper doctor --fix', and if that does not help, 'lorekeeper repair'"
     )

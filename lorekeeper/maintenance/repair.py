@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.protocol import Progress
-from lorekeeper.cache.repair import RepairBackend, damaged_suffix, examine, renewed
+from lorekeeper.cache.repair import Problems, RepairBackend, examine, renewed
 from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -40,7 +40,7 @@ class RepairReport(Report):
 
     KEYS = ("problems", "kept", "left", "embedded", "corrected", "dropped", "aside", "seconds")
 
-    problems: dict[str, list[str]] = field(default_factory=dict)
+    problems: Problems = field(default_factory=Problems)
     kept: dict[str, int] = field(default_factory=dict)
     left: dict[str, int] = field(default_factory=dict)
     corrected: int = 0
@@ -128,4 +128,4 @@ async def _rebuild(
         start(sum(report.kept.values()))
     async with ThreadedCache(await asyncio.to_thread(backend.new_store), embedding) as cache:
         await store_in_batches(cache, salvage, progress)
-    report.aside = str(await asyncio.to_thread(backend.promote, damaged_suffix(path)))
+    report.aside = str(await asyncio.to_thread(backend.promote, report.problems.suffix(path)))

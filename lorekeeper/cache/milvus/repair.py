@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lorekeeper.cache.formats import NewerLibraryError
+from lorekeeper.cache.formats import NewerLibraryError, OlderLibraryError
 from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.backend import UnwritableError
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
@@ -91,7 +91,7 @@ class EmbeddedRepair(RepairBackend):
             if not problems and not self._is_client():
                 problems = self._damaged_vectors(entity_type, sorted(hashes))
             return problems
-        except UnwritableError:  # it cannot be examined
+        except (UnwritableError, OlderLibraryError):  # it cannot be examined
             raise
         except CacheError as error:
             return [str(error)]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from lorekeeper.cache.formats import NewerLibraryError
+from lorekeeper.cache.formats import UnknownFormatError
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, read_format, remove_database
@@ -52,7 +52,7 @@ class SqliteRepair(RepairBackend):
             self._store.count(Selection(entity_type))
             with closing(_reader(self._path)) as c:
                 return list(dict.fromkeys(_faults(c, entity_type, self._dimension(entity_type))))
-        except NewerLibraryError:
+        except UnknownFormatError:
             raise
         except (CacheError, *SQLITE_ERRORS) as error:
             return [str(error)]
