@@ -1,18 +1,21 @@
-"""How many functions of ours, in how many files, a warm question passes, and the CPU time that such questions take.
+"""What a warm question passes: functions and files of ours, transactions, statements, `stat` calls, threads; and its CPU time.
 
     python -m benchmarks.hops [--number N] [--list] [--json]
 
 Questions are asked as a client asks them, through the server, but in this process. Functions are counted for a question that has
 not been asked before, without comprehensions: the fewest of some, since the server also reads vaults and the like in the
-background. ``--list`` prints them by file. CPU time is that of the whole process, client
-included, for N other questions without a profiler. The library is the one that `benchmarks.common.library` gives; to compare with
-another version, run this file with that version in PYTHONPATH, and its library in LOREKEEPER_BENCH_LIBRARY.
+background. A hop is a call from one thread into another, or its answer. ``--list`` prints functions by file. CPU time is that of
+the whole process, client included, for N other questions without a profiler. The library is the one that `common.library`
+gives; to compare with another version, run this file with that version in PYTHONPATH, and its library in LOREKEEPER_BENCH_LIBRARY.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
+import os
+import sqlite3
 import sys
 import threading
 import time
@@ -44,12 +47,36 @@ WARM, COUNTED, NUMBER = 12, 6, 60
 Calls = Counter[CodeType]
 
 _calls: Calls = Counter()
+_further: Counter[str] = Counter()
 _counts = False
 
+FURTHER = ("transactions", "statements", "stat", "hops")
 
-def _count(frame: FrameType, event: str, _: object) -> None:
-    if _counts and event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
-        _calls[frame.f_code] += 1
+HOPS = {("thread.py", "submit"), ("base_events.py", "call_soon_threadsafe")}
+"""Functions of the standard library by which one thread calls into another."""
+
+
+class Counted(sqlite3.Connection):
+    """A connection that counts what is executed."""
+
+    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+        """Count a statement; one that begins or ends a transaction as such."""
+        if _counts and not sql.startswith(("COMMIT", "ROLLBACK")):
+            _further["transactions" if sql.startswith("BEGIN") else "statements"] += 1
+        return super().execute(sql, *arguments)
+
+
+def _count(frame: FrameType, event: str, what: object) -> None:
+    if not _counts:
+        return
+    if event == "c_call":
+        _further["stat"] += what is os.stat
+    elif event == "call":
+        code = frame.f_code
+        if code.co_filename.startswith(PACKAGE):
+            _calls[code] += 1
+        else:
+            _further["hops"] += (code.co_filename.rpartition("/")[2], code.co_name) in HOPS
 
 
 def _profile(profiler: Any) -> None:
@@ -58,8 +85,8 @@ def _profile(profiler: Any) -> None:
     sys.setprofile(profiler)
 
 
-async def measure(number: int) -> tuple[dict[str, Calls], dict[str, list[float]]]:
-    """The calls of one warm question, and the CPU seconds of each of ``number`` others, by what is asked."""
+async def measure(number: int) -> tuple[dict[str, Calls], dict[str, Counter[str]], dict[str, list[float]]]:
+    """The calls of one warm question, what else it does, and the CPU seconds of each of ``number`` others, by what is asked."""
     global _counts  # the profiler runs in all threads
     _profile(_count)
     from mcp import Client
@@ -68,7 +95,9 @@ async def measure(number: int) -> tuple[dict[str, Calls], dict[str, list[float]]
     from lorekeeper.library import Library
     from lorekeeper.server.mcp import build_server
 
+    sqlite3.connect = functools.partial(sqlite3.connect, factory=Counted)  # type: ignore[assignment]
     calls: dict[str, Calls] = {}
+    further: dict[str, Counter[str]] = {}
     seconds: dict[str, list[float]] = {name: [] for name in ASKED}
     texts = questions(WARM + COUNTED + number)
     async with (
@@ -89,18 +118,20 @@ async def measure(number: int) -> tuple[dict[str, Calls], dict[str, list[float]]
         for text in texts[WARM : WARM + COUNTED]:
             for name in ASKED:
                 _calls.clear()
+                _further.clear()
                 _counts = True
                 await ask(name, f"{text}, {name}")
                 _counts = False
                 passed = Counter({code: n for code, n in _calls.items() if code.co_name not in UNNAMED})
                 calls[name] = min(calls.get(name, passed), passed, key=len)
+                further[name] = min(further.get(name, _further.copy()), _further.copy(), key=Counter.total)
         _profile(None)
         for text in texts[WARM + COUNTED :]:
             for name in ASKED:
                 began = time.process_time()
                 await ask(name, f"{text}, {name}")
                 seconds[name].append(time.process_time() - began)
-    return calls, seconds
+    return calls, further, seconds
 
 
 def listed(calls: Calls) -> str:
@@ -121,10 +152,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     from benchmarks.common import Result, median, milliseconds, percentile, report
 
-    calls, seconds = asyncio.run(measure(options.number))
+    calls, further, seconds = asyncio.run(measure(options.number))
     numbers = {name: (len(found), len({code.co_filename for code in found})) for name, found in calls.items()}
     rows = [
-        [name, *map(str, numbers[name]), f"{sum(calls[name].values()):,}"]
+        [
+            name,
+            *map(str, numbers[name]),
+            f"{sum(calls[name].values()):,}",
+            *(str(further[name][each]) for each in FURTHER),
+        ]
         + [
             milliseconds(part(seconds[name])) if seconds[name] else ""
             for part in (median, lambda v: percentile(v, 0.95))
@@ -134,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     functions, files = numbers["lookup_spell(semantic_query)"]
     claim = f"a warm lookup by meaning passes at most {FUNCTIONS} functions in {FILES} files"
     claims = [(claim, f"{functions} in {files}", functions <= FUNCTIONS and files <= FILES)]
-    columns = ["question", "functions", "files", "calls", "CPU p50", "CPU p95"]
+    columns = ["question", "functions", "files", "calls", *FURTHER, "CPU p50", "CPU p95"]
     status = report(Result("What a warm question passes", columns, rows, claims), as_json=options.json)
     for name in ASKED if options.list else ():
         print(f"\n{name}\n{listed(calls[name])}")

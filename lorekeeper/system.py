@@ -8,7 +8,7 @@ import contextvars
 import gc
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
@@ -184,51 +184,6 @@ async def all_of(calls: Iterable[Awaitable[T]]) -> list[T]:
     tasks = [asyncio.ensure_future(call) for call in calls]
     await finished(*tasks)
     return [task.result() for task in tasks]
-
-
-class Gathered:
-    """Runs blocking functions in threads. Those that are called in one turn of the event loop share one thread, in order.
-
-    For what waits for each other anyway: to hand a function to a thread and its result back takes as long as many a function.
-    """
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: list[tuple[asyncio.Future[Any], Callable[[], Any]]] = []
-
-    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """What a function returns, or raises."""
-        loop, context = asyncio.get_running_loop(), contextvars.copy_context()
-        if self._loop is not loop:
-            self._loop, self._waiting = loop, []
-        if not self._waiting:
-            loop.call_soon(self._start, loop)
-        future: asyncio.Future[T] = loop.create_future()
-        self._waiting.append((future, lambda: context.run(function, *arguments)))
-        return await future
-
-    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        waiting, self._waiting = self._waiting, []
-        outcomes = loop.run_in_executor(None, lambda: [_outcome(run) for _, run in waiting])
-        outcomes.add_done_callback(lambda done: _settle([future for future, _ in waiting], done))
-
-
-def _outcome(run: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """What a function returns, and what it raises."""
-    try:
-        return run(), None
-    except BaseException as error:
-        return None, error
-
-
-def _settle(waiting: Sequence[asyncio.Future[Any]], done: asyncio.Future[Any]) -> None:
-    for future, (result, error) in zip(waiting, done.result(), strict=True):
-        if future.cancelled():
-            continue
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
 
 
 @contextlib.asynccontextmanager

@@ -21,7 +21,8 @@ from tests.support.libraries import open_library
 OPERATIONS = [value for value in vars(protocol).values() if isinstance(value, Operation)]
 
 METHODS = {name for cache in (SearchCache, LibraryCache) for name in vars(cache) if not name.startswith("_")} - {
-    "types"
+    "types",
+    "has_snapshots",
 }
 
 SECRET = Entity("notes", "Vault.md", "Vault", "note", "saga", "vault", {"path": "Vault.md"}, {"audience": ("dm",)})
@@ -30,7 +31,7 @@ SECRET = Entity("notes", "Vault.md", "Vault", "note", "saga", "vault", {"path": 
 def test_a_layer_declares_no_operation_again() -> None:
     own = {"call", "close", "store"}
     assert set(vars(ThreadedCache)) & METHODS <= own
-    assert set(vars(ViewCache)) & METHODS <= own | {"versions", "statistics"}, "these are of several types at once"
+    assert set(vars(ViewCache)) & METHODS <= own | {"statistics"}, "these are of several types at once"
     native = {name for name in vars(CacheProtocol) if not name.startswith("_")}
     assert set(vars(CompletedCache)) & METHODS <= own | native, "what a backend of another package does itself"
 

@@ -109,7 +109,9 @@ async def test_pymilvus_finds_the_same_order_and_cosines_as_we_do(tmp_path: Path
             filters: dict[str, Any] = {"level": place % 4} if entity_type in ("spells", "ships") and place % 3 else {}
             expression = f"level == {filters['level']}" if filters else ""
             vector = (await service.embed_query(query)).tolist()
-            asked.append({"type": entity_type, "vector": vector, "filter": expression, "query": query, "where": filters})
+            asked.append(
+                {"type": entity_type, "vector": vector, "filter": expression, "query": query, "where": filters}
+            )
             hits = await cache.semantic_search(entity_type, query, 10, **filters)
             expected.append([(hit["slug"], hit["_score"]) for hit in hits])
     async with MilvusCache(path, embedding=service, collections=types, search="milvus") as cache:

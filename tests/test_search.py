@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
-from lorekeeper.embedding import EmbeddingProvider, EmbeddingService
+from lorekeeper.embedding import EmbeddingProvider, EmbeddingService, HashingProvider
+from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.library import Library
@@ -227,3 +231,56 @@ async def test_a_page_that_was_kept_is_none_of_a_library_that_has_changed(tmp_pa
         assert "Zircon Wave" not in [r.entity.name for r in (await library.search(query)).results]
         await library.cache.store_entities([make("zircon", "A wave of zircon.", name="Zircon Wave")], "spells")
         assert (await library.search(query)).results[0].entity.name == "Zircon Wave"
+
+
+class Interrupting(HashingProvider):
+    """Calls a function before it embeds its next query."""
+
+    def __init__(self) -> None:
+        super().__init__(384)
+        self.before: Callable[[], object] = lambda: None
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        before, self.before = self.before, lambda: None
+        before()
+        return super().embed_queries(texts)
+
+
+@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
+async def test_a_search_reads_one_state_whatever_is_written_meanwhile(tmp_path, backend):
+    provider = Interrupting()
+    new = make("new-lamp", "A lamp that burns in the ash.")
+    async with (
+        sample_library(tmp_path, backend),
+        open_library(tmp_path, EmbeddingService(lambda: provider), backend) as library,
+        open_library(tmp_path, backend=backend) as another,
+    ):
+        query = Query(["spells"], text="a lamp that burns in the ash")
+        await library.searcher.search(replace(query, text="warm"))
+        loop = asyncio.get_running_loop()
+        provider.before = lambda: asyncio.run_coroutine_threadsafe(
+            another.cache.store_entities([new], "spells"), loop
+        ).result(60)
+        page = await library.searcher.search(query)
+        assert new.name not in names(page), "neither found by words nor by meaning: it came after the search began"
+        assert names(await library.searcher.search(query))[0] == new.name
+
+
+async def test_a_cancelled_search_ends_at_once_though_the_model_goes_on(tmp_path):
+    provider, asked, goes_on = Interrupting(), threading.Event(), threading.Event()
+    async with sample_library(tmp_path), open_library(tmp_path, EmbeddingService(lambda: provider)) as library:
+        await library.searcher.search(Query(["spells"], text="warm"))
+
+        def block() -> None:
+            asked.set()
+            goes_on.wait(60)
+
+        provider.before = block
+        search = asyncio.create_task(library.searcher.search(Query(["spells"], text="ash")))
+        assert await asyncio.to_thread(asked.wait, 60)
+        search.cancel()
+        try:
+            with pytest.raises(asyncio.CancelledError):
+                await search
+        finally:
+            goes_on.set()

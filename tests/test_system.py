@@ -9,7 +9,6 @@ import gc
 import os
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from lorekeeper.intake.sync_state import SyncState, encode, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
-from lorekeeper.system import Gathered, in_thread
+from lorekeeper.system import in_thread
 from tests.support.backends import Caches
 from tests.support.commands import STARTER_RECORDS
 from tests.support.entities import make
@@ -138,23 +137,3 @@ async def test_a_lock_is_waited_for_off_the_event_loop_and_not_kept_by_a_cancell
     await waiting
     async with in_thread(lock.hold(wait=5)):
         assert entered == ["entered"]
-
-
-def test_what_is_called_in_one_turn_shares_a_thread_and_each_caller_gets_its_own_answer():
-    gathered = Gathered()
-
-    def refuse() -> None:
-        raise LookupError("none")
-
-    async def ask() -> list[object]:
-        calls = [gathered.call(threading.get_ident), gathered.call(refuse), gathered.call(threading.get_ident)]
-        tasks = [asyncio.ensure_future(call) for call in calls]
-        given_up = asyncio.ensure_future(gathered.call(threading.get_ident))
-        await asyncio.sleep(0)
-        given_up.cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    for _ in range(2):  # each in an event loop of its own
-        first, error, last = asyncio.run(ask())
-        assert first == last != threading.get_ident()
-        assert isinstance(error, LookupError)

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from lorekeeper.cache.protocol import (
     BATCH,
-    DELETE_DOCUMENT,
-    OPEN,
-    PHRASES,
-    RANK_SEMANTIC,
-    READING,
-    REINDEX,
-    STORE,
-    VERSIONS,
     Asked,
+    InView,
     LibraryCache,
     Operation,
     Progress,
     Ranked,
     Subject,
 )
+from lorekeeper.cache.snapshot import apart, once, outside
 from lorekeeper.cache.store import Chunked, Store
 from lorekeeper.cache.supplied_vectors import GivenVectors
 from lorekeeper.embedding import EmbeddingService, phrase_vectors
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import Entity
-from lorekeeper.system import Gathered, in_thread
+from lorekeeper.system import in_thread
 from lorekeeper.text.passages import CHUNKER, passages
 from lorekeeper.text.phrases import hint_text
 
@@ -51,17 +46,7 @@ class ThreadedCache(LibraryCache):
         self.given = GivenVectors(embedding)
         self._store = store
         self._embedding = embedding
-        self._read = Gathered().call if store.reads_in_turn else asyncio.to_thread
-        self._own: dict[str, Callable[..., Awaitable[Any]]] = {
-            RANK_SEMANTIC.name: self._rank_semantic,
-            PHRASES.name: self._phrase_similarities,
-            STORE.name: self._store_entities,
-            DELETE_DOCUMENT.name: self._delete_document,
-            REINDEX.name: self._reindex,
-            OPEN.name: self._open,
-            VERSIONS.name: self._versions,
-        }
-        """What is not for the store alone, by the names of operations."""
+        self.has_snapshots = store.reads_in_turn
 
     @property
     def store(self) -> Store:
@@ -69,11 +54,11 @@ class ThreadedCache(LibraryCache):
         return self._store
 
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
-        """Perform an operation by the store, in a thread."""
+        """Perform an operation by the store, in a thread; what is not for the store alone by the method of its name."""
         if operation.blocking is not None:
-            run = self._read if operation.in_view in READING else asyncio.to_thread
+            run = asyncio.to_thread if operation.in_view is InView.LIBRARY else self._read
             return await run(operation.blocking, self._store, subject, *arguments)
-        answer: T = await self._own[operation.name](subject, *arguments)
+        answer: T = await getattr(self, f"_{operation.name}")(subject, *arguments)
         return answer
 
     async def close(self) -> None:
@@ -86,21 +71,21 @@ class ThreadedCache(LibraryCache):
 
     async def _model(self) -> str:
         """Fingerprint of the current model. EmbeddingError if it cannot be loaded."""
-        return self._embedding.fingerprint or (await self._embedding.provider()).fingerprint
+        return self._embedding.fingerprint or (await outside(self._embedding.provider)).fingerprint
+
+    async def _read(self, function: Callable[..., T], *arguments: Any) -> T:
+        """What a function returns that only reads, called in a thread; that is this one in a search which reads a snapshot."""
+        if self.has_snapshots:
+            return await apart(function, *arguments)
+        return await asyncio.to_thread(function, *arguments)
 
     async def _open(self, _: None, types: Sequence[str]) -> None:
         await asyncio.to_thread(self._store.open, types)
 
-    async def _versions(self, _: None, types: Sequence[str]) -> object | None:
-        def read() -> object | None:
-            return [self._store.version(name) for name in types] if self._store.versions_track_all_writes else None
-
-        return await asyncio.to_thread(read)
-
     # --- by meaning --------------------------------------------------------------------------------------------------
 
     async def _rank_semantic(self, asked: Asked, query: str | Sequence[str], limit: int) -> list[Ranked]:
-        if not self._embedding.loaded and await asyncio.to_thread(self._store.embedding_of, asked.entity_type) is None:
+        if not self._embedding.loaded and await self._read(self._store.embedding_of, asked.entity_type) is None:
             return []
         vector, embedding = await self._direction(query), await self.fingerprint()
         return await self._read(self._store.rank_semantic, asked, vector, limit, embedding)
@@ -111,13 +96,14 @@ class ThreadedCache(LibraryCache):
         vector, model = await self._direction(query, again=True), await self._model()
         vectors = phrase_vectors.shipped()
         if not vectors.ready:
-            return await asyncio.to_thread(vectors.similarities, model, vector, names)
+            return await apart(vectors.similarities, model, vector, names)
         return vectors.similarities(model, vector, names)  # in half a millisecond
 
     async def _direction(self, query: str | Sequence[str], *, again: bool = False) -> Vectors:
         """The vector of a query; of several wordings, that of the sum of their vectors. ``again`` as in `embed_queries`."""
         wordings = [query] if isinstance(query, str) else list(query)
-        vectors = await self._embedding.embed_queries(wordings, again=again)
+        embedded = partial(self._embedding.embed_queries, wordings, again=again)
+        vectors = await once(("vectors", *wordings), lambda: asyncio.ensure_future(outside(embedded)))
         vector: Vectors = normalized(vectors.sum(axis=0, keepdims=True))[0] if len(wordings) > 1 else vectors[0]
         return vector
 

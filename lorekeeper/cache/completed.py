@@ -10,7 +10,7 @@ import asyncio
 import math
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -18,17 +18,7 @@ from typing import Any, NoReturn, TypeVar
 from lorekeeper.cache.milvus import COMPANION
 from lorekeeper.cache.protocol import (
     BATCH,
-    COUNT,
-    DELETE_DOCUMENT,
-    DELETE_ENTITIES,
     GET_ENTITIES,
-    OPEN,
-    PHRASES,
-    RANK_SEMANTIC,
-    REINDEX,
-    STATISTICS,
-    STORE,
-    VERSIONS,
     Asked,
     CacheProtocol,
     Documents,
@@ -118,24 +108,10 @@ class CompletedCache(LibraryCache):
         self._turn = asyncio.Lock()
         self._next: dict[str, float] = {}
         """When each type is to be compared again."""
-        self._own: dict[str, Callable[..., Awaitable[Any]]] = {
-            GET_ENTITIES.name: self._get_entities,
-            COUNT.name: self._count,
-            RANK_SEMANTIC.name: self._rank_semantic,
-            PHRASES.name: self._no_phrases,
-            STORE.name: self._store_entities,
-            DELETE_DOCUMENT.name: self._delete_document,
-            DELETE_ENTITIES.name: self._delete_entities,
-            STATISTICS.name: self._statistics,
-            REINDEX.name: self._reindex,
-            OPEN.name: self._open,
-            VERSIONS.name: self._no_versions,
-        }
-        """What the index does not answer, by the names of operations."""
 
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
-        """Perform an operation by the backend; one that it does not have by the index, in a thread."""
-        own = self._own.get(operation.name)
+        """Perform an operation by the method of its name; one that there is none of by the index, in a thread."""
+        own = getattr(self, f"_{operation.name}", None)
         if own is not None:
             answer: T = await own(subject, *arguments)
             return answer
@@ -171,7 +147,7 @@ class CompletedCache(LibraryCache):
     async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
         return await self._cache.documents(list(self.types if types is None else types))
 
-    async def _count(self, asked: Asked) -> int:
+    async def _count_entities(self, asked: Asked) -> int:
         return await self._cache.count_entities(asked.entity_type, asked.document, **asked.filters)
 
     async def _store_entities(self, entity_type: str, entities: Sequence[Entity], progress: Progress | None) -> int:
@@ -223,12 +199,9 @@ class CompletedCache(LibraryCache):
                 found[entity.identity] = Ranked(entity.identity, entity.name, score, hit.passage, hit.section)
         return sorted(found.values(), key=lambda ranked: (-ranked.score, ranked.identity))[:limit]
 
-    async def _no_phrases(self, *_: object) -> dict[tuple[str, str], float]:
+    async def _phrase_similarities(self, *_: object) -> dict[tuple[str, str], float]:
         """None: no entry of another package's backend has shipped phrases."""
         return {}
-
-    async def _no_versions(self, *_: object) -> None:
-        """None: what other programs write to the backend is not seen at once."""
 
     async def _open(self, _: None, types: Sequence[str]) -> None:
         for entity_type in types:

@@ -256,10 +256,6 @@ class InView(Enum):
     """It is asked of the library: it changes it, or says nothing of its entries."""
 
 
-READING = (InView.READS, InView.ENTITIES, InView.COUNTS)
-"""Operations that only read."""
-
-
 @dataclass(frozen=True)
 class Asked(Selection):
     """What an operation is about, as it was asked.
@@ -347,7 +343,6 @@ REINDEX = Operation[int]("reindex", InView.LIBRARY)
 OPEN = Operation[None]("open", InView.LIBRARY)
 STATISTICS = Operation[Statistics]("statistics", blocking=lambda store, _: store.statistics())
 VERSION_OF_TYPE = Operation[object]("version", blocking=_by_store("version"))
-VERSIONS = Operation[object | None]("versions")
 
 
 def require_storable(entities: Iterable[object], entity_type: str) -> None:
@@ -386,9 +381,11 @@ class SearchCache(AsyncClosing):
 
     Attributes:
         types: the types of entity that it holds.
+        has_snapshots: whether a search may run in a thread and read one state of it, see `cache.snapshot`.
     """
 
     types: Sequence[str]
+    has_snapshots = False
 
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
         """Perform an operation."""
@@ -617,10 +614,6 @@ class SearchCache(AsyncClosing):
         return await self.call(REINDEX, None, progress)
 
     # --- opening -----------------------------------------------------------------------------------------------------
-
-    async def versions(self, types: Iterable[str]) -> object | None:
-        """A value that changes whenever an entry of these types may have changed; None if there is no such value."""
-        return await self.call(VERSIONS, None, list(types))
 
     async def open(self, types: Iterable[str] | None = None) -> None:
         """Open the store and these types now, so that the first query need not wait; otherwise each is opened at first use."""

@@ -42,9 +42,6 @@ class Store(Protocol):
     types: Sequence[str]
     """The types of entity that it holds."""
 
-    versions_track_all_writes: bool = True
-    """Whether `version` changes at once with every write, also of other processes and machines."""
-
     reads_in_turn: bool = True
     """Whether reads wait for each other, so that threads of their own gain them nothing."""
 

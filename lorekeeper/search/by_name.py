@@ -5,7 +5,6 @@ A name that is written as in the library is taken as it is, and nothing similar 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import ALIASES, COLLECTIONS, NAME, WHOLE_NAME, uri_of
 from lorekeeper.filters import MAX_VALUES, WHERE
 from lorekeeper.folding import fold
@@ -143,7 +143,7 @@ async def understand(cache: SearchCache, types: Sequence[str], filters: Filters,
     plain += await aliased(cache, types, wanted, filters)
     if any(wanted in known for known in names.values()):
         return Understood(plain)
-    named = await asyncio.to_thread(_each, _named, wanted, names)
+    named = await apart(_each, _named, wanted, names)
     is_part = any(True for known in names.values() for _ in known.places(wanted))
     approximate = not (named or is_part or len(plain) > len(types))
     if approximate and not is_closed(wanted):
@@ -206,7 +206,7 @@ async def rank(
         found += await cache.rank_names(entity_type, name, documents, **{**filters, "kind": "table"})
     found += await sessions.rank(cache, wordings, documents, **filters) if entity_type == NOTES else ()
     known = NameList.of(await cache.names(entity_type) if inexact else ())
-    for name, similarity in await asyncio.to_thread(_all_understood_as, entity_type, inexact, known):
+    for name, similarity in await apart(_all_understood_as, entity_type, inexact, known):
         same = await cache.rank_names(entity_type, name, documents, **filters)
         found += [hit._replace(score=similarity) for hit in same if hit.score == 1]
     return best_first(found)
@@ -329,14 +329,14 @@ async def _similar(
     cache: SearchCache, wanted: str, names: Mapping[str, NameList], filters: Filters, scopes: Scopes
 ) -> list[_Group]:
     """What a name that nothing has may mean: a part of another name, the nearest name, or misspelt words of a name."""
-    parts = await asyncio.to_thread(_each, _parts, wanted, names)
+    parts = await apart(_each, _parts, wanted, names)
     if parts:
         return parts
     close = [group for t in names for group in await _nearest(cache, t, wanted, filters, scopes)]
     if close:
         best = max(similarity for similarity, _ in close)
         return [group for similarity, group in close if similarity == best]
-    return await asyncio.to_thread(_each, _corrected, wanted, names)
+    return await apart(_each, _corrected, wanted, names)
 
 
 def _parts(entity_type: str, wanted: str, known: NameList) -> Iterator[_Group]:
@@ -355,7 +355,7 @@ async def _nearest(
     others = {key: value for key, value in filters.items() if key != NAME.name}
     ranked = await cache.rank_names(entity_type, wanted, scopes[entity_type], **others)
     best = ranked[0].score if ranked else 0.0
-    close = await asyncio.to_thread(nearest, wanted, alias_names(entity_type))
+    close = await apart(nearest, wanted, alias_names(entity_type))
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
     present = _present(aliases, NameList.of(await cache.names(entity_type)))
     if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):

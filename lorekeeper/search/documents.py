@@ -3,7 +3,6 @@ its results say."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -67,7 +66,6 @@ class DocumentRegistry:
         self.edition = tuple(edition)
         """The editions and documents that come first, in order, unless a query says otherwise."""
         self._current: _Snapshot | None = None
-        self._lock = asyncio.Lock()
 
     def forget(self) -> None:
         """Drop the snapshot; call it after writing."""
@@ -174,15 +172,14 @@ class DocumentRegistry:
 
     async def _snapshot(self, types: Sequence[str] = ()) -> _Snapshot:
         """The current snapshot, or a new one, with the counts of these types."""
-        async with self._lock:  # several retrievers call this concurrently
-            snapshot = self._current
-            if snapshot is None or time.monotonic() - snapshot.taken_at > MAX_AGE_SECONDS:
-                snapshot = self._current = await self._taken()
-            for entity_type in types:
-                if entity_type not in snapshot.counts:
-                    counts = await self._cache.documents([entity_type])
-                    snapshot.counts[entity_type] = {key: by_type[entity_type] for key, by_type in counts.items()}
-            return snapshot
+        snapshot = self._current
+        if snapshot is None or time.monotonic() - snapshot.taken_at > MAX_AGE_SECONDS:
+            snapshot = self._current = await self._taken()
+        for entity_type in types:
+            if entity_type not in snapshot.counts:
+                counts = await self._cache.documents([entity_type])
+                snapshot.counts[entity_type] = {key: by_type[entity_type] for key, by_type in counts.items()}
+        return snapshot
 
     async def _taken(self) -> _Snapshot:
         try:

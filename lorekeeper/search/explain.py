@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -81,20 +81,20 @@ class ValueRegistry:
     def __init__(self, cache: SearchCache) -> None:
         self._cache = cache
         self._counted: dict[tuple[str, str, tuple[str, ...] | None], _Counted] = {}
-        self._lock = asyncio.Lock()
+        self._lock = threading.Lock()
 
     async def known(self, entity_type: str, field: str, documents: Sequence[str] | None = None) -> ValueCounts:
         """The values of a field over documents, by default all; see `known_values`."""
         key = (entity_type, field, None if documents is None else tuple(documents))
-        async with self._lock:
-            counted = self._counted.get(key)
-            if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
-                counts = await known_values(self._cache, entity_type, field, documents)
+        counted = self._counted.get(key)
+        if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
+            counted = _Counted(await known_values(self._cache, entity_type, field, documents), time.monotonic())
+            with self._lock:
                 self._counted.pop(key, None)
-                counted = self._counted[key] = _Counted(counts, time.monotonic())
+                self._counted[key] = counted
                 if len(self._counted) > MAX_KEPT:
                     del self._counted[next(iter(self._counted))]
-            return counted.counts
+        return counted.counts
 
 
 EXPECTED: Mapping[str, frozenset[str]] = {

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lorekeeper.cache.protocol import Documents, Identity, SearchCache, ValueCounts
+from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.editions import parts_of, with_twins
 from lorekeeper.entities import COLLECTIONS, Field, FieldType
 from lorekeeper.search import by_name
@@ -104,6 +106,10 @@ async def facets(searcher: Searcher, sought: ParsedQuery, page: ResultPage | Non
         FilterError: as `Searcher.search`.
         CacheError: the library cannot be read.
     """
+    return await in_snapshot(searcher.cache, partial(_of, searcher, sought, page))
+
+
+async def _of(searcher: Searcher, sought: ParsedQuery, page: ResultPage | None) -> list[Facet]:
     query = sought.query()
     if query.text is not None:
         counted = await _counted(searcher, _of_results(page or await searcher.search(query)))

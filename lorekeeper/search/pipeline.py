@@ -11,9 +11,11 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cache.protocol import Documents, Identity, SearchCache
+from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.editions import edition_label, with_twins
 from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, WHOLE_NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
@@ -61,7 +63,6 @@ from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, Fused
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.pages import PageCache
 from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
@@ -216,7 +217,6 @@ class Searcher:
         self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
         self.explainer = Explainer(cache, self.values)
-        self._pages = PageCache(cache, enabled=reranker is None)
         self._listed: Sequence[Run] = (self._list, self._say_editions, self._say_filters)
         self._ranked: Sequence[Run] = (
             self._word,
@@ -252,7 +252,7 @@ class Searcher:
             CacheError: the library cannot be read.
         """
         check(query)
-        return await self._pages.page(query, self._search)
+        return await in_snapshot(self._cache, partial(self._search, query))
 
     async def _search(self, query: Query) -> ResultPage:
         search = Search(query, query)

@@ -22,6 +22,7 @@ import httpx
 
 from lorekeeper.addresses import is_local, shown_address
 from lorekeeper.cache.protocol import Ranked
+from lorekeeper.cache.snapshot import apart, outside
 from lorekeeper.entities import Entity, parse_json
 from lorekeeper.search.fusion import FusedHit
 from lorekeeper.search.results import Key
@@ -98,7 +99,8 @@ class Reranker:
         if len(head) < 2:
             return hits, None
         try:
-            scores = await self.scores(query, await _texts(head, ranked, load))
+            texts = await _texts(head, ranked, load)
+            scores = await outside(lambda: self.scores(query, texts))
         except RerankError as error:
             logger.info("the reranker is not used: %s", error)
             what = "could not be reached" if isinstance(error, UnreachableError) else "gave no usable answer"
@@ -186,7 +188,7 @@ async def _texts(hits: Sequence[FusedHit[Key]], ranked: Mapping[Key, Ranked], lo
     """The name of each hit, and its passage nearest to the query, or its first one if that is not known."""
     known = {hit.key: place.passage for hit in hits if (place := ranked.get(hit.key)) and place.passage}
     entities = await load([hit for hit in hits if hit.key not in known])
-    first = await asyncio.to_thread(lambda: {key: passages(entity)[0].text for key, entity in entities.items()})
+    first = await apart(lambda: {key: passages(entity)[0].text for key, entity in entities.items()})
     return [f"{ranked[hit.key].name}: {known.get(hit.key) or first.get(hit.key, '')}" for hit in hits]
 
 

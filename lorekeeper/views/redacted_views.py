@@ -20,6 +20,7 @@ from typing import Protocol
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.cache.formats import OlderLibraryError, fingerprint
 from lorekeeper.cache.protocol import Identity, LibraryCache
+from lorekeeper.cache.snapshot import outside, renew
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile, remove_database
 from lorekeeper.cache.sqlite.store import LAYOUT, SqliteStore
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, WriteLock
@@ -153,6 +154,11 @@ class Projection(AsyncClosing):
         """
         if self._versions.get(entity_type) == version:
             return False
+        changed = await outside(lambda: self._brought_to(entity_type, version, redactor))
+        renew()
+        return changed
+
+    async def _brought_to(self, entity_type: str, version: object, redactor: Redactor) -> bool:
         async with self._turn, in_thread(self._lock.hold(WRITE_WAIT_SECONDS)):
             if self._versions.get(entity_type) == version:
                 return False

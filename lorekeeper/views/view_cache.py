@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,6 +20,7 @@ from lorekeeper.cache.protocol import (
     Subject,
     type_of,
 )
+from lorekeeper.cache.snapshot import once
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, Entity, Field, uri_of
 from lorekeeper.errors import CacheError
@@ -71,9 +73,8 @@ class Projections(AsyncClosing):
         if named is None:
             return self.main, False
         projection = self._projection(viewer.names & named, unreadable_vaults)
-        return projection.cache, await projection.refresh(
-            entity_type, version, EntryRedactor(viewer, unreadable_vaults)
-        )
+        redactor = EntryRedactor(viewer, unreadable_vaults)
+        return projection.cache, await projection.refresh(entity_type, version, redactor)
 
     async def close(self) -> None:
         """Close all of them."""
@@ -100,7 +101,7 @@ class Projections(AsyncClosing):
     def _projection(self, names: frozenset[str], unreadable_vaults: frozenset[str]) -> Projection:
         if (names, unreadable_vaults) not in self._kept:
             path = file_of(self._folder, names, unreadable_vaults)
-            self._kept[names, unreadable_vaults] = Projection(self.main, self._embedding, path)
+            self._kept.setdefault((names, unreadable_vaults), Projection(self.main, self._embedding, path))
         return self._kept[names, unreadable_vaults]
 
     async def _names_in(self, entity_type: str, version: object) -> frozenset[str] | None:
@@ -142,6 +143,7 @@ class ViewCache(SearchCache):
         self._projections, self._viewer = projections, viewer
         self._changed, self._stale_uris, self._unreadable_vaults = changed, stale_uris, unreadable_vaults
         self._main = projections.main
+        self.has_snapshots = self._main.has_snapshots
 
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
         """Perform an operation as its declaration says for views; CacheError if it does not say.
@@ -153,7 +155,8 @@ class ViewCache(SearchCache):
             return await self._main.call(operation, subject, *arguments)
         if operation.in_view is None or subject is None:
             raise CacheError(f"{operation.name} is not for views of a library; ask the library itself")
-        cache = await self._of(type_of(subject))
+        entity_type = type_of(subject)
+        cache = await once((self, entity_type), lambda: asyncio.ensure_future(self._of(entity_type)))
         if operation.in_view is InView.COUNTS:
             return await cache.call(operation, subject, *await self._counted(cache, subject, *arguments))
         answer = await cache.call(operation, subject, *arguments)
@@ -193,9 +196,6 @@ class ViewCache(SearchCache):
             passages={name: seen[name].passages[name] for name in seen},
             details={},
         )
-
-    async def versions(self, types: Iterable[str]) -> object | None:
-        return None if self._stale_uris() or self._unreadable_vaults() else await self._main.versions(types)
 
     async def close(self) -> None:
         """Nothing: the library and its projections are closed by the library."""

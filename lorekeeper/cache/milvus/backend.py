@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from types import NoneType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from lorekeeper.cache.formats import RENEW
 from lorekeeper.cache.milvus.layout_v3 import FORMAT, Column, Row
@@ -18,6 +19,7 @@ from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
 from lorekeeper.printable import MAX_SHOWN, one_line
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ServerLostError(Exception):
@@ -83,28 +85,20 @@ OPERATIONS: dict[str, Operation[Any]] = {}
 """All operations, by name: what a process may ask the one that has the library open."""
 
 
-def _declared(
-    name: str, answer: type[object] | tuple[type[object], ...] = object, *, examines: bool = False
-) -> Operation[Any]:
-    OPERATIONS[name] = Operation(name, answer, examines)
-    return OPERATIONS[name]
+def _operation(answer: type[object] | tuple[type[object], ...] = object, *, examines: bool = False) -> Callable[[F], F]:
+    """Declares a method of `Backend` to be an operation, which `call` performs; see `Operation`."""
 
+    def declared(method: F) -> F:
+        operation: Operation[Any] = Operation(method.__name__, answer, examines)
+        OPERATIONS[operation.name] = operation
 
-LIST_COLLECTIONS: Operation[list[str]] = _declared("list_collections", list)
-HAS_COLLECTION: Operation[bool] = _declared("has_collection", bool, examines=True)
-DESCRIPTION: Operation[str | None] = _declared("description", (str, NoneType), examines=True)
-CREATE_COLLECTION: Operation[None] = _declared("create_collection")
-LOAD_COLLECTION: Operation[None] = _declared("load_collection", examines=True)
-RELEASE_COLLECTION: Operation[None] = _declared("release_collection")
-DROP_COLLECTION: Operation[None] = _declared("drop_collection")
-RENAME_COLLECTION: Operation[None] = _declared("rename_collection")
-FLUSH: Operation[None] = _declared("flush")
-SEARCH: Operation[list[Row]] = _declared("search", list)
-GET: Operation[list[Row]] = _declared("get", list)
-QUERY: Operation[list[Row]] = _declared("query", list)
-COUNT: Operation[int] = _declared("count", int)
-UPSERT: Operation[None] = _declared("upsert")
-DELETE: Operation[None] = _declared("delete")
+        @wraps(method)
+        def called(backend: Backend, *arguments: object) -> Any:
+            return backend.call(operation, *arguments)
+
+        return cast(F, called)
+
+    return declared
 
 
 class Backend:
@@ -118,68 +112,83 @@ class Backend:
         """The answer to an operation, which a layer gets from the backend below."""
         raise NotImplementedError
 
+    @_operation(list)
     def list_collections(self) -> list[str]:
         """Names of all collections."""
-        return self.call(LIST_COLLECTIONS)
+        raise NotImplementedError
 
+    @_operation(bool, examines=True)
     def has_collection(self, name: str) -> bool:
         """Whether there is a collection of that name."""
-        return self.call(HAS_COLLECTION, name)
+        raise NotImplementedError
 
+    @_operation((str, NoneType), examines=True)
     def description(self, name: str) -> str | None:
         """The description that a collection was created with."""
-        return self.call(DESCRIPTION, name)
+        raise NotImplementedError
 
+    @_operation()
     def create_collection(self, name: str, columns: Sequence[Column], description: str) -> None:
         """Create and load a collection; columns may come as sequences of their attributes, from other processes."""
-        self.call(CREATE_COLLECTION, name, columns, description)
+        raise NotImplementedError
 
+    @_operation(examines=True)
     def load_collection(self, name: str) -> None:
         """Make a collection ready to be read; an error of an embedded library means that it is damaged."""
-        self.call(LOAD_COLLECTION, name)
+        raise NotImplementedError
 
+    @_operation()
     def release_collection(self, name: str) -> None:
         """Undo `load_collection`."""
-        self.call(RELEASE_COLLECTION, name)
+        raise NotImplementedError
 
+    @_operation()
     def drop_collection(self, name: str) -> None:
         """Delete a collection with all its rows."""
-        self.call(DROP_COLLECTION, name)
+        raise NotImplementedError
 
+    @_operation()
     def rename_collection(self, name: str, new_name: str) -> None:
         """Rename a released collection."""
-        self.call(RENAME_COLLECTION, name, new_name)
+        raise NotImplementedError
 
+    @_operation()
     def flush(self, name: str) -> None:
         """Called after the last of several writes, which are durable and visible even without it."""
-        self.call(FLUSH, name)
+        raise NotImplementedError
 
+    @_operation(list)
     def search(self, name: str, vector: Vectors, expression: str, limit: int, fields: Sequence[str]) -> list[Row]:
         """The rows nearest to a vector `(dim,) float32` under an expression, best first.
 
         Each has its "pk", its cosine similarity (-1 to 1) as "distance", and the fields.
         """
-        return self.call(SEARCH, name, vector, expression, limit, fields)
+        raise NotImplementedError
 
+    @_operation(list)
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> list[Row]:
         """The rows of those keys that exist, each with its "pk" and the fields."""
-        return self.call(GET, name, keys, fields)
+        raise NotImplementedError
 
+    @_operation(list)
     def query(self, name: str, expression: str, fields: Sequence[str]) -> list[Row]:
         """All rows under an expression, however many."""
-        return self.call(QUERY, name, expression, fields)
+        raise NotImplementedError
 
+    @_operation(int)
     def count(self, name: str, expression: str = "") -> int:
         """Number of rows under an expression."""
-        return self.call(COUNT, name, expression)
+        raise NotImplementedError
 
+    @_operation()
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
         """Write rows, replacing those of equal "pk"; vectors are `(dim,) float32`."""
-        self.call(UPSERT, name, rows)
+        raise NotImplementedError
 
+    @_operation()
     def delete(self, name: str, keys: Sequence[str]) -> None:
         """Delete the rows of these keys."""
-        self.call(DELETE, name, keys)
+        raise NotImplementedError
 
     def close(self) -> None:
         """Release all files and connections."""

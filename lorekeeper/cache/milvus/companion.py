@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.sqlite import passages
 from lorekeeper.cache.sqlite.catalogue import insert, remove, statements
 from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
@@ -102,7 +103,6 @@ class Companion(PassageCatalogue):
         )
         super().__init__(file)
         self.path = path
-        self._known: dict[str, tuple[object, TypeState]] = {}
 
     def examine(self) -> None:
         """Open the file, if there is one; UnknownFormatError if it has another format."""
@@ -115,11 +115,8 @@ class Companion(PassageCatalogue):
         self.file.move_aside(DAMAGED)
 
     def state(self, entity_type: str) -> TypeState:
-        """What the file records of a type; read again after the next commit only, since searches ask for it dozens of times."""
-        stamp, known = self._usable(self.file.stamp), self._known.get(entity_type)
-        if known is None or known[0] != stamp:
-            self._known[entity_type] = known = stamp, self._read(lambda c: self._state(c, entity_type))
-        return known[1]
+        """What the file records of a type."""
+        return once((self, entity_type), lambda: self._read(lambda c: self._state(c, entity_type)))
 
     def _state(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
         vectors, sealed = (_recorded(c, table, entity_type) for table in ("vectors", "sealed"))

@@ -37,6 +37,7 @@ from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS
 from lorekeeper.cache.milvus.sharing.discovery import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Progress, Ranked
+from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
@@ -168,7 +169,7 @@ class EmbeddedStore(MilvusStore):
         if info is None:
             return []
         require_model(info.embedding, embedding)
-        if self._companion_ready(entity_type) and self._vectors_ready(entity_type, info, vector):
+        if self.catalogue(entity_type) and self._vectors_ready(entity_type, info, vector):
             ranking = self.companion.rank_semantic(selection, vector, limit, info)
             if ranking is not None:
                 return ranking
@@ -275,6 +276,9 @@ class EmbeddedStore(MilvusStore):
     # --- types that are being compared -----------------------------------------------------------------------------
 
     def _info(self, entity_type: str) -> CollectionInfo | None:
+        return once((self, "info", entity_type), lambda: self._info_now(entity_type))
+
+    def _info_now(self, entity_type: str) -> CollectionInfo | None:
         """The description of a type's collection; while that is compared, a question gets the one that was sealed last."""
         opening = self._openings[entity_type]
         if opening.pending and (left := self._left(entity_type)):

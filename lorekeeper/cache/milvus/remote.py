@@ -42,7 +42,6 @@ class RemoteStore(MilvusStore):
     """
 
     reads_in_turn = False
-    versions_track_all_writes = False  # another machine's are in the server only
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
@@ -145,7 +146,7 @@ class MilvusStore(Store):
         return self.collections.nearest(selection, vector, limit)
 
     def catalogue(self, entity_type: str) -> Companion | None:
-        return self.companion if self._companion_ready(entity_type) else None
+        return self.companion if once((self, entity_type), lambda: self._companion_ready(entity_type)) else None
 
     def undeclared(self) -> dict[str, int]:
         self._companion_opening.wait()

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
+from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.sqlite.columns import Columns, Rows, column_definitions, column_value, index_statements
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
 from lorekeeper.cache.sqlite.keywords import (
@@ -323,8 +324,12 @@ class Catalogue:
 
     def version_in(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
-        row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
-        return self.file.opened, row[0] if row else 0
+
+        def read() -> tuple[int, int]:
+            row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
+            return self.file.opened, row[0] if row else 0
+
+        return once((c, entity_type), read)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from glob import escape
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from filelock import FileLock
 
 from lorekeeper.cache.formats import Format, declarations, parse_declarations
+from lorekeeper.cache.snapshot import Snapshot, current, once, renew
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, ConfigError
 from lorekeeper.filters import name_rank
@@ -101,47 +102,66 @@ class SqliteFile:
         _require_free_names(self.types, [*self._statements, *later])
         self._synchronous = "FULL" if durable else "NORMAL"
         self._reading, self._writing = _Side(read_only=True), _Side(read_only=False)
+        self._free: list[_Side] = []
+        """Connections that searches have read by, each in one transaction, for the next ones."""
 
     @property
     def opened(self) -> int:
         """Changes when another file has taken this one's place."""
-        return self._reading.inode or 0
+        snapshot = current()
+        inode = self._reading.inode if snapshot is None else once(self, lambda: self._lent(snapshot)).inode
+        return inode or 0
 
     def is_same(self) -> bool:
         """Whether the file that was opened is still in its place."""
         return self._reading.inode is not None and self._reading.inode == _inode(self.path)
 
     def read(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        """Call a function with a connection that sees one state of the file throughout."""
+        """Call a function with a connection that sees one state of the file throughout; in a search, one state for all of them."""
         with self._reading.lock:
+            if snapshot := current():
+                return self.guarded(lambda: function(once(self, lambda: self._lent(snapshot)).connection))
             return self.guarded(lambda: _transaction(self._opened(self._reading), "BEGIN", function))
 
-    def stamp(self) -> tuple[object, ...]:
-        """A value that is another one after every commit, of any process; it takes microseconds, and no transaction."""
-        with self._reading.lock:
-            return self.guarded(self._stamp)
+    def _lent(self, snapshot: Snapshot) -> _Lent:
+        """A connection in a transaction that ends with a search."""
+        side, free = self._free.pop() if self._free else _Side(read_only=True), self._free
+        connection = self._opened(side)
+        connection.execute("BEGIN")
 
-    def _stamp(self) -> tuple[object, ...]:
-        connection = self._opened(self._reading)
-        (version,) = connection.execute("PRAGMA data_version").fetchone()
-        return self._reading.openings, version
+        def end() -> None:
+            with self._reading.lock:
+                try:
+                    connection.execute("COMMIT")
+                except sqlite3.Error:
+                    side.close()
+                if free is self._free:
+                    free.append(side)
+                else:  # the file was closed meanwhile
+                    side.close()
+
+        snapshot.ends.callback(end)
+        return _Lent(connection, side.inode)
 
     def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function within one transaction: all that it does is committed, or nothing."""
         with self._writing.lock:
-            return self.guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
+            result = self.guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
+        renew()
+        return result
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
+        renew()
         with self._writing.lock, self._reading.lock:
-            self._writing.close()
-            self._reading.close()
+            free, self._free = self._free, []
+            for side in (self._writing, self._reading, *free):
+                side.close()
 
     def move_aside(self, suffix: str) -> Path | None:
         """Rename the file and what SQLite keeps beside it; its new path, None if there is no file."""
         with self._writing.lock, self._reading.lock:
-            self._writing.close()
-            self._reading.close()
+            self.close()
             target = self.path.with_name(self.path.name + suffix)
             rename_database(self.path, target)
             return target if target.exists() else None
@@ -152,7 +172,6 @@ class SqliteFile:
             side.connection, inode = self._open(side), _inode(self.path)
             side.connection.execute(f"PRAGMA query_only = {int(side.read_only)}")
             side.inode = None if side.unwritable else inode
-            side.openings += 1
         return side.connection
 
     def _open(self, side: _Side) -> sqlite3.Connection:
@@ -298,12 +317,18 @@ class _Side:
         self.connection: sqlite3.Connection | None = None
         self.inode: int | None = None
         self.unwritable = False
-        self.openings = 0
 
     def close(self) -> None:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
+
+
+class _Lent(NamedTuple):
+    """A connection in a transaction that ends with a search, and the file it was opened on."""
+
+    connection: sqlite3.Connection
+    inode: int | None
 
 
 def log_files(path: Path) -> list[Path]:
