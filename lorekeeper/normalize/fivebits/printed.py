@@ -35,8 +35,9 @@ _FEWEST, _FEWEST_RETOLD = 6, 15
 _LONGEST = 6_000
 """Words below a title that may be of its thing."""
 
-_ALIKE, _RETOLD = 0.85, 0.35
-"""Least share of the words of a text that its place in the book has too, to be corrected word by word, and to be retold there."""
+_ALIKE, _ALIKE_SHORT, _RETOLD = 0.85, 0.6, 0.35
+"""Least share of the words of a text that its place in the book has too: to be corrected word by word, the same of a short one that
+is not retold, and to be retold."""
 
 _AS_LONG = 0.6
 """Least share of the words of the longer one that a text or the paragraph has in which the book tells it otherwise."""
@@ -109,13 +110,13 @@ class Printed:
 
     def _titles(self, name: str, within: Sequence[_Place]) -> list[int]:
         """Where a name is a title: behind the end of a sentence, or with a full stop or a bracket behind it."""
-        words = _WORD.findall(name)
+        words = _WORD.findall(name.translate(_PLAIN))
         places = self._places[_key(words[0])] if words else []
         return [
             place
             for begin, end in within
             for place in places[bisect_left(places, begin) : bisect_left(places, end)]
-            if [word[0] for word in self._words[place : place + len(words)]] == words
+            if [word[0].translate(_PLAIN) for word in self._words[place : place + len(words)]] == words
             and self._stands_apart(place, place + len(words) - 1)
         ]
 
@@ -132,13 +133,11 @@ class Printed:
         keys = [_key(word[0]) for word in own]
         alike = max((self._compared(keys, place) for place in places), key=lambda each: each[0])
         share, first, operations = alike
-        if share < _ALIKE:
+        if share < _ALIKE and len(own) >= _FEWEST_RETOLD:
             same = max(operations, key=lambda each: (each[0] == "equal", each[2] - each[1]), default=None)
-            return (
-                self._retold(text, len(own), first + same[3])
-                if may_retell and same and share >= _RETOLD and len(own) >= _FEWEST_RETOLD
-                else text
-            )
+            return self._retold(text, len(own), first + same[3]) if may_retell and same and share >= _RETOLD else text
+        if share < _ALIKE_SHORT:
+            return text
         parts, written = list[str](), 0
         for before, (kind, start, end, theirs, behind), after in zip(
             operations, operations[1:], operations[2:], strict=False
