@@ -38,7 +38,11 @@ def test_the_armor_class_of_magic_armor_has_its_bonus(name, stated, fact):
 
 @pytest.mark.parametrize("backend", ["sqlite", "milvus"])
 async def test_what_is_not_magic_is_not_rare(tmp_path, backend):
-    items = [ITEM | {"key": "ta_oar", "name": "Oar"}, MAGIC, MAGIC | {"key": "ta_gem", "rarity": {"key": "common"}}]
+    items: list[dict[str, object]] = [
+        ITEM | {"key": "ta_oar", "name": "Oar"},
+        MAGIC,
+        MAGIC | {"key": "ta_gem", "rarity": {"key": "common"}},
+    ]
     async with open_library(tmp_path, backend=backend) as library:
         await library.cache.store_entities([entity for item in items for entity in normalize(item)], "equipment")
         found = [
