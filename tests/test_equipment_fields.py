@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,16 @@ from tests.support.tables import each_row
 
 DOC = {"key": "tide-atlas", "name": "The Tide Atlas"}
 
-ITEM = {"key": "ta_thing", "name": "Thing", "document": DOC, "weapon": None, "armor": None, "category": {"key": "ring"}}
+ITEM: dict[str, Any] = {
+    "key": "ta_thing",
+    "name": "Thing",
+    "document": DOC,
+    "weapon": None,
+    "armor": None,
+    "category": {"key": "ring"},
+}
 
-MAGIC = {**ITEM, "rarity": {"key": "rare"}, "requires_attunement": False, "desc": "It glows."}
+MAGIC: dict[str, Any] = {**ITEM, "rarity": {"key": "rare"}, "requires_attunement": False, "desc": "It glows."}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +46,7 @@ def test_the_armor_class_of_magic_armor_has_its_bonus(name, stated, fact):
 
 @pytest.mark.parametrize("backend", ["sqlite", "milvus"])
 async def test_what_is_not_magic_is_not_rare(tmp_path, backend):
-    items: list[dict[str, object]] = [
+    items = [
         ITEM | {"key": "ta_oar", "name": "Oar"},
         MAGIC,
         MAGIC | {"key": "ta_gem", "rarity": {"key": "common"}},
