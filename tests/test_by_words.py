@@ -125,6 +125,43 @@ async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_not
     assert "- Grim Laughter, srd-2024 (" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "shown", "not_shown"),
+    [
+        (
+            "+2 reed bow",
+            "showing what has its number; Reed Bow is another thing.",
+            ["- Weapon, +1 or +2, "],
+            "- Reed Bow, ",
+        ),
+        ("gull scroll level 3", "Gull Scroll, Level 1 is another thing", ["- Gull Scroll (3rd), "], "Level 1, srd"),
+        ("gull scroll level 4", "No item has 'gull scroll level 4' in its name.", [], "nearest name"),
+        (
+            "gul scroll level 1",
+            "showing the nearest name: Gull Scroll, Level 1.",
+            ["- Gull Scroll, Level 1, "],
+            "(3rd)",
+        ),
+    ],
+)
+async def test_what_has_other_numbers_in_its_name_is_another_thing(library, name, said, shown, not_shown):
+    named = {
+        "Reed Bow": "weapon",
+        "Weapon, +1 or +2": "magic-item",
+        "Gull Scroll, Level 1": "gear",
+        "Gull Scroll (3rd)": "gear",
+    }
+    items = [
+        make(f"item-{n}", f"Text {n}.", type="equipment", kind=kind, name=each, document="srd-2014")
+        for n, (each, kind) in enumerate(named.items())
+    ]
+    await library.cache.store_entities(items, "equipment")
+    text = (await call(library, "lookup_equipment", name=name)).text
+    assert said in text
+    assert all(each in text for each in shown)
+    assert not_shown not in text
+
+
 async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_counted(library):
     rings = [
         make(f"ring-{n}", "It glows.", type="equipment", kind="magic-item", name=f"Reed Ring {n}", document="x")

@@ -187,14 +187,17 @@ class TestPlans:
         assert "not open content" not in str(caught.value)
 
 
-async def test_a_creature_that_the_edition_has_but_for_the_filters_is_called_so(tmp_path):
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [({}, "states no environments"), ({"environments": ["swamp"]}, "does not meet the filters")],
+)
+async def test_a_creature_that_the_edition_has_but_for_the_filters_is_called_so(tmp_path, stated, said):
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities(books(), "documents")
         lamps = [
             creature("Fen Lamp", OLD, challenge_rating=1, type="beast", environments=["forest"]),
-            creature("Fen Lamp", NEW, challenge_rating=1, type="beast"),
+            creature("Fen Lamp", NEW, challenge_rating=1, type="beast", **stated),
         ]
         await library.cache.store_entities(lamps, "creatures")
         answer = await plan(library, party="4x2", difficulty="moderate", environment="forest", rules="2024")
-        said = f"Fen Lamp is from the 2014 edition ({OLD}); that of 2024 does not meet the filters."
-        assert said in answer.structured["note"]
+        assert f"Fen Lamp is from the 2014 edition ({OLD}); that of 2024 {said}." in answer.structured["note"]

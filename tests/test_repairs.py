@@ -167,6 +167,31 @@ async def test_the_line_of_facts_and_the_page_have_a_repaired_value_and_say_the_
         assert "Wisdom" not in answer.text
 
 
+@pytest.mark.parametrize("denies", [True, False])
+async def test_what_the_text_of_an_armor_says_that_it_has_not_is_no_fact_of_it(tmp_path, denies):
+    text = (
+        "If the armor normally imposes Disadvantage on Stealth checks or has a Strength requirement, this one doesn't."
+    )
+    armor = {"name": "Gull Mail", "key": "gull-mail", "category": "heavy", "ac_base": 16, "ac_display": "16"}
+    data = {
+        "key": "srd-2024_reed-armor",
+        "name": "Reed Armor (Gull Mail)",
+        "desc": text if denies else "If the armor gets wet, it doesn't rust. It is loud.",
+        "document": OF_2024,
+        "category": {"name": "Armor", "key": "armor"},
+        "rarity": {"name": "Rare", "key": "rare"},
+        "armor": {**armor, "grants_stealth_disadvantage": True, "strength_score_required": 13},
+    }
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.import_paths([write_lines(tmp_path / "magicitems.jsonl", [data])])
+        tool = TOOLS["lookup_equipment"]
+        page = await tool.run(library, tool.check({"where": 'property:"stealth disadvantage"'}))
+        entry = await tool.run(library, tool.check({"name": "reed armor", "detail": "full"}))
+    assert ("Reed Armor" not in page.text) is denies
+    assert ("**Stealth** disadvantage" not in entry.text) is denies
+    assert ("Str 13" not in entry.text and "**Strength**" not in entry.text) is denies
+
+
 async def test_what_a_list_of_gear_has_is_magic_with_a_rarity_where_the_book_gives_it_one(tmp_path):
     potion = {
         "key": "srd-2024_potion-of-giant-strength",

@@ -17,6 +17,7 @@ from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
 from lorekeeper.encounters.tables import DIFFICULTIES
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
+from lorekeeper.filters import WHERE, parse_filters
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
 from lorekeeper.records.creatures import EXPERIENCE
@@ -84,8 +85,12 @@ async def rules_of(view: View, rules: str | None) -> str:
     return rules or next((name for name in view.searcher.documents.edition if name in known), known[-1])
 
 
-async def _of_others(view: View, creatures: Iterable[Entity], rules: str) -> list[str]:
-    """A note on each creature that is of another edition than the rules, with names that their edition has."""
+async def _of_others(view: View, creatures: Iterable[Entity], rules: str, wanted: Wanted | None = None) -> list[str]:
+    """A note on each creature that is of another edition than the rules, with names that their edition has.
+
+    Of one that has the same name it is said what keeps it from being proposed.
+    """
+    tests = parse_filters(CREATURES, {**wanted.filters, WHERE: wanted.where}) if wanted else ()
     registry = view.searcher.documents
     notes = []
     for creature in creatures:
@@ -93,13 +98,18 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str) -> lis
         if edition in (rules, ""):
             continue
         page = await view.search(Query([CREATURES], filters={"name": creature.name}, limit=MAX_LIMIT, edition=(rules,)))
-        named = [each.entity.name for each in page.results if await registry.edition_of(each.entity.document) == rules]
-        if creature.name in named:
+        found = [each.entity for each in page.results if await registry.edition_of(each.entity.document) == rules]
+        same = [each.fields for each in found if each.name == creature.name]
+        unmet = [test for test in tests if same and not any(test.met_by(own.get(test.field.name)) for own in same)]
+        unstated = [test.field.name for test in unmet if all(own.get(test.field.name) is None for own in same)]
+        called = ""
+        if unmet and len(unstated) == len(unmet):
+            called = f"; that of {rules} states no {' or '.join(unstated).replace('_', ' ')}"
+        elif unmet:
             called = f"; that of {rules} does not meet the filters"
-        else:
-            called = (
-                f"; of {rules} there is {', '.join(map(one_line, list(dict.fromkeys(named))[:NAMED]))}" if named else ""
-            )
+        elif found:
+            names = dict.fromkeys(one_line(each.name) for each in found)
+            called = f"; of {rules} there is {', '.join(list(names)[:NAMED])}"
         label = edition_label(edition)
         notes.append(f"{one_line(creature.name)} is from the {label} edition ({creature.document}){called}.")
     return notes
@@ -201,7 +211,7 @@ async def propose(
     made = await asyncio.to_thread(encounters, picked, pools, budget, order)
     short = _lacking(found, len(made)) if enough else _unfit(budget, candidates, found)
     taken = {monster.entity.uri: monster.entity for encounter in made for monster in encounter.monsters}
-    others = await _of_others(view, taken.values(), rules)
+    others = await _of_others(view, taken.values(), rules, wanted)
     return Plan(levels, rules, difficulty, made, [*candidates.notes, *filter(None, [short]), *others], drawn)
 
 

@@ -51,7 +51,7 @@ def repaired_values(entity_type: str, data: Object) -> Object:
     """
     data = repaired_entry(data)
     if entity_type == "equipment":
-        return _with_damage(data)
+        return _without_denied(_with_damage(data))
     changed = {key: value for _, key, value in value_changes(entity_type, data)}
     return {**data, **changed} if changed else data
 
@@ -82,6 +82,26 @@ def _with_damage(data: Object) -> Object:
         return {**data, "weapon": {**weapon, "damage_dice": None, "damage_type": None}}
     own = _own_damage(data.get("desc"))
     return {**data, "weapon": {**weapon, "damage_type": {"name": own.capitalize(), "key": own}}} if own else data
+
+
+_DENIED = re.compile(
+    r"(?:[^.\n]*\bif the armor\b(?P<named>[^.\n]+),)?[^.\n]*\b(?:does not|(?:does|do)n['’]t|has no|have no)\b(?P<rest>[^.\n]*)",
+    re.IGNORECASE,
+)
+"""What a sentence says that an armor does not have: it may name it in a condition before that."""
+
+_BURDENS = {"stealth": "grants_stealth_disadvantage", "strength requirement": "strength_score_required"}
+"""By the words for them, what an armor takes from its kind and its own text may deny."""
+
+
+def _without_denied(data: Object) -> Object:
+    """An armor without what its own text says that it does not have: mithral plate is not loud and asks for no Strength."""
+    armor, text = data.get("armor"), data.get("desc")
+    if not isinstance(armor, Mapping) or not isinstance(text, str):
+        return data
+    denied = " ".join(f"{match['named'] or ''} {match['rest']}" for match in _DENIED.finditer(text)).casefold()
+    without = {key: None for words, key in _BURDENS.items() if words in denied and armor.get(key)}
+    return {**data, "armor": {**armor, **without}} if without else data
 
 
 def _own_damage(text: object) -> str | None:

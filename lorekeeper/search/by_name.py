@@ -37,9 +37,9 @@ from lorekeeper.text.aliases import (
 )
 from lorekeeper.text.keywords import STOP_WORDS, content_words, subject_words
 from lorekeeper.text.name_list import NameList
-from lorekeeper.text.names import canonical_name, nearest
+from lorekeeper.text.names import canonical_name, has_numbers, nearest, unnumbered
 from lorekeeper.text.similar import SimilarTexts
-from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
+from lorekeeper.text.stems import corrected, names_of_stems, names_with_words, stems
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
@@ -353,9 +353,10 @@ async def _nearest(
 ) -> list[tuple[float, _Group]]:
     """The nearest name under the other filters, or the entries whose other name is nearer, with its similarity."""
     others = {key: value for key, value in filters.items() if key != NAME.name}
-    ranked = await cache.rank_names(entity_type, wanted, scopes[entity_type], **others)
+    similar = await cache.rank_names(entity_type, wanted, scopes[entity_type], **others)
+    ranked = [hit for hit in similar if has_numbers(hit.name, wanted)]
     best = ranked[0].score if ranked else 0.0
-    close = await apart(nearest, wanted, alias_names(entity_type))
+    close = [hit for hit in await apart(nearest, wanted, alias_names(entity_type)) if has_numbers(hit[0], wanted)]
     aliases = [alias for name, _ in close for alias in aliases_of(entity_type, name)]
     present = _present(aliases, NameList.of(await cache.names(entity_type)))
     if present and close[0][1] > best and not {hit.name for hit in ranked}.issuperset(present):
@@ -363,14 +364,34 @@ async def _nearest(
         shown = f": {told.removeprefix(SHOWING)}" if told.startswith(SHOWING) else f"; {told}"
         return [(close[0][1], _Group(entity_type, present, f"showing the nearest name{shown}"))]
     own = await nearest_alias(cache, entity_type, wanted, scopes[entity_type], others)
-    if own and own[0] > best:
+    if own and own[0] > best and has_numbers(own[2], wanted):
         return [(own[0], _Group(entity_type, own[1], f"showing the nearest name: {own[2]}"))]
     names = list(dict.fromkeys(hit.name for hit in ranked if hit.score == best))
     if not names:
-        return []
+        return await _numbered(cache, entity_type, wanted, similar)
     first = await cache.load(entity_type, [ranked[0].identity])
     title = first[0].name if first else names[0]
     return [(best, _Group(entity_type, names, f"showing the nearest name: {title}"))]
+
+
+async def _numbered(
+    cache: SearchCache, entity_type: str, wanted: str, similar: Sequence[Ranked]
+) -> list[tuple[float, _Group]]:
+    """Names with the numbers of one and else only words of it, or the kind of what is similar: "Weapon, +2" of "+2 longbow"."""
+    other = next(iter(await cache.load(entity_type, [similar[0].identity])), None) if similar else None
+    if other is None:
+        return []
+    words = stems(unnumbered(f"{wanted} {fold(other.kind or '')}"))
+    known = await cache.names(entity_type)
+    names = [
+        name
+        for name in known
+        if has_numbers(name, wanted) and stems(unnumbered(name)) and stems(unnumbered(name)) <= words
+    ]
+    if not names:
+        return []
+    reason = f"showing what has its number; {other.name} is another thing"
+    return [(similar[0].score, _Group(entity_type, names, reason))]
 
 
 def _corrected(entity_type: str, wanted: str, known: NameList) -> Iterator[_Group]:

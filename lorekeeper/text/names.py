@@ -20,6 +20,9 @@ REMOTE = 0.6
 REORDERED = 0.99
 """Share of its similarity that a name keeps if it is similar only with the words of both in alphabetical order."""
 
+_NUMBERED = re.compile(r"\b(\d+)[^\W\d_]*\b")
+"""A word of a folded name that begins with a number: the 3 of "level 3" and of "3rd"."""
+
 _VARIANT = re.compile(r"\s*\([^()]*\)\s*$")
 
 
@@ -38,6 +41,16 @@ def name_key(folded: str) -> str:
 def canonical_name(name: str) -> str:
     """The same for all duplicates of an entry: its name without brackets, whatever the order of its words."""
     return name_key(base_name(name))
+
+
+def has_numbers(name: str, wanted: str) -> bool:
+    """Whether a folded name has all numbers of another: what has other ones is another thing, however similar its name."""
+    return set(_NUMBERED.findall(wanted)) <= set(_NUMBERED.findall(name))
+
+
+def unnumbered(name: str) -> str:
+    """A folded name without the words that begin with a number."""
+    return _NUMBERED.sub("", name)
 
 
 def similar_names(

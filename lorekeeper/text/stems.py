@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.name_list import NameList
-from lorekeeper.text.names import nearest
+from lorekeeper.text.names import has_numbers, nearest
 from lorekeeper.text.porter import porter_stem
 
 BEGINNING = 3
@@ -52,7 +52,7 @@ def corrected(text: str, names: NameList) -> str | None:
     for position, word in enumerate(words):
         if word not in names.words:
             similar = nearest(word, names.vocabulary)
-            if not similar:
+            if not similar or not has_numbers(similar[0][0], word):
                 return None
             words[position] = similar[0][0]
     return " ".join(words)
