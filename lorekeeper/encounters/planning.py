@@ -17,7 +17,7 @@ from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
 from lorekeeper.encounters.tables import DIFFICULTIES
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
-from lorekeeper.filters import WHERE, parse_filters
+from lorekeeper.filters import WHERE, matches, parse_filters
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
 from lorekeeper.records.creatures import EXPERIENCE
@@ -99,9 +99,9 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str, wanted
             continue
         page = await view.search(Query([CREATURES], filters={"name": creature.name}, limit=MAX_LIMIT, edition=(rules,)))
         found = [each.entity for each in page.results if await registry.edition_of(each.entity.document) == rules]
-        same = [each.fields for each in found if each.name == creature.name]
-        unmet = [test for test in tests if same and not any(test.met_by(own.get(test.field.name)) for own in same)]
-        unstated = [test.field.name for test in unmet if all(own.get(test.field.name) is None for own in same)]
+        same = [each for each in found if each.name == creature.name]
+        unmet = [test for test in tests if same and not any(matches(each, [test]) for each in same)]
+        unstated = [test.field.name for test in unmet if all(each.fields.get(test.field.name) is None for each in same)]
         called = ""
         if unmet and len(unstated) == len(unmet):
             called = f"; that of {rules} states no {' or '.join(unstated).replace('_', ' ')}"
