@@ -81,10 +81,11 @@ def filled_in(text: str) -> str:
 def tale(entity: Entity) -> list[Section]:
     """The sections of a note that tell what happened: those whose headings say so, and the others too where these are short.
 
-    None of a form in which nothing was filled in yet.
+    None of a form in which nothing was filled in yet; a note of one section is none.
     """
     found = [replace(each, text=filled_in(each.text)) for each in sections_of(entity.data)]
-    found = [each for each in found if each.tells in ("", TOLD) and len(each.text.split()) >= FEWEST_WORDS]
+    fewest = FEWEST_WORDS if len(found) > 1 else 1
+    found = [each for each in found if each.tells in ("", TOLD) and len(each.text.split()) >= fewest]
     told = [each for each in found if each.tells]
     is_enough = sum(len(each.text) for each in told) >= ENOUGH
     return told if is_enough else sorted(found, key=lambda each: not each.tells)
