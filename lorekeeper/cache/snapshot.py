@@ -54,6 +54,8 @@ class Snapshot:
         """Ends the transactions."""
         self.waits: set[Future[Any]] = set()
         """What is awaited outside."""
+        self.is_cancelled = False
+        """Whether nothing more is to be awaited there."""
 
     def renew(self) -> None:
         """Take a new state from now on; call it after a change of a file that this thread has made."""
@@ -90,6 +92,8 @@ async def outside(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await make()
     waiting = asyncio.run_coroutine_threadsafe(make(), snapshot.loop)
     snapshot.waits.add(waiting)
+    if snapshot.is_cancelled:
+        waiting.cancel()
     waiting.add_done_callback(snapshot.waits.discard)
     return await asyncio.wrap_future(waiting)
 
@@ -122,6 +126,7 @@ async def in_snapshot(cache: SearchCache, make: Callable[[], Coroutine[Any, Any,
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        snapshot.is_cancelled = True
         for waiting in list(snapshot.waits):
             waiting.cancel()
         await asyncio.wait([running])
