@@ -61,7 +61,7 @@ _ITEM = re.compile(
 )
 _LEADERS = re.compile(r"(?:\s?[.\u2026\u00b7_]){4,}")
 _ENDS = re.compile(r"[.!?:\u201d\")\]]$")
-_LABEL_ENDS = re.compile(r"[.:!?]\W*$")
+_LABEL_ENDS = re.compile(r"[.:!?]\W{0,9}$")
 _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
     | {"\ufffe": "-", "\u00ad": "-", "\u00a0": " ", "\u2028": " ", "\ufeff": ""}
