@@ -237,7 +237,7 @@ def test_the_book_of_2024_is_printed_as_another_source_has_it(corpus):
         "class": 12,
         "creature": 329,
         "gear": 142,
-        "magic item": 757,
+        "magic item": 760,
         "spell": 339,
         "weapon": 38,
     }
