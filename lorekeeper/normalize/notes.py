@@ -19,8 +19,9 @@ from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
 from lorekeeper.normalize.build import Origin, build
 from lorekeeper.notes.keys import properties_of, state_of, world_date_of
-from lorekeeper.notes.note import WRITTEN, Link, Note, Section
+from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.printable import has_controls
+from lorekeeper.records.notes import WRITTEN
 
 SOURCE = VAULT
 

@@ -13,6 +13,7 @@ from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, impossible, without_dates
 from lorekeeper.notes.marks import says_plan
 from lorekeeper.notes.stems import first, listed
+from lorekeeper.records.notes import TOLD
 
 if TYPE_CHECKING:  # it imports the reader of YAML, which those who only make entities need not have
     from lorekeeper.notes.properties import Properties
@@ -143,8 +144,8 @@ def kind_by_keys(table: Properties, folder: str) -> str:
 
 _ITSELF = frozenset(listed("word session"))
 
-TOLD, AHEAD, BEFORE = "told", "ahead", "before"
-"""What a part of a note tells: what happened, what is to come, or what was before."""
+AHEAD, BEFORE = "ahead", "before"
+"""What a part of a note tells that does not tell what happened (`TOLD`): what is to come, or what was before."""
 
 
 def told_under(headings: Iterable[str]) -> str:

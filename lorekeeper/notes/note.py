@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from lorekeeper.audience import Audience
-
-WRITTEN = "written"
-"""Key of a section's text with its links, embedded notes and callouts as written, where it differs from what is searched."""
+from lorekeeper.records.notes import WRITTEN as WRITTEN
 
 PATH_SEPARATOR = " > "
 """Between the headings of a section's path."""

@@ -12,6 +12,12 @@ from lorekeeper.records.values import Object
 BETWEEN = " > "
 """Between the headings of a path."""
 
+WRITTEN = "written"
+"""Key of a section's text with its links, embedded notes and callouts as written, where it differs from what is searched."""
+
+TOLD = "told"
+"""What a section says of itself that tells what happened."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -128,7 +134,7 @@ def sections_of(data: Object) -> Iterator[Section]:
         yield Section(
             _path(each, "name"),
             _text(each, "desc"),
-            _text(each, "written"),
+            _text(each, WRITTEN),
             _text(each, "mark"),
             parsed(each.get(AUDIENCE)),
             _text(each, "tells"),

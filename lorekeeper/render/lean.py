@@ -11,7 +11,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.records.grammar import plain
 from lorekeeper.records.items import DERIVED as ARMOR_PARTS
 from lorekeeper.records.items import FILLER_SIZE, NESTED
-from lorekeeper.records.notes import links_of
+from lorekeeper.records.notes import WRITTEN, links_of
 from lorekeeper.records.parts import Feature
 from lorekeeper.records.values import Object, is_empty, listed, mapping, named_text, number
 from lorekeeper.render.creature import DERIVED
@@ -208,7 +208,7 @@ def _rule(data: Object) -> LeanObject:
 
 def _note(data: Object) -> LeanObject:
     """A note; of its links, the paths of the notes that are linked to, or what is written of them, each once."""
-    sections = [_without(mapping(section), ("written",)) for section in listed(data.get("sections"))]
+    sections = [_without(mapping(section), (WRITTEN,)) for section in listed(data.get("sections"))]
     return {
         **data,
         "sections": sections,

@@ -383,11 +383,7 @@ async def _numbered(
         return []
     words = stems(unnumbered(f"{wanted} {fold(other.kind or '')}"))
     known = await cache.names(entity_type)
-    names = [
-        name
-        for name in known
-        if has_numbers(name, wanted) and stems(unnumbered(name)) and stems(unnumbered(name)) <= words
-    ]
+    names = [name for name in known if has_numbers(name, wanted) and frozenset() < stems(unnumbered(name)) <= words]
     if not names:
         return []
     reason = f"showing what has its number; {other.name} is another thing"

@@ -10,10 +10,10 @@ from functools import lru_cache
 from lorekeeper import dates
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.records.notes import BETWEEN, Section, aliases_of, facts_in_text, facts_of, sections_of, title_of
+from lorekeeper.records.notes import BETWEEN, TOLD, Section, aliases_of, facts_in_text, facts_of, sections_of, title_of
 
-TOLD, FEWEST_WORDS, ENOUGH = "told", 10, 200
-"""What a section says of itself that tells what happened; its fewest words, and how many characters of all are enough."""
+FEWEST_WORDS, ENOUGH = 10, 200
+"""Fewest words of a section that tells something, and how many characters of those that say so are enough."""
 
 MAX_TAGS = 5
 """Tags that are shown among the facts."""
@@ -81,7 +81,7 @@ def filled_in(text: str) -> str:
 def tale(entity: Entity) -> list[Section]:
     """The sections of a note that tell what happened: those whose headings say so, and the others too where these are short.
 
-    None of a form in which nothing was filled in yet; a note of one section is none.
+    None of a form in which nothing was filled in yet; what has one section is no form.
     """
     found = [replace(each, text=filled_in(each.text)) for each in sections_of(entity.data)]
     fewest = FEWEST_WORDS if len(found) > 1 else 1

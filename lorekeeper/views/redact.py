@@ -29,8 +29,9 @@ from lorekeeper.normalize.notes import (
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.notes.kinds import kind_of, stated_date
 from lorekeeper.notes.links import Written, relinked, wikilink
-from lorekeeper.notes.note import PATH_SEPARATOR, WRITTEN
+from lorekeeper.notes.note import PATH_SEPARATOR
 from lorekeeper.notes.properties import Properties
+from lorekeeper.records.notes import WRITTEN
 from lorekeeper.text.notes import aliases
 from lorekeeper.vaults.links import Links
 from lorekeeper.vaults.vaults import EVERY_VAULT

@@ -136,21 +136,18 @@ def read(
         raw = together[edition]
         words = Words([*raw.values(), *texts])
         parts = {name for name, owners in PARTS.items() if name in raw and any(owner in tables for owner in owners)}
-        own = {name: _as_printed(edition, name, rows, words, book) for name, rows in tables.items()}
-        whole = {
-            name: own[name] if name in own and name not in PARTS else _as_printed(edition, name, raw[name], words, book)
-            for name in raw
-        }
+        own = [name for name in tables if name not in PARTS]
+        rows = {name: tables[name] if name in own else raw[name] for name in raw}
+        whole = {name: _as_printed(edition, name, each, words, book) for name, each in rows.items()}
         for name in tables.keys() & PARTS.keys():
             if not any(owner in raw for owner in PARTS[name]):
                 result.skipped[f"{name} of entries in other files of 5e-bits; import these with it"] += len(
                     tables[name]
                 )
-        for name in (*(name for name in own if name not in PARTS), *sorted(parts)):
+        for name in (*own, *sorted(parts)):
             result.texts += texts_of(whole[name], SOURCE, f".{name}")
-        for name, rows in own.items():
-            if name not in PARTS:
-                _read(edition, name, rows, whole, document, result)
+        for name in own:
+            _read(edition, name, whole[name], whole, document, result)
         if document is None and result.entities:
             result.entities.append(document_of(edition))
     return result

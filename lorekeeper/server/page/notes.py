@@ -13,7 +13,7 @@ from markupsafe import Markup
 from lorekeeper.dates import written
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.records.notes import sections_of
+from lorekeeper.records.notes import WRITTEN, sections_of
 from lorekeeper.render import linked_paths
 from lorekeeper.render.graph import MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
@@ -31,9 +31,6 @@ from lorekeeper.text.notes import aliases
 from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
-
-WRITTEN = "written"
-"""Key of the text of a section as its author wrote it."""
 
 DAY_CHARS = len("2026-11-20")
 
