@@ -77,12 +77,13 @@ class Mention:
 
 def words_of(text: str) -> list[Word]:
     """The words of a text, those of hyphenated words apart."""
-    return [Word(*_forms(word), word[0].isupper(), bool(before)) for before, word in _WORD.findall(text)]
+    return [_word(word, bool(before)) for before, word in _WORD.findall(text)]
 
 
 @lru_cache(maxsize=50_000)
-def _forms(word: str) -> tuple[str, str]:
-    return fold(word), fold(_POSSESSIVE.sub("", word))
+def _word(word: str, initial: bool) -> Word:
+    """A word as it is written: one object for all its places, which spares the garbage collector a heap of them."""
+    return Word(fold(word), fold(_POSSESSIVE.sub("", word)), word[0].isupper(), initial)
 
 
 class Lexicon:
