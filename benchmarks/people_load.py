@@ -124,7 +124,7 @@ class Asking:
     async def _over_rest(self, number: int) -> httpx.Response:
         if number % 4 == 1:
             return await self._client.get(f"/api/v1/entities/{URIS[number % len(URIS)].removeprefix('lore://')}")
-        return await self._client.get("/api/v1/search", params={"query": question(number)})
+        return await self._client.get("/api/v1/search_lore", params={"query": question(number)})
 
     async def _post(self, method: str, params: Mapping[str, Any]) -> httpx.Response:
         return await self._client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -204,7 +204,7 @@ async def load(library: Path, folder: Path, number: int, seconds: float) -> dict
     """The figures of one client and of many, by name."""
     with serving(library, folder, RATE_LIMIT="1000000/minute") as (url, process):
         async with httpx.AsyncClient(base_url=url, headers={"Authorization": "Bearer load"}) as probe:
-            rest = (await probe.get("/api/v1/types")).status_code == 200
+            rest = (await probe.get("/api/v1/list_documents")).status_code == 200
         async with clients(url, 1, rest=rest) as alone:
             await back_to_back(alone, BACK_TO_BACK_SECONDS / 2)  # opens the library, and fills what is cached
             one = await once_a_second(alone, ALONE_SECONDS)

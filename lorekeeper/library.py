@@ -294,8 +294,6 @@ class Library(View, AsyncClosing):
         """What a search is probably waiting for, in words for users."""
         if self._filling.locked():
             return "loading the first books"
-        if self.fetching or any(view.fetching for view in self._views.values()):
-            return "fetching from Open5e"
         return "searching" if self.embedding.loaded else "opening the library"
 
     async def begin(self) -> None:

@@ -112,12 +112,11 @@ async def spell_list(
     if not exact:
         names = [*map(str, classes), *{each.name for each in found}]
         raise NotFoundError(f"{unknown_name(name, names, 'class')}; subclasses are found by their whole names")
-    subclass = min(exact, key=lambda each: places.get(each.document, len(places)))
-    tables = [table for table in page_tables(markdown(subclass)) if _has_spells(table)]
-    if not tables:
-        raise NotFoundError(f"the text of {shown(subclass.name)} has no table of spells")
-    groups = await _of_tables(cache, tables, {**places, subclass.document: -1})
-    return SpellList(subclass.name, subclass.uri, tuple(groups))
+    for subclass in sorted(exact, key=lambda each: places.get(each.document, len(places))):
+        if tables := [table for table in page_tables(markdown(subclass)) if _has_spells(table)]:
+            groups = await _of_tables(cache, tables, {**places, subclass.document: -1})
+            return SpellList(subclass.name, subclass.uri, tuple(groups))
+    raise NotFoundError(f"the text of {shown(exact[0].name)} has no table of spells")
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------

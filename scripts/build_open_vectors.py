@@ -21,7 +21,7 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.open_vectors import OpenVectors, shipped_file, write_open_vectors
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
-from lorekeeper.intake.on_demand import SOURCES
+from lorekeeper.intake.misses import SOURCES
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.book_tables import book_tables
 from lorekeeper.settings import load_settings

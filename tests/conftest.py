@@ -385,8 +385,6 @@ def patience() -> Iterator[None]:
     """A slow machine changes no answer: what the product does not wait for longer than some seconds has a minute here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lorekeeper.vaults.vaults.WAIT_SECONDS", 60.0)
-        for name in ("CONNECT_SECONDS", "FETCH_SECONDS", "STORE_SECONDS"):
-            patch.setattr(f"lorekeeper.intake.on_demand.{name}", 60.0)
         yield
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.measures import ProgressCounter
 from lorekeeper.search.query import Query
-from lorekeeper.server.tools import ToolError, all_tools
+from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults import sync as sync_module
 from lorekeeper.vaults import vaults as vaults_module
 from tests.support.vaults import vault_library, write
@@ -94,6 +95,6 @@ async def test_an_entry_that_may_not_have_been_read_yet_is_not_only_denied(read_
     library.vaults._noticed += 1  # as a sync under way has it
     tool = next(tool for tool in all_tools() if tool.name == "get_entity")
     for document, said in (("saga", True), ("atlas", False)):
-        with pytest.raises(ToolError) as error:
+        with pytest.raises(NotFoundError) as error:
             await tool.run(library, {"uri": f"lore://notes/{document}/Weir.md"})
         assert (STILL in str(error.value)) == said

@@ -13,6 +13,7 @@ import pytest
 
 from lorekeeper.audience import GM_PART, Viewer
 from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
 from lorekeeper.intake.book_tables import count_entries
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
@@ -21,7 +22,6 @@ from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables
 from lorekeeper.render.pages import markdown
 from lorekeeper.rolling.tables import numbered_texts, tables_of
-from lorekeeper.server.tool import ToolError
 from tests.support.commands import environment, run_inside
 from tests.support.corpus import imported_entries
 from tests.support.entities import everything
@@ -263,7 +263,7 @@ async def test_players_meet_the_tables_of_what_they_see_and_no_other(tmp_path):
         shared, secret = (await tables(library))["Gull Call: Gull"], (await tables(library))["Plots: Plot"]
         assert "Rolled: " in await text_of(player, "get_entity", uri=shared.uri, roll=True)
         assert "Rolled: " in await text_of(library, "get_entity", uri=secret.uri, roll=True)
-        with pytest.raises(ToolError, match="there is no"):
+        with pytest.raises(NotFoundError, match="there is no"):
             await text_of(player, "get_entity", uri=secret.uri, roll=True)
 
 

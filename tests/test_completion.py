@@ -49,6 +49,8 @@ def test_types_filters_orders_and_editions_are_completed(script):
     }
     assert "2024" in proposed(script, "lorekeeper", "search", "fire", "--edition", "20")
     assert "cr" in proposed(script, "lorekeeper", "search", "fire", "--order", "c")
+    assert proposed(script, "lorekeeper", "ask", "lookup_s") == {"lookup_spell"}
+    assert {"level_max="} <= proposed(script, "lorekeeper", "ask", "lookup_spell", "level_")
 
 
 def test_paths_are_completed_where_a_path_is_wanted(script, tmp_path, monkeypatch):

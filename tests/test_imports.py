@@ -43,7 +43,7 @@ NOT_FOR_A_GREETING = {
     *("lorekeeper.normalize", "lorekeeper.intake.files", "lorekeeper.intake.freshness", "lorekeeper.intake.open5e"),
     *(
         "lorekeeper.search.dossier.gather",
-        "lorekeeper.intake.on_demand",
+        "lorekeeper.intake.misses",
         "lorekeeper.maintenance",
         "lorekeeper.clients.install",
     ),

@@ -69,7 +69,7 @@ class Load:
         """Look up names that nobody else does, until the server is gone."""
         for number in itertools.count():
             name = f"lance {client} {number}"
-            path = f"/api/v1/search?types=spells&name={quote(name)}"
+            path = f"/api/v1/lookup_spell?name={quote(name)}"
             try:
                 answer = await http.get(path, headers={"Authorization": f"Bearer {token}"})
             except httpx.TransportError:
@@ -147,5 +147,5 @@ def missing_in(audit: Path, answered: Sequence[str]) -> set[str]:
 def statuses(server: Serving, token: str) -> tuple[int, int]:
     """What a token brings: a status, and the notes that are as their files are."""
     with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=200) as http:
-        answer = http.get("/api/v1/search?types=notes&order=name")
+        answer = http.get("/api/v1/lookup_note?order=name")
         return answer.status_code, len(answer.json().get("results", ()))

@@ -122,7 +122,7 @@ async def test_a_body_that_is_too_large_is_refused_with_and_without_its_length()
         assert (await asking.post("/page", content=chunks(MAX_BODY))).text == str(MAX_BODY)
         assert (await asking.post("/page", content=b"x" * (MAX_BODY + 1))).status_code == 413
         assert (await asking.post("/page", content=chunks(2 * MAX_BODY))).status_code == 413
-        for path in ("/mcp", "/api/v1/search"):
+        for path in ("/mcp", "/api/v1/search_lore"):
             assert (await asking.post(path, content=chunks(2 * MAX_BODY))).status_code == 200, "it limits itself"
 
 

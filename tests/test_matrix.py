@@ -109,17 +109,19 @@ def tokens_of(folder: Path) -> dict[str, str | None]:
 # --- what can be asked -----------------------------------------------------------------------------------------------
 
 PATHS: Mapping[str, str] = {
-    "/search": "/search?query=barley",
-    "/documents/{key}": f"/documents/{ATLAS}",
-    "/entities/{type}/{document}/{slug}": "/entities/notes/saga/Mill.md",
-    "/topics": "/topics?q=mill",
-    "/comparisons": f"/comparisons?uris=lore://spells/{ATLAS}/soft-landing&uris=lore://spells/ember-almanac/soft-landing",
+    "/search_lore": "/search_lore?query=barley",
+    "/get_entity": "/get_entity?uri=lore://notes/saga/Mill.md",
+    "/entities/{uri}": "/entities/notes/saga/Mill.md",
+    "/gather_topic": "/gather_topic?topic=mill",
+    "/compare_entries": f"/compare_entries?uris=lore://spells/{ATLAS}/soft-landing&uris=lore://spells/ember-almanac/soft-landing",
+    "/plan_encounter": "/plan_encounter?party=4x3",
+    "/roll": "/roll?what=2d6",
 }
 """How a path is asked that needs something."""
 
 ROUTES: Sequence[tuple[str, str]] = [
-    *(("GET", f"/api/v1{PATHS.get(each.path, each.path)}") for each in OPERATIONS),
-    *(("POST", f"/api/v1{each.path}") for each in OPERATIONS if "POST" in each.methods),
+    *(("GET", f"/api/v1{PATHS.get(path, path)}") for path in OPERATIONS),
+    ("POST", "/api/v1/search_lore"),
     ("GET", "/api/v1/openapi.json"),
 ]
 
@@ -129,8 +131,8 @@ ELSEWHERE: Sequence[tuple[str, str]] = [
     ("DELETE", "/mcp"),
     ("GET", "/"),
     ("GET", "/nothing"),
-    ("OPTIONS", "/api/v1/search"),
-    ("PUT", "/api/v1/search"),
+    ("OPTIONS", "/api/v1/search_lore"),
+    ("PUT", "/api/v1/search_lore"),
     ("GET", "/api/v2/search"),
     ("GET", "/docs"),
 ]
@@ -209,19 +211,18 @@ GUESSES: Sequence[tuple[str, str]] = [
     ("GET", "/api/v1/entities/notes/saga/{}%2FLair.md"),
     ("GET", "/api/v1/entities/notes/{}/Plan.md"),
     ("GET", "/api/v1/entities/notes/{}%2FPlan.md"),
-    ("GET", "/api/v1/documents/{}"),
-    ("GET", "/api/v1/topics?q=lore://notes/saga/{}.md"),
-    ("GET", "/api/v1/topics?q=lore://notes/{}/Plan.md"),
-    ("GET", "/api/v1/search?types=notes&similar_to=lore://notes/saga/{}.md"),
-    ("GET", "/api/v1/search?types=notes&name={}"),
-    ("GET", "/api/v1/search?types=notes&links_to={}"),
-    ("GET", "/api/v1/search?types=notes&tags={}"),
-    ("GET", "/api/v1/search?types=notes&folder={}"),
-    ("GET", "/api/v1/search?types=notes&documents={}"),
-    ("GET", "/api/v1/search?query=spy&documents={}"),
-    ("GET", "/api/v1/search?types=notes&edition={}"),
-    ("GET", "/api/v1/search?types=notes&where=tags%3D{}"),
-    ("GET", "/api/v1/search?types=notes&where=folder%3D{}"),
+    ("GET", "/api/v1/gather_topic?topic=lore://notes/saga/{}.md"),
+    ("GET", "/api/v1/gather_topic?topic=lore://notes/{}/Plan.md"),
+    ("GET", "/api/v1/lookup_note?similar_to=lore://notes/saga/{}.md"),
+    ("GET", "/api/v1/lookup_note?name={}"),
+    ("GET", "/api/v1/lookup_note?links_to={}"),
+    ("GET", "/api/v1/lookup_note?tags={}"),
+    ("GET", "/api/v1/lookup_note?folder={}"),
+    ("GET", "/api/v1/lookup_note?documents={}"),
+    ("GET", "/api/v1/search_lore?query=spy&documents={}"),
+    ("GET", "/api/v1/lookup_note?edition={}"),
+    ("GET", "/api/v1/lookup_note?where=tags%3D{}"),
+    ("GET", "/api/v1/lookup_note?where=folder%3D{}"),
 ]
 
 ASKED_BY_NAME: Sequence[tuple[str, Mapping[str, Any]]] = [

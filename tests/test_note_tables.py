@@ -11,11 +11,11 @@ import pytest
 from lorekeeper.audience import Viewer
 from lorekeeper.cli.render_vaults import print_vault_report
 from lorekeeper.entities import Entity
+from lorekeeper.errors import NotFoundError
 from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_tables import note_tables
 from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
-from lorekeeper.server.tool import ToolError
 from lorekeeper.vaults.state import FORMAT
 from lorekeeper.views.view import View
 from tests.support.tables import each_row
@@ -202,5 +202,5 @@ async def _roll(view: View, entity: Entity, *, visible: bool) -> None:
     if visible:
         assert "Rolled: " in await text_of(view, "get_entity", uri=entity.uri, roll=True)
     else:
-        with pytest.raises(ToolError, match="there is no"):
+        with pytest.raises(NotFoundError, match="there is no"):
             await text_of(view, "get_entity", uri=entity.uri, roll=True)

@@ -12,19 +12,16 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import CacheError, EmbeddingError, FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.library import Library
-from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server import models
 from lorekeeper.server.recording import MAX_BODY
-from lorekeeper.server.rest.operations import OPERATIONS
 from lorekeeper.server.rest.problems import PROBLEM_TYPE
 from lorekeeper.server.rest.requests import MAX_PARAMETERS
 from tests.support.campaign import VAULT, campaign
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library, sample_library
-from tests.support.samples import ALMANAC, ATLAS, SAMPLES, TITLES
+from tests.support.samples import ALMANAC, ATLAS
 from tests.support.tools import TOOLS, call
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -88,25 +85,25 @@ SEARCHES = [
     ("search_lore", "query=salt+men&query=candles&limit=3", {"query": ["salt men", "candles"], "limit": 3}),
     ("search_lore", "query=sea&types=spells&types=creatures", {"query": "sea", "types": ["spells", "creatures"]}),
     ("search_lore", "query=sea&detail=full&limit=2", {"query": "sea", "detail": "full", "limit": 2}),
-    ("lookup_spell", "types=spells", {}),
-    ("lookup_spell", "types=spells&limit=2&offset=2", {"limit": 2, "offset": 2}),
-    ("lookup_spell", "types=spells&level_max=3&class_key=wizard", {"level_max": 3, "class_key": "wizard"}),
-    ("lookup_spell", "types=spells&level=1&level=2&ritual=false", {"level": [1, 2], "ritual": False}),
-    ("lookup_spell", "types=spells&query=ash&level_min=1", {"semantic_query": "ash", "level_min": 1}),
-    ("lookup_creature", "types=creatures&cr=1/4&cr=0.125", {"cr": ["1/4", "0.125"]}),
-    ("lookup_creature", "types=creatures&where=ac%3E14&order=name+desc", {"where": "ac>14", "order": "name desc"}),
-    ("lookup_equipment", "types=equipment&cost_max=10", {"cost_max": 10}),
-    ("lookup_character_option", "types=character_options&kind=feat&kind=race", {"kind": ["feat", "race"]}),
-    ("lookup_equipment", "types=equipment&rarity=uncommon&rarity=very+rare", {"rarity": ["uncommon", "very rare"]}),
-    ("lookup_rule", "types=rules&documents=" + ATLAS, {"documents": [ATLAS]}),
-    ("lookup_note", "types=notes&tags=fens&order=newest&detail=full", {"tags": "fens", "order": "newest", "detail": "full"}),
-    ("lookup_note", f"types=notes&similar_to=lore://notes/{VAULT}/{NOTE}", {"similar_to": f"lore://notes/{VAULT}/{NOTE}"}),
-]  # fmt: skip
+    ("lookup_spell", "", {}),
+    ("lookup_spell", "limit=2&offset=2", {"limit": 2, "offset": 2}),
+    ("lookup_spell", "level_max=3&class_key=wizard", {"level_max": 3, "class_key": "wizard"}),
+    ("lookup_spell", "level=1&level=2&ritual=false", {"level": [1, 2], "ritual": False}),
+    ("lookup_spell", "semantic_query=ash&level_min=1", {"semantic_query": "ash", "level_min": 1}),
+    ("lookup_creature", "cr=1/4&cr=0.125", {"cr": ["1/4", "0.125"]}),
+    ("lookup_creature", "where=ac%3E14&order=name+desc", {"where": "ac>14", "order": "name desc"}),
+    ("lookup_equipment", "cost_max=10", {"cost_max": 10}),
+    ("lookup_character_option", "kind=feat&kind=race", {"kind": ["feat", "race"]}),
+    ("lookup_equipment", "rarity=uncommon&rarity=very+rare", {"rarity": ["uncommon", "very rare"]}),
+    ("lookup_rule", "documents=" + ATLAS, {"documents": [ATLAS]}),
+    ("lookup_note", "tags=fens&order=newest&detail=full", {"tags": "fens", "order": "newest", "detail": "full"}),
+    ("lookup_note", f"similar_to=lore://notes/{VAULT}/{NOTE}", {"similar_to": f"lore://notes/{VAULT}/{NOTE}"}),
+]
 
 
 @pytest.mark.parametrize(("tool", "query", "arguments"), SEARCHES, ids=[query for _, query, _ in SEARCHES])
 async def test_search_answers_as_the_tools_do(client, library, description, tool, query, arguments):
-    content = promised(description, "/search", await client.get(f"{API}/search?{query}"))
+    content = promised(description, f"/{tool}", await client.get(f"{API}/{tool}?{query}"))
     assert content == (await call(library, tool, **arguments)).structured
     assert content["results"]
 
@@ -115,94 +112,71 @@ async def test_search_answers_as_the_tools_do(client, library, description, tool
 async def test_a_search_by_post_has_the_same_parameters_in_its_body(
     client, library, description, tool, query, arguments
 ):
-    body = {"query" if name == "semantic_query" else name: value for name, value in arguments.items()}
-    if tool != "search_lore":
-        body["types"] = ["spells"]
-    content = promised(description, "/search", await client.post(f"{API}/search", json={**body, "seed": None}))
+    content = promised(description, f"/{tool}", await client.post(f"{API}/{tool}", json={**arguments, "seed": None}))
     assert content == (await call(library, tool, **arguments)).structured
     assert content["results"]
+
+
+URIS = [f"lore://spells/{document}/soft-landing" for document in (ATLAS, ALMANAC)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_documents", {}),
+        ("list_documents", {"type": "notes"}),
+        ("gather_topic", {"topic": "Oda Reedmother", "limit": 3}),
+        ("compare_entries", {"uris": URIS}),
+        ("get_entity", {"uri": URIS[0]}),
+        ("plan_encounter", {"party": "4x3", "seed": 7, "rules": "2014"}),
+        ("roll", {"what": "4d6", "seed": 7, "times": 3}),
+    ],
+)
+async def test_every_other_tool_answers_by_get_and_post(client, library, description, tool, arguments):
+    expected = (await call(library, tool, **arguments)).structured
+    assert promised(description, f"/{tool}", await client.get(f"{API}/{tool}", params=arguments)) == expected
+    assert promised(description, f"/{tool}", await client.post(f"{API}/{tool}", json=arguments)) == expected
+    assert any(expected.values())
 
 
 async def test_pages_follow_each_other_and_end(client):
     offset, names = 0, list[str]()
     while offset is not None:
-        page = (await client.get(f"{API}/search?types=spells&limit=2&offset={offset}")).json()
+        page = (await client.get(f"{API}/lookup_spell?limit=2&offset={offset}")).json()
         names += [f"{result['uri']}" for result in page["results"]]
         offset = page["next_offset"]
     assert len(names) == len(set(names)) == page["total"] == 7
-
-
-async def test_types_have_their_numbers_and_filters(client, description):
-    types = promised(description, "/types", await client.get(f"{API}/types"))["types"]
-    assert [each["name"] for each in types] == SEARCHED
-    by_name = {each["name"]: each for each in types}
-    assert by_name["spells"]["entries"] == sum(1 for each in SAMPLES if each["collection"] == "spells")
-    assert {"level_max", "class_key"} <= set(by_name["spells"]["filters"])
-    assert by_name["notes"]["more_kinds"] is True
-
-
-async def test_documents_are_those_of_the_tool_together_and_alone(client, library, description):
-    listed = promised(description, "/documents", await client.get(f"{API}/documents"))
-    assert listed == (await call(library, "list_documents")).structured
-    assert {each["key"] for each in listed["documents"]} == {*TITLES, VAULT}
-    alone = promised(description, "/documents/{key}", await client.get(f"{API}/documents/{ATLAS}"))
-    assert alone in listed["documents"]
-    of_notes = (await client.get(f"{API}/documents", params={"type": "notes"})).json()
-    assert of_notes == (await call(library, "list_documents", type="notes")).structured
 
 
 @pytest.mark.parametrize(
     "path", [f"spells/{ALMANAC}/soft-landing", f"notes/{VAULT}/{NOTE}", f"notes/{VAULT}/{quote(NOTE, safe='')}"]
 )
 async def test_an_entry_is_read_at_the_path_of_its_uri(client, library, description, path):
-    entry = promised(description, "/entities/{type}/{document}/{slug}", await client.get(f"{API}/entities/{path}"))
+    entry = promised(description, "/entities/{uri}", await client.get(f"{API}/entities/{path}"))
     assert entry == (await call(library, "get_entity", uri=f"lore://{path}")).structured
-
-
-async def test_a_topic_is_the_dossier_of_the_tool(client, library, description):
-    answer = await client.get(f"{API}/topics", params={"q": "Oda Reedmother", "limit": 3})
-    topic = promised(description, "/topics", answer)
-    assert topic == (await call(library, "gather_topic", topic="Oda Reedmother", limit=3)).structured
-    assert {"about", "mention"} & {line["relation"] for part in topic["parts"] for line in part["lines"]}
-
-
-async def test_recent_notes_are_those_of_the_command_line(client, library, description):
-    recent = promised(description, "/recent", await client.get(f"{API}/recent?since=2026-11-02&limit=4"))
-    assert recent["results"] == [each.content() for each in await recent_notes(library.cache, "2026-11-02", 4)]
-    assert recent["results"]
-
-
-async def test_a_comparison_is_that_of_the_tool(client, library, description):
-    uris = [f"lore://spells/{document}/soft-landing" for document in (ATLAS, ALMANAC)]
-    answer = await client.get(f"{API}/comparisons", params={"uris": uris})
-    assert (
-        promised(description, "/comparisons", answer) == (await call(library, "compare_entries", uris=uris)).structured
-    )
-    assert [each["label"] for each in answer.json()["facts"]][:1] == ["Level"]
 
 
 # --- the description -------------------------------------------------------------------------------------------------
 
 
-async def test_the_description_is_openapi_and_has_every_operation(description):
+async def test_the_description_is_openapi_and_has_every_tool(description):
     validate(description)
-    assert set(description["paths"]) == {operation.path for operation in OPERATIONS}
+    assert set(description["paths"]) == {*(f"/{name}" for name in TOOLS), "/entities/{uri}"}
     operations = [operation for path in description["paths"].values() for operation in path.values()]
-    assert len({operation["operationId"] for operation in operations}) == len(operations) == 9
+    assert len({operation["operationId"] for operation in operations}) == len(operations) == 2 * len(TOOLS) + 1
     described = [parameter for operation in operations for parameter in operation.get("parameters", [])]
     assert [parameter["name"] for parameter in described if not parameter["description"]] == []
     assert len(described) > 50
 
 
 async def test_every_parameter_of_the_tools_is_described(description):
-    taken = {parameter["name"] for parameter in description["paths"]["/search"]["get"]["parameters"]}
-    bodies = description["components"]["schemas"]
-    assert {"level_max", "class_key", "cr", "links_to"} <= taken
-    for tool in (tool for tool in TOOLS.values() if tool.entity_type):
-        names = set(tool.arguments.model_fields) - {"semantic_query"} | {"query", "types"}
-        assert names <= taken
-        assert set(bodies[f"Search_{tool.entity_type}"]["properties"]) == names
-    assert set(bodies["Search"]["properties"]) == set(TOOLS["search_lore"].arguments.model_fields)
+    for name, tool in TOOLS.items():
+        operations = description["paths"][f"/{name}"]
+        body = operations["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        taken = {parameter["name"] for parameter in operations["get"]["parameters"]}
+        assert (
+            taken == set(description["components"]["schemas"][body]["properties"]) == set(tool.arguments.model_fields)
+        )
 
 
 async def test_results_and_pages_have_the_fields_that_models_are_told_of(description):
@@ -215,20 +189,20 @@ async def test_results_and_pages_have_the_fields_that_models_are_told_of(descrip
 
 
 async def test_an_answer_is_private_and_known_by_its_tag(client):
-    first = await client.get(f"{API}/types")
+    first = await client.get(f"{API}/list_documents")
     assert first.headers["cache-control"] == "private, no-cache"
     assert first.headers["vary"] == "Authorization, Cookie"
-    again = await client.get(f"{API}/types", headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
+    again = await client.get(f"{API}/list_documents", headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
-    other = await client.get(f"{API}/types", headers={"If-None-Match": '"other"'})
+    other = await client.get(f"{API}/list_documents", headers={"If-None-Match": '"other"'})
     assert other.json() == first.json()
 
 
 async def test_head_and_options_are_answered_without_a_body(client):
-    got, head = await client.get(f"{API}/documents"), await client.head(f"{API}/documents")
+    got, head = await client.get(f"{API}/list_documents"), await client.head(f"{API}/list_documents")
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-length"] == str(len(got.content))
-    options = await client.options(f"{API}/search")
+    options = await client.options(f"{API}/search_lore")
     assert (options.status_code, options.headers["allow"]) == (204, "GET, POST, HEAD, OPTIONS")
 
 
@@ -238,42 +212,37 @@ async def test_head_and_options_are_answered_without_a_body(client):
 @pytest.mark.parametrize(
     ("path", "status", "advice"),
     [
-        ("search", 400, "query is required"),
-        ("search?query=+", 400, "empty"),
-        ("search?query=x&levl=3", 400, "unknown parameter of search: 'levl'; known: query, wordings, types"),
-        ("search?query=x&level_max=3", 400, "types=spells"),
-        ("search?types=spells&types=rules&level_max=3&query=x", 400, "exactly one"),
-        ("search?types=spells&levl=3", 400, "did you mean 'level'"),
-        ("search?types=spells&q=x", 400, "use name or query"),
-        ("search?types=spell", 400, "did you mean 'spells'"),
-        ("search?types=spells&level=x", 400, "level must be a whole number"),
-        ("search?types=spells&level=1.5", 400, "a whole number"),
-        ("search?types=spells&ritual=1", 400, "true or false"),
-        ("search?types=creatures&cr=lots", 400, "a number"),
-        ("search?types=spells&where=level", 400, "where"),
-        ("search?query=x&limit=0", 400, "at least 1"),
-        ("search?query=x&limit=51", 400, "at most 50"),
-        ("search?query=x&limit=9999999999999999999999", 400, "a whole number"),
-        ("search?query=x&offset=-1", 400, "at least 0"),
-        ("search?query=x&limit=1&limit=2", 400, "limit is given 2 times"),
-        ("search?query=x&detail=all", 400, "concise"),
-        ("search?query=x&documents=nope", 400, ATLAS),
-        ("search?query=%ff", 400, "UTF-8"),
-        ("search?query=" + "x" * 12_000, 400, "2,000"),
-        ("search?query=x" + "&query=x" * MAX_PARAMETERS, 400, f"more than {MAX_PARAMETERS}"),
-        ("documents?type=spell", 400, "did you mean 'spells'"),
-        ("documents/nope", 404, "/documents"),
-        ("documents/a%0Ab", 404, "there is no document"),
+        ("search_lore", 400, "query is required"),
+        ("search_lore?query=+", 400, "empty"),
+        ("search_lore?query=x&levl=3", 400, "unknown parameter of search_lore: 'levl'; known: query, wordings, types"),
+        ("search_lore?query=x&level_max=3", 400, "level_max"),
+        ("lookup_spell?levl=3", 400, "did you mean 'level'"),
+        ("lookup_spell?q=x", 400, "use name or semantic_query"),
+        ("search_lore?query=x&types=spell", 400, "did you mean 'spells'"),
+        ("lookup_spell?level=x", 400, "level must be a whole number"),
+        ("lookup_spell?level=1.5", 400, "a whole number"),
+        ("lookup_spell?ritual=1", 400, "true or false"),
+        ("lookup_creature?cr=lots", 400, "a number"),
+        ("lookup_spell?where=level", 400, "where"),
+        ("search_lore?query=x&limit=0", 400, "at least 1"),
+        ("search_lore?query=x&limit=51", 400, "at most 50"),
+        ("search_lore?query=x&limit=9999999999999999999999", 400, "a whole number"),
+        ("search_lore?query=x&offset=-1", 400, "at least 0"),
+        ("search_lore?query=x&limit=1&limit=2", 400, "limit is given 2 times"),
+        ("search_lore?query=x&detail=all", 400, "concise"),
+        ("search_lore?query=x&documents=nope", 400, ATLAS),
+        ("search_lore?query=%ff", 400, "UTF-8"),
+        ("search_lore?query=" + "x" * 12_000, 400, "2,000"),
+        ("search_lore?query=x" + "&query=x" * MAX_PARAMETERS, 400, f"more than {MAX_PARAMETERS}"),
+        ("list_documents?type=spell", 400, "did you mean 'spells'"),
         ("entities/spells/nope/nope", 404, "an answer"),
         ("entities/spell/a/b", 404, "did you mean 'spells'"),
         ("entities/spells/a/%ff", 400, "UTF-8"),
-        ("entities/spells/a/b?slug=c", 400, "part of the path"),
-        ("topics", 400, "q is required"),
-        ("topics?q=lore://spells/a/b", 404, "an answer"),
-        ("recent?since=soon", 400, "2026-11-20"),
-        ("recent?limit=51", 400, "at most 50"),
+        ("entities/spells/a/b?uri=c", 400, "part of the path"),
+        ("gather_topic", 400, "topic is required"),
+        ("gather_topic?topic=lore://spells/a/b", 404, "an answer"),
         ("nothing", 404, "openapi.json"),
-        ("types/", 404, "openapi.json"),
+        ("roll/", 404, "openapi.json"),
         ("%0A/x", 404, "openapi.json"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
@@ -301,8 +270,6 @@ async def test_what_is_wrong_is_a_problem_that_says_what_to_do(client, descripti
         ('{"query": "x", "limit": "3"}', 400, "a whole number"),
         ('{"query": "x", "limit": null}', 400, "a whole number"),
         ('{"query": "x", "limit": true}', 400, "a whole number"),
-        ('{"types": ["spells"], "ritual": "true"}', 400, "true or false"),
-        ('{"types": "spells", "level": 123456789012345678901234567890}', 400, "out of range"),
         ('{"types": [1], "query": "x"}', 400, "types must be"),
         ("{}", 400, "query is required"),
         (" " * (MAX_BODY + 1), 413, "65,536 bytes"),
@@ -310,23 +277,32 @@ async def test_what_is_wrong_is_a_problem_that_says_what_to_do(client, descripti
     ids=lambda value: str(value[:30]) if isinstance(value, (str, bytes)) else None,
 )
 async def test_a_body_that_is_wrong_is_a_problem(client, description, body, status, advice):
-    answer = await client.post(f"{API}/search", content=body, headers={"Content-Type": "application/json"})
+    answer = await client.post(f"{API}/search_lore", content=body, headers={"Content-Type": "application/json"})
     assert advice in the_problem(description, answer, status)
 
 
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [({"ritual": "true"}, "true or false"), ({"level": 123456789012345678901234567890}, "out of range")],
+)
+async def test_the_filters_of_a_type_are_checked(client, description, body, advice):
+    answer = await client.post(f"{API}/lookup_spell", json=body)
+    assert advice in the_problem(description, answer, 400)
+
+
 async def test_other_methods_and_media_types_are_problems(client, description):
-    deleted = await client.delete(f"{API}/documents")
-    assert "GET, HEAD, OPTIONS" in the_problem(description, deleted, 405)
-    assert deleted.headers["allow"] == "GET, HEAD, OPTIONS"
-    form = await client.post(f"{API}/search", data={"query": "x"})
+    deleted = await client.delete(f"{API}/list_documents")
+    assert "GET, POST, HEAD, OPTIONS" in the_problem(description, deleted, 405)
+    assert deleted.headers["allow"] == "GET, POST, HEAD, OPTIONS"
+    form = await client.post(f"{API}/search_lore", data={"query": "x"})
     assert "application/json" in the_problem(description, form, 415)
-    twice = await client.post(f"{API}/search?limit=3", json={"query": "x"})
+    twice = await client.post(f"{API}/search_lore?limit=3", json={"query": "x"})
     assert "in the body" in the_problem(description, twice, 400)
 
 
 async def test_a_number_with_a_fraction_of_nothing_is_whole(client, library):
-    answer = await client.post(f"{API}/search", content='{"types": ["spells"], "level": 2.0, "limit": 1e0}',
-                               headers={"Content-Type": "application/json; charset=utf-8"})  # fmt: skip
+    body, typed = '{"level": 2.0, "limit": 1e0}', {"Content-Type": "application/json; charset=utf-8"}
+    answer = await client.post(f"{API}/lookup_spell", content=body, headers=typed)
     assert answer.json() == (await call(library, "lookup_spell", level=2, limit=1)).structured
 
 

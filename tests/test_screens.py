@@ -211,13 +211,13 @@ def test_what_is_wrong_with_a_library_is_said_once_and_without_the_name_of_a_log
         assert said.count("milvus.db") == 1, said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_real_terminal_is_as_wide_as_it_says(folder):
+def in_a_terminal(folder: Path, columns: int, words: str, **settings: str) -> tuple[int, str]:
+    """Exit status and output of a command in a terminal of 24 lines."""
     ours, theirs = os.openpty()
-    subprocess.run(["stty", "cols", "60", "rows", "24"], stdin=theirs, check=True)
-    env = {name: value for name, value in environment(folder).items() if name != "COLUMNS"}
+    subprocess.run(["stty", "cols", str(columns), "rows", str(LINES)], stdin=theirs, check=True)
+    env = {name: value for name, value in environment(folder, **settings).items() if name != "COLUMNS"}
     with subprocess.Popen(
-        forking.command("lorekeeper", *"show nothing that is in any of these books".split()),
+        forking.command("lorekeeper", *words.split()),
         env=env,
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -235,11 +235,27 @@ def test_a_real_terminal_is_as_wide_as_it_says(folder):
                 break
             said += more
     os.close(ours)
-    text = said.decode().replace("\r\n", "\n")
-    assert process.returncode == 1
+    return process.returncode, said.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_real_terminal_is_as_wide_as_it_says(folder):
+    status, text = in_a_terminal(folder, 60, "show nothing that is in any of these books")
+    assert status == 1
     assert "no entry is called 'nothing that is in any of these books'" in " ".join(text.split())
     assert unbroken(text, 60) == []
     assert text.count("\n") > 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("words", "is_paged"), [("show tarrasque", True), ("show blinded", False)])
+def test_what_is_longer_than_the_terminal_is_paged(folder, monkeypatch, words, is_paged):
+    monkeypatch.setenv("PAGER", "sed s/^/>/")
+    status, text = in_a_terminal(folder, COLUMNS, words)
+    lines = text.splitlines()
+    assert status == 0
+    assert (len(lines) >= LINES) == is_paged
+    assert {line.startswith(">") for line in lines} == {is_paged}
 
 
 # --- wrapping -----------------------------------------------------------------------------------------------------------

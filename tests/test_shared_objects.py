@@ -10,7 +10,6 @@ import pytest
 
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
-from lorekeeper.search.query import Query
 from tests.support.entities import everything
 from tests.support.libraries import server_library
 from tests.support.open5e_server import Open5eServer, book, lists
@@ -107,8 +106,3 @@ async def test_a_sync_of_one_document_brings_its_words_and_leaves_the_others_alo
     one = await synced.sync(["rules"], ["srd-2014"])
     assert (one.stored, one.removed) == (0, 0)
     assert await uris(synced) == whole_library >= APART
-
-
-async def test_a_lookup_in_one_document_fetches_its_words(synced):
-    page = await synced.search(Query(types=["rules"], filters={"kind": "condition"}, documents=["srd-2024"]))
-    assert {r.entity.uri for r in page.results} == {uri for uri in APART if "srd-2024" in uri}

@@ -171,13 +171,15 @@ def test_the_cookie_behind_tls_is_secure_and_of_this_host_only(house, secure):
 
 def test_a_cookie_counts_for_pages_and_for_reading_from_the_gateway(house):
     browser = house.signed_in()
-    for path in ("/", "/books", "/search.json?q=dragon", "/api/v1/documents", "/api/v1/openapi.json"):
+    for path in ("/", "/books", "/search.json?q=dragon", "/api/v1/list_documents", "/api/v1/openapi.json"):
         assert browser.get(path).status_code in ANSWERS, path
     for path in ("/metrics", "/mcp"):
         assert browser.get(path).status_code == 401, path
     assert browser.post("/mcp", json=message("initialize", **INITIALIZE), headers=OWN).status_code == 401
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
-        assert browser.request(method, "/api/v1/search", json={"query": "x"}, headers=OWN).status_code == 401, method
+        assert browser.request(method, "/api/v1/search_lore", json={"query": "x"}, headers=OWN).status_code == 401, (
+            method
+        )
 
 
 @pytest.mark.slow
@@ -289,7 +291,7 @@ def test_every_response_says_what_a_browser_may_do_with_it(house):
         "/sign-in/proof?challenge=x",
         "/static/none",
         "/healthz",
-        "/api/v1/documents",
+        "/api/v1/list_documents",
     )
     asked = [each.get(path) for each in (browser, signed_in) for path in (*paths, "/mcp", "/search.json?q=x", "/none")]
     asked += [browser.get("/sign-in", headers={"Sec-Fetch-Site": "cross-site"}), browser.post("/sign-in")]

@@ -18,7 +18,6 @@ from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
 from lorekeeper.normalize.book_tables import entry_of
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables
-from lorekeeper.search.query import Query
 from tests.support.entities import everything
 from tests.support.open5e_server import Open5eServer, lists, spell
 from tests.support.samples import write_lines
@@ -123,14 +122,6 @@ async def test_what_is_read_again_in_the_background_has_its_tables(library, serv
     change(server, None)
     await read_again(library)
     assert await tables(library) == {}
-
-
-async def test_what_a_lookup_fetches_has_its_tables(library):
-    page = await library.search(Query(["spells"], filters={"name": "rain call"}))
-    assert [hit.entity.name for hit in page.results] == ["Rain Call"]
-    assert set(await tables(library)) == {"Rain Call: Sky", "Rain Call: Omen"}
-    report = await library.sync()
-    assert report.tables == Counter(unchanged=2)
 
 
 async def test_files_of_the_same_entries_give_the_same_tables(library, server, tmp_path):

@@ -241,23 +241,21 @@ def paths(random: Random) -> list[str]:
     """One request at least of each operation."""
     what, who = random.choice(NOUNS), random.choice(NAMES)
     return [
-        f"search?query={what}&limit=50",
-        f"search?query=who+{what}s+the+{random.choice(NOUNS)}&query={who}&limit=5&offset=3",
-        "search?types=notes&order=newest&limit=50",
-        f"search?types=notes&links_to={who}",
-        f"search?types=notes&similar_to=lore://notes/saga/npcs%2F{who}.md",
-        "search?types=spells&order=name&documents=saga",
-        "search?types=spells&documents=nowhere",
-        "types",
-        "documents",
-        "documents?type=notes",
-        "documents/saga",
+        f"search_lore?query={what}&limit=50",
+        f"search_lore?query=who+{what}s+the+{random.choice(NOUNS)}&query={who}&limit=5&offset=3",
+        "lookup_note?order=newest&limit=50",
+        f"lookup_note?links_to={who}",
+        f"lookup_note?similar_to=lore://notes/saga/npcs%2F{who}.md",
+        "lookup_spell?order=name&documents=saga",
+        "lookup_spell?documents=nowhere",
+        "list_documents",
+        "list_documents?type=notes",
+        f"compare_entries?name={who}",
         f"entities/notes/saga/npcs/{who}.md",
         f"entities/notes/saga/npcs%2F{who}.md",
         "entities/spells/own/s3",
-        f"topics?q={who}",
-        f"topics?q=lore://notes/saga/npcs%2F{who}.md",
-        "recent?limit=50",
+        f"gather_topic?topic={who}",
+        f"gather_topic?topic=lore://notes/saga/npcs%2F{who}.md",
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lorekeeper.cli.hits import Hits, hit_lines
+from lorekeeper.cli.hits import hit_lines
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import FilterError
@@ -188,7 +188,7 @@ def test_an_entry_is_described_by_its_facts_and_by_parts_of_all_its_text():
 
 async def test_a_terminal_shows_which_wording_found_a_result(library):
     page = await library.search(asked(*WORDINGS))
-    lines = [line.plain for line in hit_lines(Hits.of(page).hits, 120)]
+    lines = [line.plain for line in hit_lines(page_content(page)["results"], 120, WORDINGS)]
     assert "  found by: never sinks under the surface" in lines
 
 

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import secrets
-from collections.abc import Iterator
-from contextlib import suppress
-from random import Random
+from collections.abc import Iterator, Mapping
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
-from lorekeeper.cli.command import (
-    DOCUMENT,
-    DONE,
-    FAILED,
-    JSON,
-    TYPE,
-    Call,
-    Commands,
-    JsonObject,
-    answers,
-    argument,
-    entry_of,
-)
+from lorekeeper.cli.command import DOCUMENT, DONE, FAILED, JSON, Call, Commands, JsonObject, answers, argument
 from lorekeeper.cli.terminal import show
-from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
+from lorekeeper.cli.tools import ask_tool
+from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.folding import fold
-from lorekeeper.printable import shown
 
 if TYPE_CHECKING:
     from lorekeeper.library import Library
-    from lorekeeper.rolling.dice import Formula
-    from lorekeeper.server.answers import Answer
     from lorekeeper.views.view import View
 
 commands = Commands()
-
-MAX_TIMES = 1000
-"""Most rolls at once."""
-
-_LIKE_DICE = re.compile(r"(?=.*\d)[\d\s.,dDxX×*+−–%-]+")
-"""Digits with what dice are written with: no name of an entry is made of these alone."""
-
-_NO_SIDES = re.compile(r"(\d+)\s*[dD]")
 
 
 @commands.add(
@@ -54,49 +29,24 @@ _NO_SIDES = re.compile(r"(\d+)\s*[dD]")
         help="dice such as 2d6+3, or the name or uri of an entry with a table",
     ),
     argument("--table", metavar="NAME", help="name or number of one table (default: all tables of the entry)"),
-    argument("--times", type=int, default=1, metavar="N", help=f"number of rolls, 1 to {MAX_TIMES} (default: 1)"),
+    argument("--times", type=int, default=1, metavar="N", help="number of rolls, 1 to 1000 (default: 1)"),
     argument("--seed", type=int, metavar="N", help="repeat the roll with this seed"),
-    TYPE,
-    DOCUMENT,
     JSON,
-    examples=("lorekeeper roll 4d6", "lorekeeper roll lore://rules/srd-2014/madness --table short-term --seed 7"),
+    examples=("lorekeeper roll 4d6", "lorekeeper roll wand of wonder --seed 7"),
 )
 async def roll(call: Call) -> int:
     """Roll, and show what came; FAILED if there is no such entry, or it has no table."""
-    from lorekeeper.rolling.tables import chosen
+    from lorekeeper.rolling.dice import throws
 
-    arguments, what = call.arguments, " ".join(call.arguments.what)
-    if not 1 <= arguments.times <= MAX_TIMES:
-        raise FilterError(f"--times is {shown(str(arguments.times))}; give 1 to {MAX_TIMES}")
-    seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-    random, dice = Random(seed), _dice(what)  # noqa: S311
-    if dice is not None:
-        numbers = [dice.throw(random)[0] for _ in range(arguments.times)]
-        content = {"dice": str(dice), "numbers": numbers, "seed": seed}
-        call.show(content, lambda: show(f"{dice}: {', '.join(map(str, numbers))}"))
-        return DONE
-    async with call.library() as library:
-        entity = (await entry_of(call, library.view(), what)).entity
-    rolled = [table.roll(random) for _ in range(arguments.times) for table in chosen(entity, arguments.table)]
-    content = {"uri": entity.uri, "rolls": [each.content() for each in rolled], "seed": seed}
-    call.show(content, lambda: show("\n".join([*(each.line() for each in rolled), f"{entity.uri}, --seed {seed}"])))
+    asked, what = call.arguments, " ".join(call.arguments.what)
+    random = SystemRandom() if asked.seed is None else Random(asked.seed)  # noqa: S311 - a roll that can be repeated
+    if thrown := throws(what, asked.times, random):  # dice need no library
+        content, text = thrown
+        call.show(content, lambda: show(text))
+    else:
+        given = {"table": asked.table, "times": asked.times, "seed": asked.seed}
+        await ask_tool(call, "roll", {"what": what, **given})
     return DONE
-
-
-def _dice(text: str) -> Formula | None:
-    """The dice that a text is; None if it is a name.
-
-    Raises:
-        FilterError: it is meant to be dice, by its characters, and is none.
-    """
-    from lorekeeper.rolling.dice import formula_of, parsed_formula
-
-    if _LIKE_DICE.fullmatch(text) and formula_of(text) is None:
-        sides = _NO_SIDES.fullmatch(text.strip())
-        if sides:
-            raise FilterError(f"{shown(text)} lacks the number of sides: did you mean {sides[1]}d6 or {sides[1]}d20?")
-        return parsed_formula(text)
-    return formula_of(text)
 
 
 @commands.add(
@@ -148,31 +98,22 @@ async def listed_spells(library: Library, question: JsonObject) -> JsonObject:
 )
 async def compare(call: Call) -> int:
     """Compare entries."""
-    from lorekeeper.cli.render_at_table import print_comparison
-
-    content = await call.answer(comparison, {"entries": call.arguments.entry})
-    call.show(content, lambda: print_comparison(content))
+    await ask_tool(call, "compare_entries", await call.answer(compared, {"entries": call.arguments.entry}))
     return DONE
 
 
 @answers
-async def comparison(library: Library, question: JsonObject) -> JsonObject:
-    """What `compare_entries` says of uris or names."""
-    return (await _compared(library.view(), question["entries"])).structured
-
-
-async def _compared(view: View, given: list[str]) -> Answer:
-    """The entries of uris and names, else the versions of one name, compared."""
-    from lorekeeper.server.comparisons import COMPARE_ENTRIES
-
+async def compared(library: Library, question: JsonObject) -> JsonObject:
+    """The entries that words call, as `compare_entries` takes them: uris, else the versions of one name."""
+    given = question["entries"]
     if any(each.startswith("lore://") for each in given):
-        return await COMPARE_ENTRIES.run(view, {"uris": given})
-    name = " ".join(given)
+        return {"uris": given}
+    view, name = library.view(), " ".join(given)
     if not await _called_each(view, [name]):
         for names in _separated(given):
             if uris := await _called_each(view, names):
-                return await COMPARE_ENTRIES.run(view, {"uris": uris})
-    return await COMPARE_ENTRIES.run(view, {"name": name})
+                return {"uris": uris}
+    return {"name": name}
 
 
 def _separated(given: list[str]) -> Iterator[list[str]]:
@@ -284,28 +225,13 @@ async def party_of_library(library: Library, question: JsonObject) -> JsonObject
 )
 async def encounter(call: Call) -> int:
     """Rate an encounter, or propose some; FAILED if nothing fits."""
-    from lorekeeper.cli.render_at_table import print_plan
-
-    given = {name: getattr(call.arguments, option) for name, option in ENCOUNTER_OPTIONS.items()}
-    given["party"] = given["party"] or None
-    content = await call.answer(encounter_plan, given)
-    call.show(content, lambda: print_plan(content))
-    return DONE if content["encounters"] else FAILED
+    given = {name: getattr(call.arguments, option) or None for name, option in ENCOUNTER_OPTIONS.items()}
+    options = {name: f"--{option.replace('_', '-')}" for name, option in ENCOUNTER_OPTIONS.items() if name != "party"}
+    content = await ask_tool(call, "plan_encounter", given, options)
+    return DONE if content["encounters"] or content.get("day") else FAILED
 
 
-@answers
-async def encounter_plan(library: Library, question: JsonObject) -> JsonObject:
-    """What `plan_encounter` says of its arguments."""
-    from lorekeeper.server.encounters import PLAN_ENCOUNTER
-
-    arguments = PLAN_ENCOUNTER.check(question)
-    if arguments.get("semantic_query"):
-        with suppress(LoreKeeperError):  # the search itself reports what is missing
-            await library.open(["creatures"])
-    return (await PLAN_ENCOUNTER.run(library.view(), arguments)).structured
-
-
-ENCOUNTER_OPTIONS = {
+ENCOUNTER_OPTIONS: Mapping[str, str] = {
     "party": "party",
     "monsters": "monster",
     "difficulty": "difficulty",

@@ -125,8 +125,12 @@ def _exists(path: Path) -> bool:
 def _print_list(states: dict[str, str]) -> None:
     width, wide = max(map(len, CLIENTS)), max(map(len, states.values()))
     for name, state in states.items():
-        show(f"{name:{width}}  {state:{wide}}  {one_line(str(_file(CLIENTS[name])))}")
+        show(f"  {name:{width}}  {state:{wide}}  {_at_home(_file(CLIENTS[name]))}")
     show("'lorekeeper install --client CLIENT' adds LoreKeeper to one.")
+
+
+def _at_home(file: Path) -> str:
+    return one_line(f"~/{file.relative_to(Path.home())}" if file.is_relative_to(Path.home()) else str(file))
 
 
 def _tell_left_out(call: Call) -> None:

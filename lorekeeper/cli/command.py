@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cli.terminal import say
+from lorekeeper.cli.terminal import paged, say
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.printable import json_text, one_line
 from lorekeeper.settings import Settings
@@ -92,7 +92,8 @@ class Call:
         if self.json:
             print_json(content)
         else:
-            print_for_people()
+            with paged():
+                print_for_people()
 
 
 Handler = Callable[[Call], Awaitable[int]]
@@ -211,18 +212,13 @@ async def refreshed(library: Library) -> View:
     return view
 
 
-async def entry_of(call: Call, view: View, wanted: str) -> Found:
-    """The entry that a command is about, by its uri or name; how the name was understood goes to stderr."""
-    found = await find(view, wanted, call.arguments.type, call.arguments.document)
-    say_note(found.note)
-    return found
-
-
 async def find(view: View, wanted: str, types: Sequence[str] | None, documents: Sequence[str] | None) -> Found:
-    """The entry of a uri or a name; see `search.resolve_entry.find_entry`."""
+    """The entry of a uri, a name, or an address such as "Fireball, srd-2014"; see `search.resolve_entry.find_entry`."""
     from lorekeeper.entities import SEARCHED
+    from lorekeeper.search.addresses import uri_at
     from lorekeeper.search.resolve_entry import find_entry
 
+    wanted = await uri_at(view.cache, wanted) or wanted
     return await find_entry(view.search, view.entities_at, wanted, types or SEARCHED, documents)
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, Call, Commands, argument
 from lorekeeper.editions import LABELS
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.filters import bounds_of
 from lorekeeper.order import SHORT
+
+if TYPE_CHECKING:
+    from lorekeeper.server.tools import Tool
 
 commands = Commands()
 
@@ -22,8 +26,10 @@ FOLLOWING: Mapping[str, Callable[[], list[str]]] = {
     "filter": lambda: [f"{name}=" for name in filter_names()],
     "order": lambda: ["name", *SHORT],
     "edition": lambda: list(LABELS),
+    "tool": lambda: list(_tools()),
+    "values": lambda: sorted({f"{name}=" for tool in _tools().values() for name in tool.arguments.model_fields}),
 }
-"""Options whose values are known, though others are allowed: the words to propose for each."""
+"""Arguments whose values are known, though others are allowed: the words to propose for each."""
 
 
 @commands.add(
@@ -53,6 +59,12 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
         elif action.dest in FILES and not action.choices:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
     return str(shtab.complete(parser, shell))
+
+
+def _tools() -> Mapping[str, Tool]:
+    from lorekeeper.server.tools import tools_by_name
+
+    return tools_by_name()
 
 
 def filter_names() -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import (
     DOCUMENT,
@@ -23,17 +22,17 @@ from lorekeeper.cli.command import (
     refreshed,
     say_note,
 )
+from lorekeeper.cli.tools import ask_tool, pairs
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, RANDOM, SHORT
-from lorekeeper.printable import MAX_SHOWN, one_line, shown
+from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.where import EXAMPLE
 
 if TYPE_CHECKING:
-    from lorekeeper.cli.hits import Hits
     from lorekeeper.library import Library
     from lorekeeper.search.results import ResultPage
 
@@ -88,7 +87,7 @@ def known_filters_by_type() -> str:
     JSON,
     examples=(
         "lorekeeper search undead that drain life --type creatures --filter cr_max=4",
-        "lorekeeper search dragon --where 'immune:poison speed.fly>0' --order 'cr asc'",
+        "lorekeeper search dragon --where 'immune:poison speed.fly>0' --order cr",
         "lorekeeper search survive a long fall --also 'land unharmed'",
         "lorekeeper search fireball --edition 2014 --json",
         "lorekeeper search undead that drain life --explain",
@@ -97,26 +96,21 @@ def known_filters_by_type() -> str:
 )
 async def search(call: Call) -> int:
     """Search, and show the best results."""
-    from lorekeeper.cli.hits import Hits
-
     question = _question(call)
     if question["explain"]:
         return await _explain(call, question)
     found = await call.answer(search_page, question)
-    hits = Hits.from_dict(found["hits"])
-    _require_no_typing_error(call, hits)
-    call.show(found["content"], lambda: _print(call, hits))
+    _require_no_typing_error(call, found)
+    call.show(found, lambda: _print(call, found))
     return DONE
 
 
 @answers
 async def search_page(library: Library, question: JsonObject) -> JsonObject:
-    """A page of results as structured content, and as it is shown to people; the question is that of `_question`."""
-    from lorekeeper.cli.hits import Hits
+    """A page of results, as the tools give it; the question is that of `_question`."""
     from lorekeeper.server.found import page_content
 
-    page = await _searched(library, question)
-    return {"content": page_content(page), "hits": Hits.of(page).as_dict()}
+    return page_content(await _searched(library, question))
 
 
 async def _searched(library: Library, question: JsonObject) -> ResultPage:
@@ -133,20 +127,23 @@ async def _searched(library: Library, question: JsonObject) -> ResultPage:
 async def _explain(call: Call, question: JsonObject) -> int:
     """Search, and show the results with their explanation."""
     from lorekeeper.cli.explained import print_explanation
-    from lorekeeper.cli.hits import Hits
     from lorekeeper.server.found import page_content
 
     async with call.library() as library:
         page = await _searched(library, question)
-    explanation, hits = page.explanation, Hits.of(page)
-    _require_no_typing_error(call, hits)
-    call.show({**page_content(page), "explanation": explanation and explanation.as_dict()}, lambda: _print(call, hits))
-    if explanation and not call.json:
-        print_explanation(explanation)
+    explanation, found = page.explanation, page_content(page)
+    _require_no_typing_error(call, found)
+
+    def print_all() -> None:
+        _print(call, found)
+        if explanation:
+            print_explanation(explanation)
+
+    call.show({**found, "explanation": explanation and explanation.as_dict()}, print_all)
     return DONE
 
 
-def _require_no_typing_error(call: Call, found: Hits) -> None:
+def _require_no_typing_error(call: Call, found: JsonObject) -> None:
     """FilterError if words that name no command look like one, and no result has the first of them."""
     from lorekeeper.cli.main import COMMANDS
 
@@ -158,10 +155,12 @@ def _require_no_typing_error(call: Call, found: Hits) -> None:
 
         if fold(word) in STOP_WORDS:
             return  # "how does grappling work" is a question, although "how" is close to "show"
-    texts = (f"{hit.name} {hit.facts} {hit.snippet}" for hit in found.hits)
+    texts = (f"{hit['name']} {hit['facts']} {hit['snippet']}" for hit in found["results"])
     if not any(fold(word) in fold(text) for text in texts):
         searched = one_line(" ".join(call.arguments.query), MAX_SHOWN)
-        raise FilterError(f"{unknown_name(word, list(COMMANDS), 'command')}; to search: lorekeeper search {searched}")
+        raise FilterError(
+            f"{unknown_name(word, list(COMMANDS), 'command', brief=True)}; to search: lorekeeper search {searched}"
+        )
 
 
 def _question(call: Call) -> JsonObject:
@@ -171,7 +170,7 @@ def _question(call: Call) -> JsonObject:
         "types": arguments.type,
         "text": " ".join(arguments.query),
         "also": arguments.also,
-        "filters": _filters(arguments.filter),
+        "filters": pairs(arguments.filter, "FIELD=VALUE"),
         "documents": arguments.document,
         "limit": _limit(call),
         "offset": arguments.offset,
@@ -191,10 +190,12 @@ def _limit(call: Call) -> int:
     return MOST_READ if call.json else MOST_SHOWN
 
 
-def _print(call: Call, found: Hits) -> None:
+def _print(call: Call, found: JsonObject) -> None:
     from lorekeeper.cli.hits import print_hits
 
-    print_hits(found, explained=call.arguments.explain, whole=call.arguments.limit is not None)
+    asked = call.arguments
+    wordings = [" ".join(asked.query), *asked.also]
+    print_hits(found, wordings, explained=asked.explain, whole=asked.limit is not None)
 
 
 @commands.add(
@@ -238,19 +239,8 @@ async def whole_entry(library: Library, question: JsonObject) -> JsonObject:
 )
 async def documents(call: Call) -> int:
     """List the documents."""
-    from lorekeeper.cli.render import print_documents
-
-    found = await call.answer(all_documents, {})
-    call.show(found, lambda: print_documents(found["documents"]))
+    await ask_tool(call, "list_documents", {})
     return DONE
-
-
-@answers
-async def all_documents(library: Library, _: JsonObject) -> JsonObject:
-    """The documents, as `list_documents` gives them."""
-    from lorekeeper.server.answers import document_list
-
-    return {"documents": await document_list(await refreshed(library))}
 
 
 @commands.add("stats", "count the entries of the library", JSON, examples=("lorekeeper stats",))
@@ -281,14 +271,3 @@ async def stats(call: Call) -> int:
     if vaults and not call.json:
         print_vaults(vaults)
     return DONE
-
-
-def _filters(pairs: Sequence[str]) -> dict[str, Any]:
-    """``field=value`` pairs; several values of one field mean any of them."""
-    values: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        if not name or not value:
-            raise FilterError(f"--filter {shown(pair)} is not FIELD=VALUE; write, for example, level_max=3")
-        values.setdefault(name, []).append(value)
-    return {name: several if len(several) > 1 else several[0] for name, several in values.items()}

@@ -31,12 +31,13 @@ from lorekeeper.cli import (
     people,
     serving,
     sharing,
+    tools,
     topics,
     vaults,
 )
 from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
 from lorekeeper.cli.start import start
-from lorekeeper.cli.terminal import columns, say, wrapped
+from lorekeeper.cli.terminal import columns, paged, say, wrapped
 from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line
@@ -47,7 +48,7 @@ from lorekeeper.version import VERSION
 commands = Commands()
 
 GROUPS = {
-    "search and read": (lookup.commands, topics.commands),
+    "search and read": (lookup.commands, topics.commands, tools.commands),
     "play": (at_table.commands,),
     "add books and notes": (intake.commands, vaults.commands, editions.commands),
     "connect apps and browsers": (serving.commands, browser.commands, clients.commands),
@@ -157,7 +158,7 @@ def _show_progress(what: str, total: int) -> Iterator[Progress]:
 )
 async def help_(call: Call) -> int:
     """Print the help of a command, or of all."""
-    with contextlib.suppress(SystemExit):
+    with paged(), contextlib.suppress(SystemExit):
         parser().parse_args([*filter(None, [call.arguments.about]), "--help"])
     return DONE
 

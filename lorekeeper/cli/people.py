@@ -116,9 +116,9 @@ async def _rotate(call: Call) -> int:
 
 async def _show_token(call: Call, person: Person, token: str) -> int:
     """The token alone on stdout, what there is to say of it on stderr, with the link that signs in a browser."""
+    link = await _show_link(call, person)
     if not call.json:
         say(GIVEN.format(name=shown(person.name)))
-    link = await _show_link(call, person)
     call.show(person.as_dict() | {"token": token, "link": link}, lambda: print(token))
     return DONE
 
@@ -145,9 +145,9 @@ async def _show_link(call: Call, person: Person) -> str:
     address = (call.arguments.url or f"http://{network_address()}:{PORT}").rstrip("/")
     link = f"{address}/sign-in?key={key}"
     if not call.json:
-        say(LINKED.format(name=shown(person.name)))
         if sys.stderr.isatty():
             _print_code(link)
+        say(LINKED.format(name=shown(person.name)))
         say(one_line(link))
     return link
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
@@ -29,10 +29,10 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from lorekeeper.cli.terminal import columns, shortened
+from lorekeeper.cli.terminal import columns
 from lorekeeper.dates import written
 from lorekeeper.intake.reports import by_weight
-from lorekeeper.printable import counted, one_line, quantity, shown
+from lorekeeper.printable import counted, lines, one_line, quantity, shown
 from lorekeeper.system import private_file, private_folder
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from lorekeeper.maintenance.fixes import Fixes
     from lorekeeper.maintenance.migrate import MigrationReport
     from lorekeeper.maintenance.repair import DataReport, RepairReport
-    from lorekeeper.search.dossier.lines import Dossier
     from lorekeeper.search.sorting import Recent
 
 SHOWN_FAILURES = 20
@@ -229,41 +228,19 @@ def _table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def print_dossier(dossier: Dossier, *, whole: bool) -> None:
-    """A dossier: a heading for each part, its entries with what they say.
-
-    Args:
-        dossier: what was gathered.
-        whole: whether each quote is printed in full, with the uri of its entry; else a quote is one line.
-    """
-    from lorekeeper.server.topics import label, quoted, where
-
-    if dossier.note:
-        console.print(f"[yellow]{plain(dossier.note)}[/]")
-    for part in dossier.parts:
-        console.print(f"{chr(10) if whole else ''}[bold]{plain(part.title)}[/]")
-        before = ""
-        for line in part.lines:
-            if line.entity.uri != before:
-                uri = f"  [dim]{plain(line.entity.uri)}[/]" if whole else ""
-                console.print(f"[green]{plain(label(line))}[/]{uri}")
-                before = line.entity.uri
-            if line.quote.sentences:
-                place, told = one_line(where(line.quote)), quoted(line.quote)
-                if not whole:
-                    room = max(console.columns - 3 - cell_len(place), LEAST_QUOTED)
-                    told = [f"{place}{shortened(one_line(line.quote.text), room)}"]
-                told[0] = f"[cyan]{plain(place)}[/]{plain(told[0].removeprefix(place.rstrip()).lstrip())}"
-                for each in (told[0], *map(plain, told[1:])):
-                    console.print_indented(each, 3)
-        if part.left_out:
-            console.print(f"[dim]{part.left_out} more: {plain(part.more or '')}[/]")
-    if dossier.main and not whole:
-        console.print(f"[dim]Read it: lorekeeper show {plain(dossier.main.uri)}[/]")
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_START = re.compile(r"(#+ )?( *(?:- |\d+\. )?)")
 
 
-LEAST_QUOTED = 40
-"""Characters of a quote that are shown at least."""
+def print_text(text: str) -> None:
+    """The text of an answer: headings and what is bold are shown as such, and lines go on below their first word."""
+    for line in lines(text).split("\n"):
+        start = _START.match(line)
+        assert start
+        said = _BOLD.sub(r"[bold]\1[/]", escape(line[start.end() :]))
+        marked, width = console.render_str(f"[bold]{said}[/]" if start[1] else said), len(start[2])
+        for number, part in enumerate(broken(marked, console.columns - width)):
+            console.print(Text(" " * width if number else start[2]) + part)
 
 
 def print_recent(notes: Sequence[Recent]) -> None:
@@ -440,21 +417,6 @@ def print_statistics(statistics: Statistics, fresh: Freshness) -> None:
     console.print(f"Open5e: {plain(fresh.sentence())}")
 
 
-def print_documents(documents: Sequence[Mapping[str, Any]]) -> None:
-    """Documents that have entries: keys, numbers of entries, titles and licences; nothing is cut."""
-    counts = {document["key"]: sum(document["counts"].values()) for document in documents}
-    filled = [document for document in documents if counts[document["key"]]]
-    width = max((len(document["key"]) for document in filled), default=0)
-    console.print_row(f"{'key':{width}}  entries", "title · licence", width + 9)
-    for document in filled:
-        label = f"{one_line(document['key']):{width}}  {counts[document['key']]:7,}"
-        licences = f"  [dim]{plain(', '.join(document['licenses']))}[/]" if document["licenses"] else ""
-        console.print_row(label, f"{plain(document['name'])}{licences}", width + 9)
-    empty = len(documents) - len(filled)
-    without = f", and {empty} without entries" if empty else ""
-    console.print(f"[dim]{len(filled)} in all{without}; --json has publishers, and the numbers by type[/]")
-
-
 def print_fixes(fixes: Fixes) -> None:
     """What was put right, and what is left to the reader."""
     for sentence in fixes.fixed:
@@ -466,12 +428,13 @@ def print_fixes(fixes: Fixes) -> None:
 
 
 def print_findings(findings: Findings) -> None:
-    """Settings with their origins, then each check; a setting that has no room for its value has it below its name."""
-    width = max((len(setting["name"]) for setting in findings.settings), default=0)
-    for setting in findings.settings:
+    """Settings that somebody has set, with their origins, then each check, those that failed last."""
+    chosen = [setting for setting in findings.settings if setting["from"] != "default"]
+    width = max((len(setting["name"]) for setting in chosen), default=0)
+    for setting in chosen:
         said = f"{plain(setting['value']) or 'not set'}  [dim]({plain(setting['from'])})[/]"
         console.print_row(setting["name"], said, width)
-    console.print()
-    for check in findings.checks:
+    console.print(f"[dim]{'All' if not chosen else 'The other'} settings are the default; --json lists them.[/]\n")
+    for check in sorted(findings.checks, key=lambda check: not check.ok):
         mark = "[green]ok[/]  " if check.ok else "[red]bad[/] "
         console.print(f"{mark} {plain(check.name)}: {plain(check.message)}")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import shlex
+import shutil
+import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from typing import IO
 
 LEAST = 20
@@ -66,6 +72,40 @@ def say(text: str) -> None:
 def show(text: str) -> None:
     """Print a result on stdout."""
     print(wrapped(text, columns(sys.stdout)))
+
+
+class _Held(io.StringIO):
+    """What is printed, kept back; as wide and colourful as on the terminal that it is kept from."""
+
+    def __init__(self, terminal: IO[str]) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._terminal.fileno()
+
+
+@contextlib.contextmanager
+def paged() -> Iterator[None]:
+    """Print what the body prints; on a terminal that has too few lines for it by a pager, that of PAGER or `less`, as git does."""
+    out = sys.stdout
+    if not out.isatty():
+        yield
+        return
+    held = _Held(out)
+    with contextlib.redirect_stdout(held):
+        yield
+    text, pager = held.getvalue(), shlex.split(os.environ.get("PAGER") or "less")
+    program = shutil.which(pager[0])
+    if program is None or text.count("\n") < os.get_terminal_size(out.fileno()).lines:
+        out.write(text)
+        return
+    done = subprocess.run([program, *pager[1:]], input=text.encode(), env={"LESS": "FRX", **os.environ}, check=False)  # noqa: S603 - what the user has set
+    if done.returncode:
+        out.write(text)
 
 
 def shortened(text: str, width: int) -> str:

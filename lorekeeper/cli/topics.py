@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from lorekeeper.cli.command import DONE, JSON, TYPE, Call, Commands, argument, refreshed
-from lorekeeper.errors import LoreKeeperError
+from lorekeeper.cli.tools import ask_tool
 
 commands = Commands()
 
@@ -28,16 +26,9 @@ MOST_SHOWN, MOST_READ = 3, 10
 )
 async def topic(call: Call) -> int:
     """Gather a dossier, and show it."""
-    from lorekeeper.cli.render import print_dossier
-
-    async with call.library() as library:
-        with suppress(LoreKeeperError):  # what is missing is reported when it is needed
-            await library.open()
-        limit = call.arguments.limit
-        if limit is None:
-            limit = MOST_READ if call.json else MOST_SHOWN
-        dossier = await library.view().topic(" ".join(call.arguments.topic), call.arguments.type, limit)
-    call.show(dossier.content(), lambda: print_dossier(dossier, whole=call.arguments.limit is not None))
+    asked = call.arguments
+    limit = asked.limit or (MOST_READ if call.json else MOST_SHOWN)
+    await ask_tool(call, "gather_topic", {"topic": " ".join(asked.topic), "types": asked.type, "limit": limit})
     return DONE
 
 

@@ -1,1 +1,1 @@
-"""How entries enter the library: files, Open5e (synchronised or fetched on demand), and what is reported of it."""
+"""How entries enter the library: files, Open5e (synchronised), and what is reported of it."""

@@ -161,9 +161,7 @@ class Open5eClient(AsyncClosing):
     Args:
         base_url: its address, without the version, as in ``https://api.open5e.com``.
         attempts: at a request before it counts as failed.
-        connect_seconds: longest wait for a connection.
         limits: of what is accepted from the server.
-        retry_connect: whether to retry if there is no connection.
     """
 
     def __init__(
@@ -171,9 +169,7 @@ class Open5eClient(AsyncClosing):
         base_url: str,
         *,
         attempts: int = ATTEMPTS,
-        connect_seconds: float = CONNECT_SECONDS,
         limits: Limits = DEFAULT_LIMITS,
-        retry_connect: bool = True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.shown = shown_address(self.base_url)
@@ -185,10 +181,9 @@ class Open5eClient(AsyncClosing):
         self.received = 0
         """Bytes of responses so far, unpacked."""
         self._attempts = attempts
-        self._retry_connect = retry_connect
         self._limits = limits
         self._slots = asyncio.Semaphore(CONCURRENCY)
-        self._client = _http_client(connect_seconds)
+        self._client = _http_client()
 
     async def pages(self, path: str, query: str, done: int = 0) -> AsyncGenerator[Page, None]:
         """The pages of a list; each is requested while the caller uses the one before.
@@ -326,8 +321,6 @@ class Open5eClient(AsyncClosing):
                 return True
             return error.pause if error.pause <= LONGEST_PAUSE else False
         logger.info("%s: %s", type(error).__name__, error)
-        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) and not self._retry_connect:
-            return False
         transient = (httpx.TransportError, TimeoutError)
         return isinstance(error, transient) and not isinstance(error, httpx.UnsupportedProtocol)
 
@@ -340,7 +333,7 @@ class Open5eClient(AsyncClosing):
         )
 
 
-def _http_client(connect_seconds: float) -> httpx.AsyncClient:
+def _http_client() -> httpx.AsyncClient:
     """A client that keeps no cookies."""
     return httpx.AsyncClient(
         headers={
@@ -349,12 +342,12 @@ def _http_client(connect_seconds: float) -> httpx.AsyncClient:
             "User-Agent": f"lorekeeper/{VERSION}",
         },
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        timeout=httpx.Timeout(READ_SECONDS, connect=connect_seconds),
+        timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         limits=httpx.Limits(max_connections=CONCURRENCY),
     )
 
 
-def list_query(documents: Sequence[str] | None, version: int | None, *, shared: bool = False, **filters: str) -> str:
+def list_query(documents: Sequence[str] | None, version: int | None, *, shared: bool = False) -> str:
     """The query of a list's first page; only of these documents if any are named.
 
     A list whose objects are ``shared`` by documents is read whole, since the server files them under a document of their own.
@@ -362,7 +355,7 @@ def list_query(documents: Sequence[str] | None, version: int | None, *, shared: 
     parameters = {"limit": str(PAGE_SIZE)}
     if documents is not None and not shared:
         parameters[f"document__{'slug' if version == 1 else 'key'}__in"] = ",".join(documents)
-    return urlencode(parameters | filters, safe=",")
+    return urlencode(parameters, safe=",")
 
 
 def _own_query(link: object) -> str:

@@ -151,14 +151,12 @@ class SyncState:
     Attributes:
         source: address of the server.
         lists: what is known about each list, by endpoint.
-        asked: when a lookup without results was last sent to the server, by its query.
         run: the sync that is not finished.
         refresh: what was done in the background; files of earlier versions lack it.
     """
 
     source: str
     lists: dict[str, Listed] = field(default_factory=dict)
-    asked: dict[str, float] = field(default_factory=dict)
     run: Run | None = None
     refresh: Refresh = field(default_factory=Refresh)
     format: int = FORMAT
@@ -173,7 +171,7 @@ class SyncState:
 
     def forget_future(self, now: float) -> None:
         """Take times that have not come for long ago: a clock was wrong then, or is now, and nothing would be read until then."""
-        for times in (self.asked, *(listed.whole for listed in self.lists.values())):
+        for times in (listed.whole for listed in self.lists.values()):
             times.update({key: 0.0 for key, when in times.items() if when > now})
 
     def of(self, name: str) -> Listed:

@@ -8,8 +8,9 @@ import os
 import platform
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import Any
 
@@ -43,11 +44,12 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Check:
-    """One check, and its result in words."""
+    """One check, its result in words, and what only those want to know who look for a fault in LoreKeeper."""
 
     name: str
     ok: bool
     message: str
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,6 @@ async def _library(library: Library) -> Check:
         await library.check_model()
     except LoreKeeperError as error:
         return Check("library", False, str(error))
-    details = ", ".join(f"{name}: {value}" for name, value in statistics.details.items())
     store = library.cache.store
     others = await asyncio.to_thread(store.undeclared) if store else {}
     untouched = f"; also {counted(others)} of another program, which are not examined" if others else ""
@@ -156,7 +157,8 @@ async def _library(library: Library) -> Check:
     return Check(
         "library",
         True,
-        f"{statistics.backend} at {statistics.location}, {quantity(total, 'entry')} ({details}){untouched}",
+        f"{statistics.backend} at {statistics.location}, {quantity(total, 'entry')}{untouched}",
+        statistics.details,
     )
 
 

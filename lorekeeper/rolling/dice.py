@@ -177,6 +177,41 @@ def formula_of(text: str) -> Formula | None:
     return Formula(tuple(terms))
 
 
+MAX_TIMES, MOST_THROWS = 1_000, 20
+"""Most throws of one question, and most of which the dice are listed."""
+
+_LIKE_DICE = re.compile(r"(?=.*\d)[\d\s.,dDxX×*+−–%-]+")
+"""Digits with what dice are written with: no name of an entry is made of these alone."""
+
+_NO_SIDES = re.compile(r"(\d+)\s*[dD]")
+
+
+def throws(text: str, times: int, random: Random) -> tuple[dict[str, object], str] | None:
+    """What fell, as content and in words, if a text is dice; None if it is a name.
+
+    Raises:
+        FilterError: it is meant to be dice, by its characters, and is none; or these are too many throws.
+    """
+    formula = formula_of(text)
+    if formula is None and _LIKE_DICE.fullmatch(text):
+        if sides := _NO_SIDES.fullmatch(text.strip()):
+            raise FilterError(f"{shown(text)} lacks the number of sides: did you mean {sides[1]}d6 or {sides[1]}d20?")
+        formula = parsed_formula(text)
+    if formula is None:
+        return None
+    if not 1 <= times <= MAX_TIMES:
+        raise FilterError(f"times must be 1 to {MAX_TIMES:,}, not {times:,}")
+    thrown = [formula.throw(random) for _ in range(times)]
+    content: dict[str, object] = {
+        "dice": str(formula),
+        "numbers": [n for n, _ in thrown],
+        "fell": [fell for _, fell in thrown],
+    }
+    if times > MOST_THROWS:
+        return content, f"{formula}: {', '.join(str(number) for number, _ in thrown)}"
+    return content, "\n".join(f"{formula}: {number} (dice: {fell})" for number, fell in thrown)
+
+
 def _keep(match: re.Match[str], count: int) -> int:
     """How many of so many dice count, of the lowest below 0: "drop lowest", "keep 3", "kh1"."""
     number = int(match["first"] or match["last"] or match["number"] or 1)

@@ -28,10 +28,12 @@ def _separated(value: object) -> object:
     return parts if len(parts) > 1 else value
 
 
-Texts = Annotated[list[str], BeforeValidator(_listed)]
+_LISTED = BeforeValidator(_listed, json_schema_input_type=list[str] | str)
+
+Texts = Annotated[list[str], _LISTED]
 """A list of texts; a single text counts as a list of one."""
 
-Keys = Annotated[list[str], BeforeValidator(_listed), BeforeValidator(_separated)]
+Keys = Annotated[list[str], _LISTED, BeforeValidator(_separated, json_schema_input_type=list[str] | str)]
 """A list of keys, or one text with commas."""
 
 _Wording = Annotated[str, Field(max_length=MAX_QUERY_CHARS * 10)]
@@ -43,7 +45,7 @@ Wordings = _Wording | _SomeWordings
 WORDINGS = "wordings"
 """The parameter for further wordings of a query."""
 
-FurtherWordings = Annotated[_SomeWordings, BeforeValidator(_listed)]
+FurtherWordings = Annotated[_SomeWordings, BeforeValidator(_listed, json_schema_input_type=_SomeWordings | str)]
 
 _ONE: dict[FieldType, object] = {
     FieldType.INTEGER: int | None,

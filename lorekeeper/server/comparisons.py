@@ -157,9 +157,10 @@ def comparison_text(found: Comparison, heads: Sequence[JsonObject]) -> str:
         parts.append(f"Note: {as_paths(found.note)}")
     parts += _facts(found)
     parts += [line for passage in found.texts for line in passage_lines(passage)]
-    same = quantity(found.same.sentences, "sentence")
+    same = found.same.sentences
+    same_too = f"The same in all, and left out: {quantity(same, 'sentence')}. " if same else ""
     alone = any(row.count(None) for passage in found.texts for row in passage.rows)
-    return "\n".join([*parts, f"The same in all, and left out: {same}. **Bold** words differ.{ALONE if alone else ''}"])
+    return "\n".join([*parts, f"{same_too}**Bold** words differ.{ALONE if alone else ''}"])
 
 
 def _facts(found: Comparison) -> Iterator[str]:

@@ -25,7 +25,7 @@ from lorekeeper.server.models import JsonObject
 from lorekeeper.server.progress import reported
 from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
 from lorekeeper.server.resources import MAX_ERROR
-from lorekeeper.server.tools import Tool, ToolError, all_tools
+from lorekeeper.server.tools import Tool, ToolError, tools_by_name
 from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Handlers:
         self._library = library
         self._view_of = view_of
         self._completers: WeakKeyDictionary[View, Completer] = WeakKeyDictionary()
-        self._tools = {tool.name: tool for tool in all_tools()}
+        self._tools = tools_by_name()
 
     async def list_tools(self, context: Any, _: Any) -> types.ListToolsResult:
         """All tools, on one page."""

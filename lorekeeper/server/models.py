@@ -122,23 +122,6 @@ class Documents(Model):
     documents: list[Document] = Field(description="by key")
 
 
-class Type(Model):
-    """A type of entries."""
-
-    name: LookedUp = Field(description="for the parameter types")
-    label: str = Field(description="one of them, in words")
-    entries: int = Field(description="number of entries")
-    kinds: list[str] = Field(description="what entries of the type are")
-    more_kinds: bool = Field(description="whether there may be other kinds")
-    filters: list[str] = Field(description="parameters that search takes for this type besides")
-
-
-class Types(Model):
-    """All types."""
-
-    types: list[Type]
-
-
 class Line(Identity):
     """What one entry says of a topic."""
 
@@ -168,23 +151,6 @@ class Topic(Model):
     uri: str | None = Field(description="the entry that is about it")
     parts: list[Part] = Field(description="those that have lines")
     note: str | None = Field(description="what the reader should know")
-
-
-class Note(Model):
-    """A note, as lists of the newest have it."""
-
-    uri: str
-    name: str
-    kind: str
-    document: str = Field(description="key of its vault")
-    date: str = Field(description="of its session, else when it was changed, in UTC")
-    session: int | None = Field(description="number of the session")
-
-
-class Recent(Model):
-    """The newest notes."""
-
-    results: list[Note] = Field(description="newest first")
 
 
 class Fact(Model):

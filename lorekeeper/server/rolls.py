@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random, SystemRandom
 
 from pydantic import Field
@@ -12,7 +11,7 @@ from pydantic import Field
 from lorekeeper.entities import MAX_URI_LENGTH, SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
-from lorekeeper.rolling.dice import formula_of
+from lorekeeper.rolling.dice import MAX_TIMES, throws
 from lorekeeper.rolling.tables import Rolled, Table, chosen
 from lorekeeper.search.addresses import addresses, uri_at
 from lorekeeper.search.resolve_entry import entries_of, find_entry
@@ -21,53 +20,41 @@ from lorekeeper.server.models import Entry, Rolls
 from lorekeeper.server.tool import Arguments, Tool, model, optional_text
 from lorekeeper.views.view import View
 
-MAX_TIMES = 20
-"""Most rolls of one call."""
-
 _random = SystemRandom()
 
 
-def with_rolls(answer: Answer, entity: Entity) -> Answer:
-    """An answer with a roll on each table of its entry, before everything else.
+def only_rolls(answer: Answer, entity: Entity) -> Answer:
+    """Rolls on each table of an answer's entry and what the entry is, without its text.
 
     Raises:
         NotFoundError: the entry has no table to roll on.
     """
     rolled = [table.roll(_random) for table in chosen(entity)]
-    model = answer.model.model_copy(update={"rolls": [each.content() for each in rolled]})
-    return replace(answer, model=model, text="\n".join([*map(_line, rolled), answer.text]))
-
-
-def only_rolls(answer: Answer, entity: Entity) -> Answer:
-    """The rolls of `with_rolls` and what the entry is, without its text.
-
-    Raises:
-        NotFoundError: the entry has no table to roll on.
-    """
-    rolled = with_rolls(answer, entity)
-    content = {key: value for key, value in rolled.structured.items() if key != "entity"}
+    content = {key: value for key, value in answer.structured.items() if key != "entity"}
     head = answer.text.partition("\n\n")[0]
-    return Answer(Entry.model_validate(content), f"{rolled.text.removesuffix(answer.text)}{head}")
+    return Answer(
+        Entry.model_validate({**content, "rolls": [each.content() for each in rolled]}),
+        "\n".join([*map(_line, rolled), head]),
+    )
 
 
 async def _roll(view: View, arguments: Arguments) -> Answer:
     what, times, seed = arguments["what"], arguments.get("times", 1), arguments.get("seed")
     random = _random if seed is None else Random(seed)  # noqa: S311 - a roll that can be repeated
-    formula = formula_of(what)
-    if formula is not None:
-        thrown = await asyncio.to_thread(lambda: [formula.throw(random) for _ in range(times)])
-        model = Rolls(dice=str(formula), numbers=[total for total, _ in thrown], fell=[str(fell) for _, fell in thrown])
-        return Answer(model, "\n".join(f"{formula}: {total} (dice: {fell})" for total, fell in thrown))
+    thrown = await asyncio.to_thread(throws, what, times, random)
+    if thrown is not None:
+        content, text = thrown
+        return Answer(Rolls.model_validate(content), text)
     what = await uri_at(view.cache, what) or what
     entity, tables, note = await _tables(view, what, arguments.get("table"))
     rolled = [each for table in tables for each in _rolls(table, times, random)]
     listed = [each.content() for each in rolled]
-    content = Rolls(uri=entity.uri, document=entity.document, rolls=listed, note=note)
+    found = Rolls(uri=entity.uri, document=entity.document, rolls=listed, note=note)
     gaps = [f"{one_line(table.title)}: numbers without a row are rolled again." for table in tables if table.gaps]
     notes = [f"Note: {one_line(note)}"] if note else []
     named = await addresses(view.cache, [entity])
     source = f"From {called(one_line(entity.name), one_line(named[entity.uri]))}"
-    return Answer(content, "\n".join([*notes, *map(_line, rolled), *gaps, source]))
+    return Answer(found, "\n".join([*notes, *map(_line, rolled), *gaps, source]))
 
 
 async def _tables(view: View, what: str, name: str | None) -> tuple[Entity, list[Table], str | None]:

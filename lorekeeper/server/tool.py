@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from lorekeeper.errors import LoreKeeperError
+from lorekeeper.errors import FilterError
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.arguments import complaint, given, unknown_parameter
 from lorekeeper.server.models import JsonObject, Model
@@ -21,7 +21,7 @@ Parameter = tuple[object, Any]
 """A parameter as Pydantic declares it: its type, and its `Field`."""
 
 
-class ToolError(LoreKeeperError):
+class ToolError(FilterError):
     """A tool call that cannot be answered; the text tells the model what to do next."""
 
 
@@ -93,8 +93,11 @@ def optional_text(description: str | None = None) -> Parameter:
     return str | None, Field(None, description=description, min_length=1, max_length=500)
 
 
-DETAIL: Parameter = (Literal["concise", "full", "json"], Field("concise"))
-"""How an answer is given: ``full`` for whole entries, ``json`` for programs."""
+DETAIL: Parameter = (
+    Literal["concise", "full", "json"],
+    Field("concise", description="full: whole entries; json: for programs"),
+)
+"""How an answer is given."""
 
 
 def model(name: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS, MAX_URI_LENGTH, SEARCHED, Collection, FieldType, parse_uri
+from lorekeeper.errors import NotFoundError
 from lorekeeper.filters import bounds_of, unknown_name
 from lorekeeper.order import NEWEST, RELEVANCE, order_names
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -97,6 +98,12 @@ def all_tools() -> tuple[Tool, ...]:
     return (*lookups, SEARCH_LORE, GATHER_TOPIC, COMPARE_ENTRIES, PLAN_ENCOUNTER, GET_ENTITY, ROLL, LIST_DOCUMENTS)
 
 
+@functools.cache
+def tools_by_name() -> Mapping[str, Tool]:
+    """Every tool by its name."""
+    return {tool.name: tool for tool in all_tools()}
+
+
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
@@ -137,7 +144,7 @@ _PAGING: dict[str, Parameter] = {
     ),
     "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description=f"results, {LIMIT} if not given")),
     "offset": (int, Field(0, ge=0, description="to skip")),
-    "detail": (DETAIL[0], Field("concise", description="full: whole entries; json: for programs")),
+    "detail": DETAIL,
 }
 
 
@@ -274,7 +281,7 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
         is_name = entity_type in SEARCHED and 0 < len(name) <= MAX_NAME
         near = [one_line(each.entity.uri, MAX_SHOWN) for each in (await view.search(asked)).results] if is_name else []
         meant = f"did you mean {' or '.join(near)}? Else " if near else ""
-        raise ToolError(
+        raise NotFoundError(
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; {meant}take an address from an answer, or look it up by "
             f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )

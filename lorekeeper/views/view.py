@@ -22,7 +22,7 @@ from lorekeeper.search.results import ResultPage
 from lorekeeper.vaults.vaults import EVERY_VAULT, Vaults
 
 if TYPE_CHECKING:
-    from lorekeeper.intake.on_demand import ReadThroughSearcher
+    from lorekeeper.intake.misses import MissNotingSearcher
     from lorekeeper.search.dossier.lines import Dossier
 
 EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
@@ -84,7 +84,7 @@ class View:
 
     Args:
         library: brings itself up to date before it is read.
-        stored: where the library's own entries are, whoever reads: what is fetched from the source is stored there.
+        stored: where the library's own entries are, whoever reads.
         cache: what the viewer sees of them.
         searcher: searches it.
         viewer: who reads.
@@ -101,19 +101,14 @@ class View:
         self.unreadable_vaults: frozenset[str] = frozenset() if viewer.sees_all else frozenset({EVERY_VAULT})
         """Keys of the vaults of which this viewer sees nothing, since they were not read with the marks that hold now."""
         self._library, self._stored = library, stored
-        self._read_through: ReadThroughSearcher | None = None
+        self._noting: MissNotingSearcher | None = None
 
     def remembered_party(self) -> tuple[int, ...]:
         """The levels of the party as the game master told them; () if nobody did. Blocking."""
         return self._library.party.levels()
 
-    @property
-    def fetching(self) -> bool:
-        """Whether a search is waiting for the source."""
-        return self._read_through is not None and self._read_through.fetching
-
     async def search(self, query: Query) -> ResultPage:
-        """`Searcher.search`; what is missing is fetched from the source, if there is one (see `ReadThroughSearcher`).
+        """`Searcher.search`; what a sync would bring is said, if there is a source (see `MissNotingSearcher`).
 
         Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
         starter compendium first, so that it has an answer.
@@ -196,8 +191,8 @@ class View:
         source = self._library.source
         if source is None or (query.text is not None and not source.was_synced):
             return await self.searcher.search(query)
-        if self._read_through is None:
-            from lorekeeper.intake.on_demand import ReadThroughSearcher
+        if self._noting is None:
+            from lorekeeper.intake.misses import MissNotingSearcher
 
-            self._read_through = ReadThroughSearcher(self.searcher, self._stored, source, offline=self._library.offline)
-        return await self._read_through.search(query)
+            self._noting = MissNotingSearcher(self.searcher, self._stored, source, offline=self._library.offline)
+        return await self._noting.search(query)

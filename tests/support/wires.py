@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import httpx
 
@@ -162,26 +162,20 @@ class RestWire:
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         if tool == "get_entity":
             return self.get(f"entities/{arguments['uri'].removeprefix('lore://')}")
-        names = {"semantic_query": "query", "topic": "q"}
-        given = {names.get(name, name): value for name, value in arguments.items()}
-        if tool == "lookup_note":
-            given["types"] = "notes"
-        path = "topics" if tool == "gather_topic" else "search"
-        return self.get(f"{path}?{urlencode(given, doseq=True)}")
+        return self.get(f"{tool}?{urlencode(arguments, doseq=True)}")
 
     def read(self, uri: str) -> None:
-        entity_type = uri.removeprefix("lore://").partition("/")[0]
         self.ask("get_entity", uri=uri)
-        self.get(f"topics?q={quote(uri, safe='')}")
-        self.get(f"search?types={entity_type}&similar_to={quote(uri, safe='')}&limit=50")
+        self.ask("gather_topic", topic=uri)
+        self.ask("search_lore", query=uri, limit=50)
 
     def look_around(self, words: list[str]) -> None:
-        for path in ("types", "documents", "documents/the-rot-beneath", "documents?type=notes", "recent?limit=50"):
-            self.get(path)
-        self.get("search?types=notes&order=newest&limit=50&detail=full")
+        self.ask("list_documents")
+        self.ask("list_documents", type="notes")
+        self.ask("lookup_note", order="newest", limit=50, detail="full")
         for word in words:
-            self.get(f"search?types=notes&name={quote(word)}")
-            self.get(f"documents/{quote(word)}")
+            self.ask("lookup_note", name=word)
+            self.ask("lookup_note", documents=word)
 
     def close(self) -> None:
         self._client.close()

@@ -13,8 +13,9 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import NotFoundError
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.models import JsonObject
-from lorekeeper.server.page.site import Page, Site, gateway
-from lorekeeper.server.rest.operations import DOCUMENT, DOCUMENTS
+from lorekeeper.server.page.site import Page, Site, twin
+from lorekeeper.server.rest.routes import json_response
+from lorekeeper.server.tools import LIST_DOCUMENTS
 from lorekeeper.views.view import View
 
 
@@ -48,12 +49,16 @@ async def _books(site: Site, request: Request) -> Response:
 
 
 async def _one_book(site: Site, request: Request) -> Response:
-    view, key = site.view(request), request.path_params["key"]
-    document = next((each for each in await document_list(view) if each["key"] == key), None)
-    if document is None:
-        raise NotFoundError("there is no such book in the library")
-    book = await _book(view, document)
+    view = site.view(request)
+    book = await _book(view, await _document(view, request))
     return site.page(request, "book.html", book=book, totals=_totals([book]))
+
+
+async def _document(view: View, request: Request) -> JsonObject:
+    for each in await document_list(view):
+        if each["key"] == request.path_params["key"]:
+            return each
+    raise NotFoundError("there is no such book in the library")
 
 
 async def _book(view: View, document: JsonObject) -> Book:
@@ -112,8 +117,14 @@ async def _state(site: Site, request: Request) -> Response:
     return site.page(request, "_state.html", state=await library_state(site))
 
 
+async def _book_twin(site: Site, request: Request) -> Response:
+    view = site.view(request)
+    await view.refresh()
+    return json_response(request, await _document(view, request))
+
+
 PAGES = (
-    Page("/books", _books, gateway(lambda _: (DOCUMENTS, {}))),
+    Page("/books", _books, twin(lambda _: (LIST_DOCUMENTS, {}))),
     Page("/state", _state),
-    Page("/books/{key:rest}", _one_book, gateway(lambda request: (DOCUMENT, {"key": request.path_params["key"]}))),
+    Page("/books/{key:rest}", _one_book, _book_twin),
 )

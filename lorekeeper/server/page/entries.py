@@ -38,13 +38,13 @@ from lorekeeper.server.page.site import (
     Site,
     entry_address,
     entry_uri,
-    gateway,
     is_partial,
     target,
     trusted,
+    twin,
 )
 from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
-from lorekeeper.server.rest.operations import ENTITY
+from lorekeeper.server.rest.operations import ENTITY, IN_PATH
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.text.names import closest
 from lorekeeper.text.secrecy import is_secret, secrecy
@@ -223,10 +223,10 @@ async def _similar(view: View, entity: Entity) -> list[Result]:
 
 
 def _twin(request: Request) -> Asked:
-    return ENTITY, dict(request.path_params)
+    return ENTITY, {IN_PATH: entry_uri(request).removeprefix("lore://")}
 
 
 PAGES = (
-    Page("/entries/{type}/{document}/{slug:rest}", _entry, gateway(_twin)),
+    Page("/entries/{type}/{document}/{slug:rest}", _entry, twin(_twin)),
     Page("/alike", _alike),
 )

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from lorekeeper.dates import written
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.order import NEWEST
 from lorekeeper.printable import one_line
 from lorekeeper.render import linked_paths
 from lorekeeper.search.dossier.about import SESSION, all_names
@@ -21,9 +22,10 @@ from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.sorting import recent_notes
-from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
-from lorekeeper.server.rest.operations import RECENT, SEARCH
+from lorekeeper.server.page.site import Asked, Page, Site, address, twin
 from lorekeeper.server.rest.problems import bad_request
+from lorekeeper.server.rest.routes import json_response
+from lorekeeper.server.tools import tools_by_name
 from lorekeeper.text.cleaning import clean
 from lorekeeper.text.notes import note_facts, tale
 from lorekeeper.views.view import View
@@ -183,15 +185,17 @@ async def _recent(site: Site, request: Request) -> Response:
     return site.page(request, "recent.html", days=days)
 
 
-def _recent_twin(request: Request) -> Asked:
-    since = request.query_params.get("since")
-    return RECENT, {"limit": MAX_LIMIT} | ({"since": since} if since else {})
+async def _recent_twin(site: Site, request: Request) -> Response:
+    view = site.view(request)
+    await view.refresh()
+    notes = await recent_notes(view.cache, request.query_params.get("since"), MAX_LIMIT)
+    return json_response(request, {"results": [each.content() for each in notes]})
 
 
 def _sessions_twin(request: Request) -> Asked:
     vault, offset = request.query_params.get("vault"), _offset(request)
-    arguments = {"types": [NOTES], "kind": SESSION, "order": "newest", "limit": LIMIT, "offset": offset}
-    return SEARCH, arguments | ({"documents": [vault]} if vault else {})
+    arguments = {"kind": SESSION, "order": NEWEST, "limit": LIMIT, "offset": offset}
+    return tools_by_name()["lookup_note"], arguments | ({"documents": [vault]} if vault else {})
 
 
-PAGES = (Page("/sessions", _sessions, gateway(_sessions_twin)), Page("/recent", _recent, gateway(_recent_twin)))
+PAGES = (Page("/sessions", _sessions, twin(_sessions_twin)), Page("/recent", _recent, _recent_twin))

@@ -30,9 +30,9 @@ from lorekeeper.server.identity import PROXIED, VIEWER, viewer_of
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
-from lorekeeper.server.rest.operations import Operation
 from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, problem, status_of
-from lorekeeper.server.rest.routes import json_response
+from lorekeeper.server.rest.routes import answered
+from lorekeeper.server.tool import Tool
 from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
@@ -51,8 +51,8 @@ HEADERS = {
 PRIVATE = {"cache-control": "private, no-cache", "vary": "Cookie, Authorization, HX-Request, HX-Target"}
 """A page is for one person, and may be kept if it is compared before each use."""
 
-Asked = tuple[Operation, JsonObject]
-"""An operation of the gateway and its arguments."""
+Asked = tuple[Tool, JsonObject]
+"""A tool and its arguments."""
 
 SEEN = "lorekeeper.seen"
 """Where the scope of a request of the game master has as whom he wants to see the pages."""
@@ -206,21 +206,16 @@ class Endpoint:
         return self._site.refusal(request, status, detail)
 
 
-def gateway(ask: Callable[[Request], Asked]) -> Handler:
-    """The twin of a page to which the gateway has an answer.
+def twin(ask: Callable[[Request], Asked]) -> Handler:
+    """The twin of a page to which a tool has an answer.
 
     Args:
-        ask: what is asked of the gateway.
+        ask: the tool and its arguments.
     """
 
     async def answer(site: Site, request: Request) -> Response:
-        operation, arguments = ask(request)
-        tool, checked = operation.check(arguments)
-        view = site.view(request)
-        with site.library.questions.one():
-            await view.refresh()
-            answered = await tool.run(view, checked)
-        return json_response(request, answered.structured)
+        tool, arguments = ask(request)
+        return await answered(request, site.library, tool, tool.check(arguments, strict=True))
 
     return answer
 

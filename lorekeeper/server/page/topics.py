@@ -15,8 +15,8 @@ from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
 from lorekeeper.search.dossier.spans import blocks
-from lorekeeper.server.page.site import Asked, Page, Site, address, gateway
-from lorekeeper.server.rest.operations import TOPICS
+from lorekeeper.server.page.site import Asked, Page, Site, address, twin
+from lorekeeper.server.tools import GATHER_TOPIC
 from lorekeeper.server.topics import described
 from lorekeeper.views.view import View
 
@@ -105,7 +105,7 @@ def cards(part: Part) -> list[Card]:
 
 
 def _twin(request: Request) -> Asked:
-    return TOPICS, {"q": request.query_params.get("q", ""), "limit": LIMIT}
+    return GATHER_TOPIC, {"topic": request.query_params.get("q", ""), "limit": LIMIT}
 
 
-PAGES = (Page("/topics", _topics, gateway(_twin)),)
+PAGES = (Page("/topics", _topics, twin(_twin)),)

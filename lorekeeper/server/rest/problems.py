@@ -20,7 +20,6 @@ from lorekeeper.errors import (
     UpgradingError,
 )
 from lorekeeper.printable import json_text, one_line
-from lorekeeper.server.tools import ToolError
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -31,7 +30,6 @@ UNEXPECTED = "LoreKeeper failed unexpectedly; its log has the details. Run 'lore
 
 STATUSES: Mapping[type[LoreKeeperError], int] = {
     FilterError: HTTPStatus.BAD_REQUEST,
-    ToolError: HTTPStatus.BAD_REQUEST,
     NotFoundError: HTTPStatus.NOT_FOUND,
     CacheError: HTTPStatus.SERVICE_UNAVAILABLE,
     UpgradingError: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -25,22 +25,14 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _FLAGS = {"true": True, "false": False}
 
 
-def path_values(scope: Scope, prefix: str, names: Sequence[str]) -> dict[str, str]:
-    """The parameters that are segments of a path, decoded.
-
-    Args:
-        scope: of the request.
-        prefix: of the path, before the first of them.
-        names: of the parameters; the last one takes the segments that are left, and their slashes.
+def rest_of_path(scope: Scope, prefix: str) -> str:
+    """What follows a prefix in a path, decoded.
 
     Raises:
-        RefusedError: they are not UTF-8.
+        RefusedError: it is not UTF-8.
     """
-    if not names:
-        return {}
-    parts = path_of(scope).partition(prefix)[2].split("/", len(names) - 1)
     try:
-        return {name: unquote(part, errors="strict") for name, part in zip(names, parts, strict=False)}
+        return unquote(path_of(scope).partition(prefix)[2], errors="strict")
     except UnicodeDecodeError as error:
         raise bad_request("the path is not valid UTF-8; percent-encode the bytes of its UTF-8 form") from error
 
@@ -109,7 +101,7 @@ async def body_object(request: Request) -> JsonObject:
     except ValueError as error:
         raise bad_request(f"the body is not JSON: {error}") from error
     if not isinstance(content, dict):
-        raise bad_request("the body is not a JSON object; send one with the parameters of the search")
+        raise bad_request("the body is not a JSON object; send one with the parameters")
     return content
 
 

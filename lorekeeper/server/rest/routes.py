@@ -19,11 +19,11 @@ from lorekeeper.library import Library
 from lorekeeper.printable import json_text
 from lorekeeper.server.identity import viewer_of
 from lorekeeper.server.models import JsonObject
-from lorekeeper.server.rest.openapi import ROOT, description
-from lorekeeper.server.rest.operations import OPERATIONS, Operation
-from lorekeeper.server.rest.parameters import query_schemas
+from lorekeeper.server.rest.openapi import description, in_query, methods
+from lorekeeper.server.rest.operations import IN_PATH, OPERATIONS, ROOT
 from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, bad_request, problem, status_of
-from lorekeeper.server.rest.requests import body_object, path_values, query_values, typed
+from lorekeeper.server.rest.requests import body_object, query_values, rest_of_path, typed
+from lorekeeper.server.tool import Arguments, Tool
 from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
@@ -54,8 +54,10 @@ register_url_convertor("rest", _Rest())
 def routes(library: Library) -> list[Route]:
     """The gateway over a library, its description, and what monitors ask."""
     operations = [
-        Route(_pattern(operation), _Resource(dict.fromkeys(operation.methods, _Answers(library, operation))))
-        for operation in OPERATIONS
+        Route(
+            ROOT + path.replace("}", ":rest}"), _Resource(dict.fromkeys(methods(path), _Answers(library, path, tool)))
+        )
+        for path, tool in OPERATIONS.items()
     ]
     return [
         *operations,
@@ -64,12 +66,6 @@ def routes(library: Library) -> list[Route]:
         Route("/healthz", _Resource({"GET": _alive})),
         Route("/readyz", _Resource({"GET": partial(_ready, library)})),
     ]
-
-
-def _pattern(operation: Operation) -> str:
-    """The path of an operation for Starlette; the last parameter takes the slashes that are left."""
-    path = ROOT + operation.path
-    return f"{path[:-1]}:rest}}" if path.endswith("}") else path
 
 
 def view_of(library: Library, request: Request) -> View:
@@ -118,25 +114,23 @@ class _Resource:
 
 
 class _Answers:
-    """Answers an operation from a library.
+    """Answers with a tool from a library.
 
     Args:
         library: answers, as far as the sender of the request may see it.
-        operation: what is asked.
+        path: of the operation.
+        tool: what is asked.
     """
 
-    def __init__(self, library: Library, operation: Operation) -> None:
-        self._library = library
-        self._operation = operation
-        self._schemas = query_schemas(operation)
+    def __init__(self, library: Library, path: str, tool: Tool) -> None:
+        self._library, self._tool = library, tool
+        self._prefix, self._has_rest, _ = path.partition("{")
+        properties = tool.arguments.model_json_schema()["properties"]
+        self._schemas = {name: in_query(schema) for name, schema in properties.items()}
 
     async def __call__(self, request: Request) -> Response:
-        tool, arguments = self._operation.check(await self._arguments(request))
-        view = view_of(self._library, request)
-        with self._library.questions.one():
-            await view.refresh()  # what became secret before this request is kept back, whatever the tool reads
-            answer = await tool.run(view, arguments)
-        return json_response(request, answer.structured)
+        arguments = self._tool.check(await self._arguments(request), strict=True)
+        return await answered(request, self._library, self._tool, arguments)
 
     async def _arguments(self, request: Request) -> JsonObject:
         """The parameters in the path, and in the query or the body."""
@@ -145,10 +139,20 @@ class _Answers:
             if asked:
                 raise bad_request("a POST request has its parameters in the body; leave the query out")
             return await body_object(request)
-        prefix, names = self._operation.prefix, self._operation.in_path
-        for name in set(names) & set(asked):
-            raise bad_request(f"{name} is a part of the path; leave it out of the query")
-        return {**path_values(request.scope, ROOT + prefix, names), **asked}
+        if not self._has_rest:
+            return asked
+        if IN_PATH in asked:
+            raise bad_request(f"{IN_PATH} is a part of the path; leave it out of the query")
+        return {IN_PATH: rest_of_path(request.scope, ROOT + self._prefix), **asked}
+
+
+async def answered(request: Request, library: Library, tool: Tool, arguments: Arguments) -> Response:
+    """The answer of a tool to the sender of a request; ``arguments`` are checked."""
+    view = view_of(library, request)
+    with library.questions.one():
+        await view.refresh()  # what became secret before this request is kept back, whatever the tool reads
+        answer = await tool.run(view, arguments)
+    return json_response(request, answer.structured)
 
 
 def json_response(request: Request, content: JsonObject) -> Response:
