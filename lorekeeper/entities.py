@@ -177,7 +177,7 @@ COLLECTIONS: dict[str, Collection] = {
                     T.DECIMAL,
                     'challenge rating, as 0.25 or "1/4"',
                     ("cr", "cr_min", "cr_max"),
-                    revision=2,
+                    revision=3,
                     facet=True,
                 ),
                 Field("type", T.TEXTS, "beast, undead, ...; swarm", ("type",), parts=terms.type_parts, facet=True),
@@ -197,11 +197,11 @@ COLLECTIONS: dict[str, Collection] = {
                     ("alignment",),
                     fold_alignment,
                     terms.alignment_parts,
-                    revision=2,
+                    revision=3,
                     facet=True,
                 ),
-                Field("armor_class", T.INTEGER, "armor class", ("armor_class_min",)),
-                Field("hit_points", T.INTEGER, "hit points", ("hit_points_min",)),
+                Field("armor_class", T.INTEGER, "armor class", ("armor_class_min",), revision=2),
+                Field("hit_points", T.INTEGER, "hit points", ("hit_points_min",), revision=2),
                 Field(
                     "environments",
                     T.TEXTS,
@@ -220,19 +220,19 @@ COLLECTIONS: dict[str, Collection] = {
                     "immune",
                     T.TEXTS,
                     'damage type or condition; "nonmagical piercing" if only from nonmagical attacks',
-                    revision=3,
+                    revision=4,
                 ),
-                Field("resistant", T.TEXTS, "damage type that it resists", revision=2),
-                Field("vulnerable", T.TEXTS, "damage type that it is vulnerable to", revision=2),
+                Field("resistant", T.TEXTS, "damage type that it resists", revision=3),
+                Field("vulnerable", T.TEXTS, "damage type that it is vulnerable to", revision=3),
                 *(
-                    Field(f"speed_{kind}", T.DECIMAL, "speed in feet", revision=2, omitted=True)
+                    Field(f"speed_{kind}", T.DECIMAL, "speed in feet", revision=3, omitted=True)
                     for kind in terms.MOVEMENTS
                 ),
                 Field("hover", T.FLAG, "hovers"),
-                Field("senses", T.TEXTS, ", ".join(terms.SENSES)),
-                *(Field(sense, T.DECIMAL, "range in feet", revision=2, omitted=True) for sense in terms.SENSES),
-                Field("passive_perception", T.INTEGER, "passive Perception"),
-                Field("languages", T.TEXTS, "language that it speaks or understands, telepathy"),
+                Field("senses", T.TEXTS, ", ".join(terms.SENSES), revision=2),
+                *(Field(sense, T.DECIMAL, "range in feet", revision=3, omitted=True) for sense in terms.SENSES),
+                Field("passive_perception", T.INTEGER, "passive Perception", revision=2),
+                Field("languages", T.TEXTS, "language that it speaks or understands, telepathy", revision=2),
                 Field("telepathy", T.DECIMAL, "range in feet", omitted=True),
                 Field("legendary", T.FLAG, "has legendary actions", facet=True),
                 Field("lair", T.FLAG, "has lair actions or effects of its lair", omitted=True),
@@ -273,7 +273,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field(
-                    "properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=3, facet=True
+                    "properties", T.TEXTS, "property: finesse, two-handed, ...", ("property",), revision=4, facet=True
                 ),
                 Field("armor_class", T.INTEGER, "base AC of armour, bonus of a shield"),
                 Field("damage", T.DECIMAL, "average of a weapon's damage dice", revision=2),

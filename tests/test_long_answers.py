@@ -157,6 +157,20 @@ async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
     assert "none from offset=999999 on" in far.content[0].text
 
 
+async def test_a_name_of_two_things_means_the_one_that_has_the_section(halls):
+    """A druid is a creature, and a class of the same book."""
+    texts = {"creatures": "## Actions\n\nIt reaps.", "character_options": "## Reed Shape\n\nYou become a reed."}
+    for kind, text in texts.items():
+        await halls.cache.store_entities(
+            [make("reaper", document="halls", name="Reaper", type=kind, data={"desc": text})], kind
+        )
+    for section, said in (("Reed Shape", "You become a reed"), ("actions", "It reaps")):
+        answer = await call(halls, "get_entity", uri="Reaper, halls", section=section)
+        assert said in answer.text
+    with pytest.raises(NotFoundError, match="no section is called 'Attic'"):
+        await call(halls, "get_entity", uri="Reaper, halls", section="Attic")
+
+
 LONG_NOTE = (
     "---\nvisibility: players\n---\n# Chronicle\n\n"
     + "".join(f"## Day {n}\n\n### Road\n\n" + f"Rain fell on day {n}. " * 250 + "\n\n" for n in range(12))

@@ -111,7 +111,7 @@ def test_repairs_do_not_change_what_is_embedded():
 def test_stored_values_are_renewed_when_a_library_is_opened():
     made = creature(blindsight_range=3010, passive_perception=13)
     stored = replace(made, fields={**made.fields, "blindsight": 3010.0})
-    earlier = declared(COLLECTIONS["creatures"]).replace("blindsight:decimal:fold:2", "blindsight:decimal:fold:1")
+    earlier = declared(COLLECTIONS["creatures"]).replace("blindsight:decimal:fold:3", "blindsight:decimal:fold:1")
     assert upgraded(stored, earlier, derive_fields).fields["blindsight"] == 30
 
 
@@ -365,8 +365,45 @@ async def test_repair_data_lists_what_is_repaired(tmp_path):
 
 
 def test_a_part_of_a_text_can_be_replaced():
-    repair = EntryRepair("x", "actions/Horn/desc~", {"find": r" Roar \(.*", "put": ""}, "the next action")
+    repair = EntryRepair("x", "actions/Horn/desc~", {r" Roar \(.*": "", "gores": "charges"}, "the next action")
     data = {"actions": [action("The hart gores. Roar (1/Day). It roars."), action("It rests.", name="Rest")]}
     once = repair.applied(data)
-    assert [each["desc"] for each in once["actions"]] == ["The hart gores.", "It rests."]
+    assert [each["desc"] for each in once["actions"]] == ["The hart charges.", "It rests."]
     assert repair.applied(once) is once
+
+
+async def test_a_magic_weapon_has_what_its_weapon_has_by_the_book(tmp_path):
+    """A repair of an entry counts for the copy of it that stands in another."""
+
+    def properties(*names: str) -> list[dict[str, Any]]:
+        return [{"property": {"name": name, "desc": f"{name} as ever."}, "detail": None} for name in names]
+
+    def magic(name: str, weapon: str, *names: str) -> dict[str, Any]:
+        kept = {"name": weapon, "key": f"srd_{weapon.lower()}", "damage_dice": "1d8", "properties": properties(*names)}
+        rare = {"rarity": {"name": "Rare", "key": "rare"}, "category": {"name": "Weapon", "key": "weapon"}}
+        srd = {"key": "srd-2014", "name": "SRD 5.1"}
+        return {"key": f"srd_{name.lower()}", "name": name, "desc": "It hums.", **rare, "weapon": kept, "document": srd}
+
+    rows = [magic("Duskmaul", "Maul", "Two-Handed"), magic("Tidefork", "Trident", "Thrown", "Two-Handed")]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.import_paths([write_lines(tmp_path / "magicitems.jsonl", rows)])
+        tool = TOOLS["lookup_equipment"]
+        heavy = await tool.run(library, tool.check({"where": "property:heavy"}))
+        fork = await tool.run(library, tool.check({"name": "tidefork", "detail": "full"}))
+    assert ("Duskmaul" in heavy.text, "Tidefork" in heavy.text) == (True, False)
+    assert "Thrown" in fork.text
+    assert "Two-Handed" not in fork.text
+
+
+def test_what_the_printed_page_has_otherwise_is_shown_as_it_has_it():
+    swing = action("Melee Weapon Attack: +7 to hit, reach 5 ft. Hit: 3 piercing damage.", name="Bite")
+    fiend = creature(
+        {"key": "srd-2014"}, key="srd_chain-devil", challenge_rating=11, experience_points=7200, passive_perception=8
+    )
+    beast = creature({"key": "srd-2014"}, key="srd_kraken", actions=[swing])
+    shown = everywhere(fiend)
+    assert (fiend.fields["challenge_rating"], fiend.fields["passive_perception"]) == (8, 11)
+    assert "8 (3,900 XP" in shown
+    assert "7,200" not in shown
+    assert "+17 to hit" in markdown(beast)
+    assert "+7 to hit" not in json.dumps(lean(beast))

@@ -193,7 +193,7 @@ def named_text(value: object) -> tuple[str, str]:
 
 def whole(value: float | None) -> float | None:
     """A number without a fraction as an integer."""
-    return int(value) if value is not None and value.is_integer() else value
+    return int(value) if value is not None and float(value).is_integer() else value
 
 
 def names(value: object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ TABLE = Path(__file__).with_name("open5e.toml")
 
 ADDED, REMOVED, REPLACED, LACKING = "+", "-", "~", "!"
 """The end of a path to a list or a text that a value is added to, of one to a list that what has a name is removed from, of one
-to a text in which what a regular expression finds (``find``) is replaced (``put``), and of one to a value whose key the
-source leaves out."""
+to a text in which what regular expressions find is replaced, and of one to a value whose key the source leaves out."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,15 @@ def entry_repairs() -> Mapping[str, Sequence[EntryRepair]]:
 
 
 def repairs_of(data: Mapping[str, Any]) -> Sequence[EntryRepair]:
-    """What the table has for an object."""
-    key = data.get("key")
-    return entry_repairs().get(key, ()) if isinstance(key, str) else ()
+    """What the table has for an object, and for the entries that stand in it: a magic sword has the weapon, a chapter its rules."""
+    table = entry_repairs()
+    found = [*table.get(str(data.get("key")), ())]
+    for name, value in data.items():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, Mapping) and (key := str(part.get("key"))) in table:
+                place = name if part is value else f"{name}/{key}"
+                found += [replace(each, path=f"{place}/{each.path}") for each in table[key]]
+    return found
 
 
 def repaired_entry(data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -83,29 +88,29 @@ def _replaced(part: Any, path: Sequence[str], repair: EntryRepair) -> Any:
 
 def _is_named(part: object, name: str) -> bool:
     """Whether a part of a list has this name or key, or is a property of a weapon that has it."""
-    if not isinstance(part, Mapping):
-        return False
-    return name in (part.get("name"), part.get("key")) or _is_named(part.get("property"), name)
-
-
-def _name(part: Mapping[str, Any]) -> str:
-    return str(part.get("name") or part["property"]["name"])
+    return isinstance(part, Mapping) and (
+        name in (part.get("name"), part.get("key")) or _is_named(part.get("property"), name)
+    )
 
 
 def _value(old: Any, repair: EntryRepair) -> Any:
     value = repair.value
     if repair.path.endswith(REMOVED) and isinstance(old, list):
         rest = [each for each in old if not _is_named(each, value)]
-        return rest if len(rest) < len(old) else old
+        return rest if rest != old else old
     if repair.path.endswith(REPLACED) and isinstance(old, str):
-        return re.sub(value["find"], value["put"], old)
+        for find, put in value.items():
+            old = re.sub(find, put, old)
+        return old
     if not repair.path.endswith(ADDED):
         return old if old == value else value
     match old, value:
         case list(), Mapping():
             return _with_levels(old, value)
         case list(), list():
-            missing = [each for each in value if not any(_is_named(had, _name(each)) for had in old)]
+            missing = [
+                each for each in value if not any(_is_named(had, each.get("property", each)["name"]) for had in old)
+            ]
             return [*old, *missing] if missing else old
         case str(), str() if value not in old:
             return f"{old}\n\n{value}".strip()

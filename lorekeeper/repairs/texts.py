@@ -154,10 +154,10 @@ RULES: Sequence[Rule] = (
     Rule("a lost dash between numbers", None, ("\ufffd",), _replacing(r"(?<=\d)\ufffd(?=\d)", "–")),
     Rule('a lost space after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
     Rule(
-        "a space next to the hyphen of a measure",
+        "a space next to the hyphen of a measure, or a star for it",
         None,
-        ("- ", " -"),
-        _replacing(r"\b(\d{1,3}(?:st|nd|rd|th)?)(?:- | -)(foot|level|gp|radius)\b", r"\1-\2"),
+        ("- ", " -", "* foot"),
+        _replacing(r"\b(\d{1,3}(?:st|nd|rd|th)?)(?:- | -|\* )(foot|level|gp|radius)\b", r"\1-\2"),
     ),
     Rule(
         "a space after the hyphen of a word",

@@ -78,10 +78,9 @@ def _with_damage(data: Object) -> Object:
     weapon = data.get("weapon")
     if not isinstance(weapon, Mapping):
         return data
-    if str(weapon.get("damage_dice")) == "0":
-        return {**data, "weapon": {**weapon, "damage_dice": None, "damage_type": None}}
     own = _own_damage(data.get("desc"))
-    return {**data, "weapon": {**weapon, "damage_type": {"name": own.capitalize(), "key": own}}} if own else data
+    changed = {**weapon, "damage_type": {"name": own.capitalize(), "key": own}} if own else _with_damage(weapon)
+    return data if changed is weapon else {**data, "weapon": changed}
 
 
 _DENIED = re.compile(
@@ -205,18 +204,14 @@ def _environments(data: Object) -> dict[str, Any]:
 
 def _numbers(data: Object) -> dict[str, Any]:
     """Numbers that no creature has are left out."""
-    changes: dict[str, Any] = {}
-    for name in ("armor_class", "hit_points", "passive_perception"):
-        if _above(data.get(name), LARGEST[name]):
-            changes[name] = None
-    speeds = data.get("speed")
-    if isinstance(speeds, Mapping) and any(_above(value, LARGEST["speed"]) for value in speeds.values()):
+    changes: dict[str, Any] = {key: None for key, most in LARGEST.items() if _above(data.get(key), most)}
+    if isinstance(speeds := data.get("speed"), Mapping):
         changes["speed"] = {mode: value for mode, value in speeds.items() if not _above(value, LARGEST["speed"])}
     return changes
 
 
 def _above(value: object, most: int) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > most
+    return isinstance(value, (int, float)) and value > most
 
 
 def _senses(data: Object) -> dict[str, Any]:

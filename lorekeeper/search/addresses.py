@@ -56,7 +56,7 @@ def _meant(named: Iterable[Entity]) -> dict[tuple[str, str], str]:
     return {name: each.uri for name, (each, *others) in kept.items() if not others}
 
 
-async def uri_at(cache: SearchCache, address: str) -> str | None:
+async def uri_at(cache: SearchCache, address: str, types: Sequence[str] = TYPES) -> str | None:
     """The uri of what is at an address: a uri, a path, or a name with the key of its document; None if it is none of them."""
     text = address.strip()
     if text.startswith("lore://"):
@@ -67,7 +67,7 @@ async def uri_at(cache: SearchCache, address: str) -> str | None:
     name, comma, document = text.rpartition(BETWEEN.strip())
     if not comma or not fold(name):
         return None
-    named = _meant(await _named(cache, {fold(name)}, [document.strip()]))
+    named = _meant(await _named(cache, {fold(name)}, [document.strip()], types))
     return named.get((document.strip(), fold(name)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from pydantic import Field
 
@@ -285,9 +286,18 @@ async def _get_entity(view: View, arguments: Arguments) -> Answer:
             f"there is no {one_line(uri, MAX_SHOWN)} in the library; {meant}take an address from an answer, or look it up by "
             f"name with {tool}{f'. {lacking}' if lacking else ''}"
         )
-    answer = await entity_answer(
-        view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
-    )
+    try:
+        answer = await entity_answer(
+            view, *entities, section=arguments.get("section"), offset=arguments.get("offset", 0), brief=True
+        )
+    except NotFoundError:
+        others = SEARCHED if arguments.get("section") else ()  # a druid is a creature, and a class, which may have it
+        for name in others:
+            other = await uri_at(view.cache, arguments["uri"], [name])
+            if other not in (None, uri):
+                with suppress(ToolError, NotFoundError):
+                    return await _get_entity(view, {**arguments, "uri": other})
+        raise
     return only_rolls(answer, entities[0]) if arguments.get("roll") else answer
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from lorekeeper.records import values
+from lorekeeper.records.values import amount as amount
+from lorekeeper.records.values import listed as listed
+from lorekeeper.records.values import mapping as mapping
+from lorekeeper.records.values import whole
 from lorekeeper.terms import ABILITY_OF
 
 Object = Mapping[str, object]
@@ -14,20 +18,6 @@ SIZES = {"F": "fine", "D": "diminutive", "T": "tiny", "S": "small", "M": "medium
     "C": "colossal",
     "V": "varies",
 }
-
-_NUMBER = re.compile(r"\s*[+-]?\d{1,12}(?:\.\d{1,6})?\s*")
-
-
-def mapping(value: object) -> Object:
-    """The value if it is an object, otherwise an empty one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def listed(value: object) -> list[object]:
-    """The items of a list; a single value as a list; none of null."""
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [value]
 
 
 def objects(value: object) -> list[Object]:
@@ -47,15 +37,9 @@ def text(value: object) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ""
 
 
-def number(value: object) -> int | float | None:
+def number(value: object) -> float | None:
     """A number, also as a text that has nothing else; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value)
-    if not isinstance(value, (int, float)):
-        return None
-    return int(value) if value == int(value) else value
+    return whole(values.number(value))
 
 
 def capital(words: str) -> str:
@@ -83,11 +67,6 @@ def uid(value: object) -> tuple[str, str]:
     """(name, source) of "longsword|phb"; ("", "") if it is no text."""
     parts = value.split("|") if isinstance(value, str) else [""]
     return parts[0].strip(), parts[1].strip() if len(parts) > 1 else ""
-
-
-def amount(value: float) -> str:
-    """A number as people write it: 1,500 and 2.5."""
-    return f"{int(value):,}" if value == int(value) else f"{value:,.2f}".rstrip("0")
 
 
 def coins(copper: object) -> str:

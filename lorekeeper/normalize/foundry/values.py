@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from lorekeeper.records import values
+from lorekeeper.records.values import mapping as mapping
 
 Object = Mapping[str, object]
 
@@ -13,11 +14,6 @@ MAX_ITEMS = 2_000
 
 LARGEST = 10**9
 """Largest number that is believed."""
-
-
-def mapping(value: object) -> Object:
-    """The value if it is an object, otherwise an empty one."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def items(value: object) -> list[object]:
@@ -70,9 +66,7 @@ def whole(value: object) -> int | None:
     return None if found is None or found != int(found) else int(found)
 
 
-def plain(found: float | None) -> float | int | None:
-    """A number as JSON has it: 3 for 3.0."""
-    return int(found) if found is not None and found == int(found) else found
+plain = values.whole
 
 
 def first_number(value: object, *paths: str) -> float | None:
