@@ -13,7 +13,6 @@ from lorekeeper.audience import GAME_MASTER, Viewer
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, FilterError, LoreKeeperError
 from lorekeeper.filters import clean_fields
 from lorekeeper.intake.files import Reader
@@ -27,7 +26,6 @@ from lorekeeper.notes import read_note
 from lorekeeper.party import PartyFile
 from lorekeeper.render import markdown
 from lorekeeper.render.character import Reference, Rules
-from lorekeeper.search.party import asked_of, may_ask
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.shares import SharesFile
 from lorekeeper.views.redact import is_visible, redact
@@ -226,40 +224,22 @@ async def test_of_the_notes_of_one_person_the_sheet_counts(library: Library, val
 
 
 @pytestmark_module
-@pytest.mark.parametrize(
-    ("question", "names", "asks"),
+@each_row(
+    ("asked", "names"),
     [
-        ("who speaks Elvish", ["Brannoch"], "where='languages:elvish'"),
-        ("who has the highest passive Perception", ["Brannoch", "Mira"], "order='passive_perception desc'"),
-        ("which of us can see in the dark", ["Brannoch", "Mira"], "where='darkvision>0'"),
-        ("who is hurt", ["Brannoch", "Mira"], "where='hit_points_lost>0'"),
-        ("is anybody poisoned", ["Mira"], "where='conditions:poisoned'"),
-        ("does anyone in our party know Bane", ["Mira"], "where='known:bane'"),
-        ("list all wizards of the party", ["Brannoch"], "where='classes:wizard'"),
-        ("who carries a Cloak of Elvenkind", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
-        ("does anyone have an elvenkind cloak", ["Brannoch"], "where='items:\"cloak of elvenkind\"'"),
-        ("who fails a Wisdom save most likely", ["Mira"], "order='save_wisdom asc'"),
-        ("what can Mira cast with what is prepared", ["Mira"], ""),
-        ("what is Brannoch's spell save DC", ["Brannoch"], ""),
+        ({"where": "languages:elvish"}, ["Brannoch"]),
+        ({"where": "darkvision>0"}, ["Brannoch", "Mira"]),
+        ({"where": "conditions:poisoned"}, ["Mira"]),
+        ({"where": 'items:"cloak of elvenkind"'}, ["Brannoch"]),
+        ({"order": "passive_perception desc"}, ["Brannoch", "Mira"]),
+        ({"order": "save_wisdom asc"}, ["Mira"]),
     ],
 )
-async def test_a_question_of_the_table_finds_its_characters_first(
-    library: Library, question: str, names: list[str], asks: str
+async def test_what_a_table_asks_of_its_characters_is_a_filter_or_an_order(
+    library: Library, asked: dict[str, Any], names: list[str]
 ) -> None:
-    answer = await ask(library, "search_lore", query=question)
-    results = answer.structured["results"][: len(names)]
-    assert [(result["type"], result["name"]) for result in results] == [("characters", name) for name in names]
-    assert asks in (answer.structured["note"] or "")
-    assert bool(asks) == ("Of the players' characters" in (answer.structured["note"] or ""))
-
-
-@pytestmark_module
-@pytest.mark.parametrize(
-    "question", ["fog", "who built the tower", "does fog block sight", "how does a long rest work"]
-)
-async def test_other_questions_name_no_characters(library: Library, question: str) -> None:
-    answer = await ask(library, "search_lore", query=question)
-    assert "Of the players' characters" not in (answer.structured["note"] or "")
+    results = (await ask(library, "lookup_character", **asked)).structured["results"]
+    assert [result["name"] for result in results][: len(names)] == names
 
 
 @pytestmark_module
@@ -267,7 +247,6 @@ async def test_a_question_tells_a_player_of_no_character_of_others(library: Libr
     for question in ("is anybody poisoned", "what can Mira cast with what is prepared"):
         answer = await ask(library, "search_lore", Viewer.player("ana"), query=question)
         assert "mira" not in json.dumps(answer.structured).casefold().replace(question.casefold(), "")
-        assert "Of the players' characters" not in (answer.structured["note"] or "")
 
 
 @pytestmark_module
@@ -408,11 +387,8 @@ async def test_an_import_renews_a_character_and_last_months_sheet_tells_what_it_
     assert "A: Cleric **5** (Life Domain)" in answer.text
     assert "B: Cleric **4** (Life Domain)" in answer.text
     assert "**Aid**" in answer.text
-    asked = await ask(library, "search_lore", query="what did Quill gain since last month")
-    assert "compare_entries with name='Quill'" in asked.structured["note"]
-    assert {result["name"] for result in asked.structured["results"][:2]} == {"Quill"}
-    best = (await ask(library, "search_lore", query="who has the highest Armor Class")).structured["results"]
-    assert sorted(result["name"] for result in best[:3]) == ["Brannoch", "Mira", "Quill"]
+    best = (await ask(library, "lookup_character", order="ac desc")).structured["results"]
+    assert {result["name"] for result in best} == {"Brannoch", "Mira", "Quill"}
     await library.cache.delete_entities("characters", [("characters", "quill"), ("october", "quill")])
 
 
@@ -543,37 +519,3 @@ def test_the_sheet_of_a_wizard_of_level_20_names_its_entries_in_short() -> None:
     assert "lore://spells/srd/SLUG, the name in lower case with hyphens: all spells but Spell P\n" in page
     assert "Not in the library: all features; Spell P, Sage" in page
     assert page.count("Spell B") == 1
-
-
-def test_an_item_is_found_whatever_else_its_name_says() -> None:
-    def carrying(name: str, *items: str) -> Entity:
-        (made,) = normalize(
-            {"collection": "characters", "kind": "character", "name": name, "inventory": [{"name": i} for i in items]}
-        )
-        return made
-
-    party = [
-        carrying("Ann", "Rope, hempen (50 feet)"),
-        carrying("Bea", "Rope, silk", "Potion of Healing"),
-        carrying("Cy", "Book"),
-    ]
-    rope = asked_of(party, "Who carries rope?", ["characters", "notes"])
-    assert rope is not None
-    assert [slug for _, slug in rope.found] == ["ann", "bea"]
-    assert rope.asks == 'lookup_character with where=\'items:"rope hempen 50 feet","rope silk"\''
-    potion = asked_of(party, "does anyone have a healing potion left", ["characters", "notes"])
-    assert potion is not None
-    assert [slug for _, slug in potion.found] == ["bea"]
-
-
-@each_row(
-    ("text", "is_about"),
-    [
-        ("The barrel in the cellar is empty", False),
-        ("Sir, where is the key?", False),
-        ("Sparrow casts Bless", True),
-        ("the spell save DC of Sir Brannoch", True),
-    ],
-)
-def test_a_title_names_no_character(text: str, is_about: bool) -> None:
-    assert may_ask(["characters", "notes"], text, ["The Sparrow", "Sir Brannoch"]) is is_about

@@ -10,7 +10,7 @@ import pytest
 
 from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import Entity
-from lorekeeper.search.entity_mentions import NEAREST, rare_notes, with_raised_notes
+from lorekeeper.search.feedback import NEAREST, with_feedback
 from lorekeeper.search.fusion import BOOKS, FUSED_BY_SCORE, NOTES
 from lorekeeper.search.query import Query
 from lorekeeper.search.retrieved import Ranking, Retrieved
@@ -43,12 +43,12 @@ async def test_a_note_in_the_words_of_the_nearest_ones_is_raised(tmp_path, backe
         await library.cache.store_entities([*near, told, *others], "notes")
         texts = [entity.data["sections"][0]["desc"] for entity in near]
         found = Retrieved(ranking(*near, told, passages=texts), ranking(*others, *near), {}, 12, None)
-        fed = await with_raised_notes(library.cache, found, [QUESTION])
+        fed = await with_feedback(library.cache, found, [QUESTION])
         assert next(iter(fed.keyword))[1][1].startswith("near")
         assert fed.keyword["notes", told.identity].score > 0
         assert fed.keyword["notes", others[0].identity] == found.keyword["notes", others[0].identity]
         far = replace(found, semantic=ranking(*near, passages=texts))
-        assert ("notes", told.identity) not in (await with_raised_notes(library.cache, far, [QUESTION])).keyword
+        assert ("notes", told.identity) not in (await with_feedback(library.cache, far, [QUESTION])).keyword
 
 
 async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
@@ -59,7 +59,7 @@ async def test_the_head_is_the_same_however_deep_a_page_is(tmp_path):
         await library.cache.store_entities(notes, "notes")
         semantic = ranking(*near, passages=texts)
         found = [Retrieved(semantic, ranking(*notes[:depth]), {}, 80, None) for depth in (FUSED_BY_SCORE, len(notes))]
-        shallow, deep = [await with_raised_notes(library.cache, each, [QUESTION]) for each in found]
+        shallow, deep = [await with_feedback(library.cache, each, [QUESTION]) for each in found]
         head = list(shallow.keyword)[:FUSED_BY_SCORE]
         assert head == list(deep.keyword)[:FUSED_BY_SCORE]
         assert head != list(ranking(*notes[:FUSED_BY_SCORE]))
@@ -81,20 +81,6 @@ def test_a_single_word_that_both_shelves_have_does_not_tell_which_is_asked_for(h
     worded = {key: hit._replace(score=20.0 if key[0] == NOTES else 5.0) for key, hit in near.items()}
     found = Retrieved(near, worded, counted={name: Counter(words) for name, words in having.items()})
     assert found.nearest_corpus.name == leads
-
-
-async def test_a_word_that_one_note_has_decides_unless_it_is_of_a_plan(tmp_path):
-    birds = [note(f"birds{n}", "Herons and owls over the reeds.") for n in range(20)]
-    rare = note("chapel", "An ossifrage nests on the roof.")
-    plan = replace(note("plan", "The caravan surrenders."), kind="prep")
-    async with open_library(tmp_path, backend="sqlite") as library:
-        await library.cache.store_entities([*birds, rare, plan], "notes")
-        found = Retrieved(ranking(*birds, rare, plan), ranking(rare), {}, 22, None)
-        raised = await with_raised_notes(library.cache, found, ["ossifrage birds"])
-        assert next(iter(raised.keyword)) == ("notes", rare.identity)
-        assert await rare_notes(library.cache, found, ["herons and owls"]) == []
-        assert await rare_notes(library.cache, found, ["where the caravan surrenders"]) == [("notes", plan.identity)]
-        assert await rare_notes(library.cache, found, ["did the caravan surrenders"]) == []
 
 
 ITEMS = "Recap, strong start, secrets, locations, monsters, treasure, and snacks for the game night."

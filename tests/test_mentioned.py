@@ -6,58 +6,17 @@ from collections import Counter
 
 import pytest
 
-from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
-from lorekeeper.entities import Entity
+from lorekeeper.cache.protocol import Ranked
 from lorekeeper.search.entity_mentions import (
     OPTIONS,
-    WHOLE,
     names_its_subject,
     with_named,
-    with_raised_notes,
     with_subject,
 )
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.name_list import NameList
 from tests.support.entities import make
-from tests.support.libraries import open_library
 from tests.support.tables import each_row
-
-REST, HOLYA, LANTERN = "Mirra's Rest", "Holya - Townmaster", "The Lantern (Ruined)"
-
-
-def note(name: str, **data: object) -> Entity:
-    sections = [{"desc": f"About {name}."}]
-    return make(
-        name.casefold(), type="notes", name=name, kind="note", document="vault", data={"sections": sections, **data}
-    )
-
-
-async def scores(tmp_path, wordings: list[str], names: list[str], aliases: str = "") -> dict[str, float]:
-    """What each note scores by keywords, of 1.0 before, if all of them were found."""
-    notes = [note(name) for name in names]
-    ranking = {
-        ("notes", e.identity): Ranked(e.identity, f"{e.name}{ALIASES_BETWEEN}{aliases}" if aliases else e.name, 1.0)
-        for e in notes
-    }
-    async with open_library(tmp_path) as library:
-        await library.cache.store_entities(notes, "notes")
-        raised = await with_raised_notes(library.cache, Retrieved({}, ranking, {}, len(notes), None), wordings)
-    return {e.name: raised.keyword["notes", e.identity].score for e in notes}
-
-
-@pytest.mark.parametrize(
-    ("wording", "named"),
-    [
-        ("rumours in Mirra's Rest", REST),
-        ("what do people tell each other at mirra's rest in the evening", REST),
-        ("what does Holya look like, people of the town ask", HOLYA),
-        ("holya's looks", HOLYA),
-        ("who lit the Lantern after the storm went over the hills", LANTERN),
-    ],
-)
-async def test_a_note_whose_name_a_wording_has_gains(tmp_path, wording, named):
-    found = await scores(tmp_path, [wording], [REST, HOLYA, LANTERN, "The Mill"])
-    assert found == {name: 1.0 + (WHOLE if name == named else 0.0) for name in found}
 
 
 def of_books(*names: str) -> Retrieved:

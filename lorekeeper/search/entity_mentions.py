@@ -1,5 +1,5 @@
-"""What a question names counts more by keywords: "rumours in Mirra's Rest" asks for that note, "stats of a wolf" for the wolf;
-"sneak attack" for the rogue, who has a feature of that name.
+"""What a question names counts more by keywords: "stats of a wolf" asks for the wolf, "sneak attack" for the rogue, who has a
+feature of that name.
 
 Most entries that are near such a question have the name too, or are named after the rest of it. Graded questions, which
 paraphrase, are answered as before: over notes nDCG@10 is 0.709 either way, beside all books 0.628 instead of 0.625, over books
@@ -8,33 +8,23 @@ paraphrase, are answered as before: over notes nDCG@10 is 0.709 either way, besi
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
-from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked, SearchCache
+from lorekeeper.cache.protocol import Ranked
 from lorekeeper.folding import fold
-from lorekeeper.search.fusion import BOOKS, CAMPAIGN, FUSED_BY_SCORE, NOTES, first
+from lorekeeper.search.fusion import BOOKS, CAMPAIGN, FUSED_BY_SCORE, first
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.search.sessions import plans_behind
-from lorekeeper.text.keywords import RELATED, content_words, subject_words
+from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import possible
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
-from lorekeeper.text.stems import BEGINNING, stem, stems
-
-WHOLE, PART = 0.4, 0.15
-"""What a name adds to the score of its note, as a share of the best score by keywords, and what a word adds that few names have."""
-
-FEW = 4
-"""Most names that have such a word."""
+from lorekeeper.text.stems import BEGINNING, stems
 
 SHORT = 3
-"""Most content words of a wording in which names of one word count without a capital letter, and names of entries of books at all:
+"""Most content words of a wording in which names of entries of books count:
 with 4, nDCG@10 over books falls from 0.831 to 0.828."""
 
 _ASKING = """
@@ -49,9 +39,6 @@ level do wizards get fireball" about the fireball."""
 
 COMMON = 0.03
 """Share of the entries from which on a word is too common to be a name by itself: "who can fly" may not ask for the spell."""
-
-_TITLE = re.compile(r"\s[-–—|]\s|[:(]")
-"""What stands between a name and what is said about it: "Holya - Townmaster", "Solheart (The Lost Capital)"."""
 
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
@@ -71,30 +58,6 @@ AS_NAMED = 0.9
 
 _TELLS = re.compile(r"\s*(?:i|we|he|she|they|it)\b", re.IGNORECASE)
 """How a wording begins that tells of somebody, and names nothing: "we are falling off a cliff" asks for no rule on falling."""
-
-_WITHIN = re.compile(r"(?<=[\w,;]\s)[^\W\d_][^\W_]*(?:['’-][^\W_]+)*")
-"""A word that does not begin a sentence."""
-
-
-async def named_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
-    """What each note or character in the heads that the wordings name gains by keywords, as a share of the best score of a note."""
-    capitals = {
-        word for wording in wordings for each in _WITHIN.findall(wording) if each[0].isupper() for word in _words(each)
-    }
-    known = NameList.of([name for each in CAMPAIGN for name in await cache.names(each)] if capitals else ())
-    rare = {word for word in capitals if 0 < len(known.with_words([word])) <= FEW}
-    asked = [stems(fold(wording)) for wording in wordings]
-    beginnings = {own[:BEGINNING] for words in asked for own in words}
-    named: dict[Key, float] = {}
-    for key in found.heads:
-        written = (found.keyword.get(key) or found.all_ranked[key]).name if key[0] in CAMPAIGN else ""
-        if not possible(beginnings, written):
-            continue  # few names have anything of a question, and to take them apart takes a hundred times as long
-        if any(_says(words, name, capitals) for name in _names(written) for words in asked):
-            named[key] = WHOLE
-        elif not rare.isdisjoint(_words(written)):
-            named[key] = PART
-    return named
 
 
 def with_named(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
@@ -183,24 +146,6 @@ def without_progress(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if word not in progress and not _NUMBER.fullmatch(word))
 
 
-def _names(written: str) -> Iterator[str]:
-    """The names of a note, aliases as far as they are known, also without what is said about it."""
-    for name in written.split(ALIASES_BETWEEN):
-        yield from dict.fromkeys((name, _TITLE.split(name, maxsplit=1)[0]))
-
-
-def _says(asked: frozenset[str], name: str, capitals: set[str]) -> bool:
-    """Whether a wording has all words of a name, in any form. Names with numbers are of sessions and the like."""
-    own = stems(fold(name))
-    if not own <= asked or not own or any(word.isdigit() for word in own):
-        return False
-    return len(own) > 1 or len(asked) <= SHORT or not capitals.isdisjoint(_words(name))
-
-
-def _words(text: str) -> list[str]:
-    return content_words(fold(re.sub(r"['’]s\b", "", text)))
-
-
 FEATURE_SIMILARITY = 0.9
 """How similar a name counts that is of a feature: an entry that is itself called so is nearer."""
 
@@ -246,103 +191,3 @@ def _sections(hit: Ranked) -> set[frozenset[str]]:
 def _few(hits: dict[Key, Ranked]) -> dict[Key, Ranked]:
     """Some hits, unless they are of too many entries."""
     return hits if len({canonical_name(hit.name) for hit in hits.values()}) <= MAX_HAVING else {}
-
-
-NEAREST = 8
-"""Notes nearest in meaning whose passages are read: 6 to 10 do as well."""
-
-SHARED = 2
-"""Fewest of these passages that have a word."""
-
-WORDS = 8
-"""Most words that count: up to 12 do as well; with 5, nDCG@10 beside all books is 0.59 instead of 0.63."""
-
-TOO_COMMON = 0.3
-"""Share of all notes that have a word from which it tells nothing: with all words nDCG@10 is 0.711 and 0.627, with those of at most
-this share 0.710 and 0.631, of 0.25 0.703 and 0.632, of 0.1 0.582 beside all books. Common words take the most time."""
-
-RARE = 1.0
-"""What a word that no other note has adds to the score of its note, as a share of the best score: no feedback outweighs it."""
-
-RARE_AMONG = 20
-"""Fewest notes of which a word can be rare: of five notes, each has many a common word alone."""
-
-SHORTEST = 4
-"""Letters of a word that says something."""
-
-
-async def with_raised_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> Retrieved:
-    """What the retrievers found, with what `fed_back` and `named_notes` add to the scores of notes by keywords."""
-    if not found.keyword:
-        return found
-    fed = await fed_back(cache, found, wordings)
-    names = await named_notes(cache, found, wordings)
-    named = dict.fromkeys(await rare_notes(cache, found, wordings), RARE) | names
-    scores = {key: ranked.score for key, ranked in found.keyword.items() if key[0] == NOTES}
-    best = max((scores.get(key, 0.0) + fed.get(key, 0.0) for key in scores | fed), default=0.0)
-    further = {key: fed.get(key, 0.0) + best * named.get(key, 0.0) for key in fed | named}
-    raised = found.with_further({key: score for key, score in further.items() if score})
-    whole = frozenset(key for key, share in names.items() if share == WHOLE)
-    return replace(raised, named=raised.named | whole) if whole else raised
-
-
-async def rare_notes(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> list[Key]:
-    """The notes in the heads that alone have a word of the wordings: it says most, and the nearest notes may lack it."""
-    words = {word for wording in wordings for word in subject_words(fold(wording)) if len(word) >= SHORTEST}
-    planned = await plans_behind(cache, wordings)
-    heads = [key for key in found.heads if key[0] == NOTES and key[1] not in planned]
-    if not words or not heads:
-        return []
-    scores = await cache.word_scores(NOTES, words, [identity for _, identity in heads], only_one)
-    return [key for key in heads if scores.get(key[1])]
-
-
-def only_one(occurring: Mapping[str, int], notes: int) -> tuple[str, ...]:
-    """The words that a single one of at least `RARE_AMONG` notes has."""
-    return tuple(sorted(word for word, number in occurring.items() if number == 1)) if notes >= RARE_AMONG else ()
-
-
-async def fed_back(cache: SearchCache, found: Retrieved, wordings: Sequence[str]) -> dict[Key, float]:
-    """What each note in the heads gains by keywords for the telling words that it shares with the nearest ones.
-
-    A note seldom says a thing in the words of a question. Those that are nearest in meaning say it in the words of the campaign, by
-    which others are recognised (pseudo-relevance feedback; Rocchio 1971). On graded questions over two vaults nDCG@10 rises from
-    0.61 to 0.71, beside all books from 0.51 to 0.63. Books need none of it: their phrases and the thesaurus do the same. The same
-    notes are looked at however deep the page is, so that pages join; with heads of 30 notes it is 0.707 and 0.625, of all notes
-    0.709 and 0.625 in four times the time.
-    """
-    passages = [ranked.passage for key, ranked in found.semantic.items() if key[0] == NOTES][:NEAREST]
-    shared = shared_words(passages, wordings)
-    if not shared:
-        return {}
-    heads = [key for key in found.heads if key[0] == NOTES]
-    scores = await cache.word_scores(NOTES, shared, [identity for _, identity in heads], partial(telling, shared))
-    return {key: RELATED * scores[key[1]] for key in heads if key[1] in scores}
-
-
-def shared_words(passages: Iterable[str], wordings: Iterable[str]) -> dict[str, int]:
-    """The words that at least `SHARED` passages have in any form, and how many have them, without those of the wordings."""
-    asked = {stem(word) for wording in wordings for word in fold(wording).split()}
-    number: Counter[str] = Counter()
-    written: dict[str, str] = {}
-    for passage in passages:
-        forms = {stem(word): word for word in content_words(fold(passage)) if len(word) >= SHORTEST and word.isalpha()}
-        number.update(forms.keys() - asked)
-        written = forms | written
-    return {written[own]: count for own, count in sorted(number.items()) if count >= SHARED}
-
-
-def telling(shared: Mapping[str, int], occurring: Mapping[str, int], notes: int) -> tuple[str, ...]:
-    """The words that tell the nearest notes from others best: in many of them, and in few of all.
-
-    Args:
-        shared: how many of the nearest passages have each word.
-        occurring: how many of all notes have it.
-        notes: how many there are.
-    """
-    weights = {
-        word: number * math.log(notes / occurring[word])
-        for word, number in shared.items()
-        if 0 < occurring.get(word, 0) <= TOO_COMMON * notes
-    }
-    return tuple(sorted(weights, key=lambda word: (-weights[word], word))[:WORDS])

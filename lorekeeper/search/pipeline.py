@@ -53,17 +53,17 @@ from lorekeeper.search.entity_mentions import (
     names_its_subject,
     with_features,
     with_named,
-    with_raised_notes,
     with_subject,
 )
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
+from lorekeeper.search.feedback import with_feedback
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.party import CHARACTERS, MAX_CHARACTERS, Party, age, asked_of, may_ask
+from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
     RULES,
@@ -135,7 +135,6 @@ class Search:
         missing: what is named that the library does not have.
         doubt: how well the first hit stands for the text; None if that was not tested.
         language: the language of the text, None for English.
-        party: what it asks of the players' characters; None for nothing.
         hits: the ranking, best first.
         page: the page, as soon as there is one.
         read: what was read from the text, for a note that stays whatever is found.
@@ -156,7 +155,6 @@ class Search:
     missing: Absent | None = None
     doubt: Doubt | None = None
     language: str | None = None
-    party: Party | None = None
     hits: list[FusedHit[Key]] = field(default_factory=list)
     page: ResultPage | None = None
     read: list[str] = field(default_factory=list)
@@ -225,12 +223,10 @@ class Searcher:
             self._retrieve,
             self._raise,
             self._compare_phrases,
-            self._ask_characters,
             self._cover,
             self._fuse,
             self._keep_relevant,
             self._order,
-            self._put_characters_first,
             self._doubt,
             self._show,
             self._say_kind,
@@ -474,7 +470,7 @@ class Searcher:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:
             with timed("keyword"):
-                found = await with_raised_notes(self._cache, found, search.wordings)
+                found = await with_feedback(self._cache, found, search.wordings)
         raised = [hit.name for key, hit in found.keyword.items() if key not in before or hit.score > before[key].score]
         search.found = found
         return f"higher by keywords: {one_line(', '.join(raised[:5]), 200)}" if raised else None
@@ -485,22 +481,6 @@ class Searcher:
             return None
         search.found = await search.found.compared(self._cache, search.texts)
         return f"{quantity(len(search.found.phrases), 'entry')} with phrases" if search.found.phrases else None
-
-    async def _ask_characters(self, search: Search) -> str | None:
-        """What the text asks of the players' characters, as their sheets answer it."""
-        query, text = search.query, search.text
-        if query.mode != "auto" or query.phrases or query.unfinished or search.like or query.order or query.filters:
-            return None
-        scope = {name: found for name, found in search.scopes.items() if name == CHARACTERS}
-        if not scope or not 0 < await self.documents.count(scope) <= MAX_CHARACTERS:
-            return None
-        if not may_ask(query.types, text, await self._cache.names(CHARACTERS)):
-            return None
-        search.party = asked_of(await self._cache.get_entities(CHARACTERS, scope[CHARACTERS]), text, query.types)
-        if not search.party:
-            return None
-        search.note(search.party.note)
-        return search.party.asks or "a character by name"
 
     async def _cover(self, search: Search) -> str | None:
         """What the library cannot have: what is named, and the language."""
@@ -631,24 +611,10 @@ class Searcher:
             search.hits = await editions_first(self.documents, self._edition(query), search.hits)
         return "the reranker or the edition changed it" if [hit.key for hit in search.hits] != before else None
 
-    async def _put_characters_first(self, search: Search) -> str | None:
-        """The characters that the text asks for before everything else."""
-        if search.page or not search.party:
-            return None
-        keys: list[Key] = [(CHARACTERS, identity) for identity in search.party.found]
-        before = {hit.key: hit for hit in search.hits}
-        best = max((hit.score for hit in search.hits), default=1.0)
-        leading = [before.get(key, FusedHit(key, best, "name"))._replace(score=best, sure=True) for key in keys]
-        others = [hit for hit in search.hits if hit.key not in set(keys)]
-        if search.party.only:
-            others = [hit._replace(sure=False) for hit in others]
-        search.hits = [*leading, *others]
-        return f"{quantity(len(leading), 'character')} first"
-
     async def _doubt(self, search: Search) -> str | None:
         """Whether the first hit may be no answer: then none is sure; none is shown if the library has hardly a word of the text."""
         query, found = search.query, search.found
-        is_settled = search.page or search.like or search.party or query.filters or search.mode != "hybrid"
+        is_settled = search.page or search.like or query.filters or search.mode != "hybrid"
         if is_settled or not search.hits or is_certain(found, search.text):
             return None
         first = search.hits[:1]
@@ -769,7 +735,7 @@ class Searcher:
 
     def _is_unsure(self, search: Search) -> bool:
         """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
-        if search.query.mode != "auto" or search.query.order or search.whole or search.party:
+        if search.query.mode != "auto" or search.query.order or search.whole:
             return False
         return search.is_doubtful or (
             sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
@@ -782,8 +748,7 @@ class Searcher:
         duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
         own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
         found, editions = await self._elsewhere(search, own, duplicates)
-        fields = {*(await self._fields(search.query)), *(search.party.fields if search.party else ())}
-        asked = Asked([] if search.like else search.wordings, fields)
+        asked = Asked([] if search.like else search.wordings, await self._fields(search.query))
         return [
             ranked_result(
                 entities[hit.key],
