@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -136,14 +135,12 @@ class Selection:
         conditions: they meet all of these.
         documents: keys of the documents they are from; None for all documents.
         prefer: keys of documents: among entities of one name, theirs come first, in this order.
-        least: if none has this similarity to what is searched for by meaning, none is wanted.
     """
 
     entity_type: str
     conditions: Sequence[Condition] = ()
     documents: Sequence[str] | None = None
     prefer: Sequence[str] = ()
-    least: float = -math.inf
 
     @property
     def name(self) -> str | None:

@@ -58,23 +58,6 @@ async def test_ranks_and_scores_are_those_of_each_side_alone(library):
     assert explanation.found["keyword"] == 3, "two texts and a name have one of the words"
 
 
-async def test_an_entry_of_another_kind_that_is_much_nearer_is_mentioned(library):
-    hound = make("hound", "A dog of iron that guards a gate.", type="creatures")
-    await library.cache.store_entities([hound], "creatures")
-    asked = Query(["creatures"], "breathe below the waves for an hour", unsure_limit=20)
-    assert "Nearer in meaning is the spell gill-song (lookup_spell)." in ((await library.search(asked)).note or "")
-    for other in (
-        replace(asked, types=["spells"]),
-        replace(asked, text="iron dog at a gate"),
-        replace(asked, filters={"name": "hound"}),
-        replace(asked, types=["creatures", "spells"]),
-        replace(asked, unsure_limit=None),  # no list for an assistant
-    ):
-        assert "Nearer in meaning" not in ((await library.search(other)).note or "")
-    await library.cache.delete_document("own", "spells")
-    assert "Nearer in meaning" not in ((await library.search(asked)).note or "")
-
-
 async def test_the_stages_that_changed_something_are_listed_and_every_result_says_why(library):
     asked = replace(QUERY, text="a spell that does not need concentration, below the waves", types=["spells", "rules"])
     stages = {stage.name: stage.changed for stage in (await explained(library, asked)).stages}

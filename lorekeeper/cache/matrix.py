@@ -130,7 +130,6 @@ class Matrix:
         limit: int,
         looked: int,
         allowed: npt.NDArray[np.bool_] | None,
-        least: float = -np.inf,
     ) -> tuple[Places, list[float]]:
         """The places of all passages that may be near enough, and their similarities, best first; of others, they are few.
 
@@ -139,7 +138,6 @@ class Matrix:
             limit: of so many nearest entities the best passages are wanted, and the others that are as near as the last one.
             looked: so many nearest passages are wanted besides.
             allowed: the entities under the filters, shape (entities,); None for all.
-            least: if no passage has this similarity, none is wanted.
         """
         exact = query.astype(np.float64)
         margin = self._error(float(np.linalg.norm(exact))) + 10.0**-SCORE_DIGITS
@@ -147,7 +145,7 @@ class Matrix:
         places = None if allowed is None else np.flatnonzero(allowed[self.owners])
         if places is not None:
             similar, firsts = similar[places], _firsts(self.owners[places])
-        if similar.max(initial=-np.inf) + margin < least or not len(similar):
+        if not len(similar):
             return np.zeros(0, np.int64), []
         last = min(_at(np.maximum.reduceat(similar, firsts), limit), _at(similar, looked))
         near = np.flatnonzero(similar >= last - 2 * margin)

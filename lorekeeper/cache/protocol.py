@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -523,17 +522,13 @@ class SearchCache(AsyncClosing):
         query: str | Sequence[str],
         limit: int = 20,
         document: Documents = None,
-        *,
-        least: float = -math.inf,
         **filters: Any,
     ) -> list[Ranked]:
         """`semantic_search` without loading the entities; of several wordings, by the sum of their vectors.
 
         The cosine with that sum ranks passages as the sum of their cosines with each wording does (CombSUM; Fox and Shaw 1994).
-        If no entity has at least a similarity of ``least``, there may be none in the answer.
         """
-        asked = replace(self._asked(entity_type, document, filters), least=least)
-        return await self.call(RANK_SEMANTIC, asked, query, limit)
+        return await self.call(RANK_SEMANTIC, self._asked(entity_type, document, filters), query, limit)
 
     async def phrase_similarities(
         self, query: str | Sequence[str], names: Collection[tuple[str, str]]

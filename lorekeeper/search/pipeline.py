@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lorekeeper.cache.protocol import Documents, Identity, SearchCache
 from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.editions import edition_label, with_twins
-from lorekeeper.entities import COLLECTIONS, NAME, SEARCHED, WHOLE_NAME, Entity, parse_uri
+from lorekeeper.entities import NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.folding import fold
@@ -66,7 +65,6 @@ from lorekeeper.search.languages import foreign_note, function_words, in_languag
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
-    RULES,
     Asked,
     Key,
     Mode,
@@ -81,7 +79,7 @@ from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
-from lorekeeper.text.evidence import LIST_CHARS, lengths, read
+from lorekeeper.text.evidence import LIST_CHARS, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
 
@@ -98,12 +96,6 @@ The head is always the same, so that pages join without overlap or gap."""
 STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
-
-NEARER, NEAR = 0.12, 0.65
-"""How much nearer, in cosine similarity, an entry of another kind is that is mentioned, and from where on none is looked for.
-
-Of 137 graded questions that are asked of their own kind 4 get such a note; asked of the four others, 265 of 603, three quarters of
-them with an entry of the right kind."""
 
 SHORT_PAGE = 5
 """Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
@@ -229,7 +221,6 @@ class Searcher:
             self._order,
             self._doubt,
             self._show,
-            self._say_kind,
             self._say_editions,
             self._say_filters,
         )
@@ -412,13 +403,10 @@ class Searcher:
             logger.info("semantic search is unavailable: %s", error)  # the note of the page says so
             return {}, str(error)
 
-    async def _by_meaning(
-        self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int, least: float = -math.inf
-    ) -> Ranking:
-        """The ranking by meaning; it may be empty if nothing has at least a similarity of ``least``."""
-        rank, least = self._cache.rank_semantic, self.traits.unscaled(least)
+    async def _by_meaning(self, query: Query, texts: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
+        rank = self._cache.rank_semantic
         ranking = await over_types(
-            query.types, lambda name: rank(name, texts, depth, scopes[name], least=least, **query.filters), depth
+            query.types, lambda name: rank(name, texts, depth, scopes[name], **query.filters), depth
         )
         if self.traits.unrelated:
             scaled = self.traits.scaled
@@ -684,36 +672,6 @@ class Searcher:
             search.page = replace(search.page, explanation=explanation)
         return None
 
-    async def _say_kind(self, search: Search) -> str | None:
-        """That an entry of another kind is much nearer in meaning than all of the one that is searched: to an assistant."""
-        query, own = search.query, search.found.semantic
-        is_plain = query.mode == "auto" and query.counted and not (query.filters or query.offset or search.like)
-        if (
-            not is_plain
-            or query.unsure_limit is None
-            or len(query.types) > 1
-            or query.types[0] in CAMPAIGN
-            or not own
-            or search.missing
-        ):
-            return None
-        if search.language or (search.hits and search.hits[0].retriever == "name"):
-            return None
-        nearest = max(hit.score for hit in own.values())
-        if nearest >= NEAR:
-            return None
-        types = [name for name in SEARCHED if name not in (*CAMPAIGN, *query.types)]
-        scopes = await self.documents.scopes(types, query.documents)
-        others = await self._by_meaning(replace(query, types=types), search.texts, scopes, 1, nearest + NEARER)
-        best = next(iter(others.items()), None)
-        if best is None or best[1].score - nearest < NEARER:
-            return None
-        (entity_type, _), hit = best
-        collection = COLLECTIONS[entity_type]
-        said = f"Nearer in meaning is the {collection.label} {one_line(hit.name, MAX_SHOWN)} ({collection.tool})."
-        search.note(said)
-        return said
-
     async def _ranked_page(self, search: Search) -> ResultPage:
         query, found, missing = search.query, search.found, search.missing
         counted = not (search.like or query.order) and (search.whole or search.mode == "semantic")
@@ -893,36 +851,8 @@ class Searcher:
             return None
         asked = query.edition is not None and query.counted
         search.page, said = await with_editions(self.documents, self._edition(query), page, asked=asked)
-        elsewhere = await self._of_another_kind(query, search.page)
-        search.note(*said, elsewhere)
-        return " ".join(filter(None, [*said, elsewhere])) or None
-
-    async def _of_another_kind(self, query: Query, page: ResultPage) -> str | None:
-        """What the wanted edition has of a name as another kind of entry: poisons of 2014 are items, those of 2024 in a table."""
-        name, edition = query.filters.get(NAME.name), self._edition(query)
-        first = page.results[0] if page.results else None
-        if not isinstance(name, str) or len(query.types) != 1 or first is None or first.edition in ("", *edition):
-            return None
-        own = fold(first.entity.name)
-        if canonical_name(own) != canonical_name(fold(name)):
-            return None
-        for entity_type in (each for each in SEARCHED if each not in (*CAMPAIGN, *query.types)):
-            books = await self._of_edition(replace(query, edition=edition), [entity_type])
-            same: dict[str, Any] = {WHOLE_NAME.name: own}
-            for found in await self._cache.get_entities(entity_type, sorted(books), limit=1, **same) if books else ():
-                label = edition_label(await self.documents.edition_of(found.document))
-                if not read(found):  # a name that a list has, as of a language
-                    continue
-                return f"{one_line(found.name)} of {label} is a {found.collection.label}: {found.uri}."
-        if query.types[0] not in ("equipment", RULES):
-            return None
-        books = await self._of_edition(replace(query, edition=edition), [RULES])
-        words = replace(expanded_keywords([name]), phrases=(name,))
-        ranked = await self._cache.rank_keyword(RULES, words, 1, sorted(books)) if books else ()
-        for found in await self._cache.load(RULES, [hit.identity for hit in ranked]):
-            label = edition_label(await self.documents.edition_of(found.document))
-            return f"{label} has it within {one_line(found.name)}: {found.uri}."
-        return None
+        search.note(*said)
+        return " ".join(said) or None
 
     async def _say_filters(self, search: Search) -> str | None:
         """Which filter left the page empty, and how to go on."""

@@ -303,10 +303,6 @@ class Traits:
         """A cosine similarity on a scale on which unrelated texts have 0."""
         return (similarity - self.unrelated) / (1 - self.unrelated)
 
-    def unscaled(self, similarity: float) -> float:
-        """The cosine similarity of one on that scale."""
-        return similarity * (1 - self.unrelated) + self.unrelated
-
 
 MINILM = Traits()
 """Those of the default model."""

@@ -156,7 +156,7 @@ class PassageCatalogue(Catalogue):
         rows = self._rows_meeting(c, selection)
         allowed = None if rows is None else np.isin(matrix.entities, self._columns_of(c, entity_type).ids[rows])
         looked = LOOKED if entity_type in SECTIONED else 0
-        places, scores = matrix.near(vector, limit, looked, allowed, selection.least)
+        places, scores = matrix.near(vector, limit, looked, allowed)
         if not scores:
             return []
         owners, parts = matrix.entities[matrix.owners[places]].tolist(), matrix.parts[places].tolist()
