@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,7 +30,14 @@ from lorekeeper.editions import SUCCESSORS
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space, known_space
 from lorekeeper.entities import COLLECTIONS
-from lorekeeper.errors import CacheError, ConfigError, EmbeddingError, ImportFileError, UpgradingError
+from lorekeeper.errors import (
+    CacheError,
+    ConfigError,
+    EmbeddingError,
+    ImportFileError,
+    LoreKeeperError,
+    UpgradingError,
+)
 from lorekeeper.intake.background import Questions, keep_fresh
 from lorekeeper.intake.bundled_library import ReadyLibrary
 from lorekeeper.intake.reports import ImportReport
@@ -39,7 +47,7 @@ from lorekeeper.party import PartyFile
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.retrieved import MINILM, Traits
 from lorekeeper.settings import Settings, load_settings
-from lorekeeper.system import AsyncClosing, finished, share_freed_memory
+from lorekeeper.system import AsyncClosing, ended, finished, share_freed_memory
 from lorekeeper.text.phrases import RULES_2024
 from lorekeeper.vaults.registry import Registry
 from lorekeeper.vaults.vaults import Vaults
@@ -49,6 +57,7 @@ if TYPE_CHECKING:
     from lorekeeper.cache.store import Store
     from lorekeeper.intake.audiences import ListedAudience
     from lorekeeper.intake.formats.text_file import Asked
+    from lorekeeper.intake.importing import Importing
     from lorekeeper.intake.imports import Agree
     from lorekeeper.intake.sync import Step
     from lorekeeper.search.rerank import Reranker
@@ -125,6 +134,8 @@ class Library(View, AsyncClosing):
         """Those of clients, which `keep_fresh` lets go first."""
         self.vaults = Vaults(vaults, cache, embedding, self.searcher.documents.forget, marks, shares)
         self._imports = imports
+        self.importing: Importing | None = None
+        """The last import that was begun with `begin_import`."""
         self._filling = asyncio.Lock()
         self._ready = ready
         self._starter, self._begun = starter, False
@@ -243,6 +254,45 @@ class Library(View, AsyncClosing):
                 self.cache.given.clear()
         self.searcher.documents.forget()
         return report
+
+    def begin_import(
+        self,
+        path: Path,
+        *,
+        title: str | None = None,
+        edition: str | None = None,
+        audience: ListedAudience | None = None,
+    ) -> Importing:
+        """Begin to import a file or folder, while other work continues; the import that is under way if there is one.
+
+        Args:
+            path: of the file.
+            title: of a book; None as its file says it.
+            edition: of its game; None as its text says it.
+            audience: as for `import_paths`.
+        """
+        from lorekeeper.intake.formats.text_file import Asked
+        from lorekeeper.intake.importing import Importing
+
+        if self.importing is None or self.importing.is_over:
+            self.importing = begun = Importing(path.name)
+            asked = Asked(title, edition, pages=partial(begun.step, "reading pages"))
+            begun.task = asyncio.create_task(self._import_beside(begun, path, audience, asked))
+        return self.importing
+
+    async def _import_beside(
+        self, importing: Importing, path: Path, audience: ListedAudience | None, asked: Asked
+    ) -> None:
+        self.embedding.watched = partial(importing.step, "embedding texts")
+        try:
+            importing.report = await self.import_paths([path], audience=audience, asked=asked)
+        except LoreKeeperError as error:
+            importing.problem = str(error)
+        except Exception:
+            logger.exception("the import of a file failed")
+            importing.problem = "it failed; the log of the server says why"
+        finally:
+            self.embedding.watched = None
 
     async def import_documents(self, documents: Sequence[str], *, dry_run: bool = False) -> ImportReport:
         """Import the whole texts of system reference documents from the packages that bring them, without a network.
@@ -472,6 +522,9 @@ class Library(View, AsyncClosing):
 
     async def close(self) -> None:
         """Release everything."""
+        if self.importing and self.importing.task:
+            self.importing.task.cancel()
+            await ended(self.importing.task)
         await self.vaults.close()
         if self._projections:
             await self._projections.close()

@@ -58,6 +58,7 @@ PAGES = {
     "comparison": f"/entries/creatures/{SRD}/lich?beside=lore://creatures/{SRD}/mummy-lord",
     "sheet": f"/print?uri=lore://spells/{SRD}/fireball&uri=lore://creatures/{SRD}/lich",
     "adding an entry": "/paste",
+    "importing a book": "/import",
     "error": "/nothing-here",
 }
 

@@ -40,6 +40,7 @@ PAGES = {
     "sessions": "/sessions",
     "recent": "/recent",
     "adding an entry": "/paste",
+    "importing a book": "/import",
     "topics": "/topics",
     "dossier": "/topics?q=maudlin",
     "spells of a class": "/spells/wizard",

@@ -30,6 +30,7 @@ from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library, sample_library
+from tests.support.pdf import BOLD, lines, write_pdf
 from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -299,6 +300,51 @@ async def test_players_and_other_sites_add_nothing(tmp_path):
         for site in ({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil"}, {}):
             assert (await client.post("/paste", data={"text": SIREN}, headers=site)).status_code == 403
         assert await library.cache.documents() == {}
+
+
+@pytest.mark.processes
+async def test_a_book_is_imported_from_a_path_with_its_progress_and_what_was_understood(tmp_path):
+    pytest.importorskip("pypdfium2")
+    pages = [[(72, 80, 20, BOLD, "Roads"), *lines(["The roads of the marches are laid on reed."])], []]
+    book = write_pdf(tmp_path / "reed book.pdf", pages)
+    async with adding(tmp_path / "library") as (client, library):
+        begun = await client.post("/import", data={"path": f'"{book}"', "title": "The Marches"}, headers=OWN)
+        assert (begun.status_code, begun.headers["location"]) == (303, "/import")
+        assert 'hx-get="/import/progress"' in (await client.get("/import")).text
+        importing = library.importing
+        assert importing
+        assert importing.task
+        importing.step("reading pages", 400, 100)
+        assert re.search(r"reading pages, \d+ of 40\d", (await client.get("/import/progress")).text)
+        assert "Importing reed book.pdf" in (await client.get("/state")).text
+        await importing.task
+        told = unescape((await client.get("/import/progress")).text)
+        assert "hx-get" not in told
+        assert "reed book.pdf</span>: 2 stored" in told
+        assert "The Marches: 1 page with text; 1 section" in told
+        assert "page 2 of the file has no text that can be read" in told
+        (roads,) = await library.cache.get_entities("rules", name_folded="roads")
+        assert (roads.document, roads.fields["audience"]) == ("the-marches", ("dm",))
+        (tmp_path / "reed book.pdf").write_bytes(b"%PDF-1.7 no more")
+        await client.post("/import", data={"path": str(book), "players": "1"}, headers=OWN)
+        importing = library.importing
+        assert importing
+        assert importing.task
+        await importing.task
+        assert "it is damaged, or is no PDF" in (await client.get("/import")).text
+
+
+async def test_only_files_of_this_machine_are_imported_and_only_by_its_game_master(tmp_path):
+    async with adding(tmp_path) as (client, library):
+        for path in ("books/reed.pdf", str(tmp_path / "none.pdf"), "/etc/\0"):
+            refused = await client.post("/import", data={"path": path}, headers=OWN)
+            assert (refused.status_code, "There is no such file on this machine" in refused.text) == (400, True)
+        assert (await client.post("/import", data={"path": str(tmp_path)})).status_code == 403
+        assert library.importing is None
+    async with adding(tmp_path / "other", Viewer.player()) as (client, _):
+        for path in ("/import", "/import/progress"):
+            assert (await client.get(path)).status_code == 404
+        assert (await client.post("/import", data={"path": str(tmp_path)}, headers=OWN)).status_code == 404
 
 
 @each_row(

@@ -144,6 +144,94 @@ def test_lines_are_mended_and_columns_read_one_after_the_other_without_running_h
     assert "The Peat Marches" not in roads
 
 
+def described(entities: list[Entity]) -> dict[str, str]:
+    return {entity.name: str(entity.data.get("desc") or "") for entity in entities}
+
+
+def test_columns_are_told_from_the_columns_of_a_table_in_one_of_them(tmp_path):
+    prose = lines([f"Line {number} of the account of all sources" for number in range(14)], 60, 100)
+    table = [
+        text
+        for row in range(12)
+        for text in (
+            (318, 112 + 12 * row, 9, "F1", f"S{row}"),
+            (372, 112 + 12 * row, 9, "F1", f"The {row}. source of it"),
+        )
+    ]
+    title = (60, 70, 20, BOLD, "Chapter One: All Sources")
+    pages = [[title, *prose, (318, 100, 12, BOLD, "Sources"), *table]]
+    found = described(read(write_pdf(tmp_path / "sources.pdf", pages))[0])
+    assert found["Chapter One: All Sources"].endswith("Line 13 of the account of all sources")
+    assert "| S11 | The 11. source of it |" in found["Sources"]
+
+
+def test_large_type_that_goes_on_is_text_and_large_letters_begin_their_words(tmp_path):
+    boxed = [f"row {number} of a box in larger type, which goes on for long" for number in range(5)]
+    pages = [
+        [
+            (72, 90, 20, BOLD, "The Hollow"),
+            (72, 132, 36, "F1", "T"),
+            (96, 112, 10, "F1", "he hollow lies below the hill, and nobody has come back"),
+            *lines([f"from it in row {number} of this account of the hollow" for number in range(12)], 96, 124),
+            *lines(boxed, 72, 300, 12, leading=14),
+            (72, 420, 20, BOLD, "Nothing Below"),
+        ]
+    ]
+    entities, _ = read(write_pdf(tmp_path / "hollow.pdf", pages))
+    text = described(entities)["The Hollow"]
+    assert text.startswith("The hollow lies below")
+    assert all(text.count(row) == 1 for row in boxed)
+    assert "**Nothing Below**" in text
+
+
+def test_points_and_run_in_names_begin_paragraphs(tmp_path):
+    monsters = [(72.0, 260.0 + 30 * row, 10.0, BOLD, f"{name} ") for row, name in enumerate(("bog hound", "reed wisp"))]
+    texts = [(140.0, 260.0 + 30 * row, 10.0, "F1", "HD 2 AC 6 MV 9 XP 20; it follows the scent") for row in (0, 1)]
+    more = [(84.0, 272.0 + 30 * row, 10.0, "F1", "of what has bled.") for row in (0, 1)]
+    points = [
+        (72.0, 120.0, 10.0, "F1", "o"),
+        (84.0, 120.0, 10.0, "F1", "push the lid"),
+        (72, 132, 10, "F1", "-call for help"),
+    ]
+    pages = [[(72, 90, 20, BOLD, "Coffins"), *points, *monsters, *texts, *more]]
+    text = described(read(write_pdf(tmp_path / "coffins.pdf", pages))[0])["Coffins"]
+    assert "- push the lid\n\n- call for help" in text
+    assert text.count("it follows the scent of what has bled.") == 2
+    assert "\n\n**reed wisp** HD 2" in text
+
+
+def test_what_goes_on_behind_a_page_has_the_page_on_which_it_stands(tmp_path):
+    filler = [f"Row {number} of what is told of the marches in this part of it." for number in range(8)]
+    spell = [
+        (72, 400, 16, BOLD, "Reed Song"),
+        (72, 416, 9, ITALIC, "2nd-level enchantment"),
+        *lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V", "Duration: 1 hour"], 72, 434),
+        *lines(["All that hear the song stay where they are until it ends."], 72, 490),
+    ]
+    pages = [
+        [(72, 90, 20, BOLD, "Marches"), *lines(filler, 72, 120), *spell],
+        [*lines(["Whoever leaves in spite of it is led astray."], 72, 80), (72, 700, 20, BOLD, "Roads Beyond")],
+        lines(["The roads beyond are not on any map of the wardens."], 72, 80),
+    ]
+    found = named(read(write_pdf(tmp_path / "song.pdf", pages))[0])
+    behind = str(found["Reed Song"].data["desc"]).index("Whoever leaves in spite of it")
+    assert found["Reed Song"].data["pages"] == [["1", 0], ["2", behind - 1]]  # where the prose is one text
+    assert found["Roads Beyond"].data["pages"] == [["2", 0], ["3", 0]]
+
+
+def test_a_stat_block_needs_no_line_of_its_type(tmp_path):
+    told = ["AC: 13 (leather)", "HP: 22 (4d8 + 4)", "Speed: 30'", "STR - 16 (+3)  DEX - 12 (+1)  CON - 13 (+1)"]
+    told += ["INT - 9 (-1)  WIS - 11 (+0)  CHA - 8 (-1)", "Challenge: 1 (200 XP)"]
+    pages = [
+        [(72, 90, 14, BOLD, "Gate Warden"), *lines(told, 72, 110), (72, 200, 14, BOLD, "Gate"), *lines(ROADS, 72, 220)]
+    ]
+    found = named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])
+    warden = found["Gate Warden"]
+    assert (warden.type, warden.fields["armor_class"], warden.fields["hit_points"]) == ("creatures", 13, 22)
+    assert (warden.fields["challenge_rating"], warden.data["ability_scores"]["strength"]) == (1, 16)
+    assert found["Gate"].type == "rules"
+
+
 def test_a_table_of_a_page_can_be_rolled_on(book):
     assert "| 4-6 | Lights without a bearer |" in named(read(book)[0])["Encounters"].data["desc"]
 

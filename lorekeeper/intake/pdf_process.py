@@ -131,7 +131,8 @@ class _Page:
             x0, y0, x1, _ = self._turned(box.left, box.top, box.right, box.bottom)
             baseline = self._turned(x.value, y.value, x.value, y.value)[1]
             is_far = abs(baseline - base) > size / 2 or not -size < x0 - right < 1.2 * size
-            if run and (is_apart or is_far or not is_level or (size, style) != own):
+            is_mark = len(run) < 3 and len("".join(run).strip()) == 1 and x0 - right > size / 2
+            if run and (is_apart or is_far or is_mark or not is_level or (size, style) != own):
                 yield left, top, right, base, *own, "".join(run), failed
                 run = []
             if not run:

@@ -19,6 +19,8 @@ from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_
 from lorekeeper.notes.facts import cells
 from lorekeeper.records.printed import SPELL, Printed, plain, printed
 from lorekeeper.records.values import first_number, gold
+from lorekeeper.text.printed_on import LOOKED_FOR
+from lorekeeper.text.sections import full_text
 
 EDITIONS = {"5e-2024": "5th Edition 2024", "5e-2014": "5th Edition 2014"}
 
@@ -124,12 +126,12 @@ class Book:
     def read(self, text: str) -> Imported:
         """Everything in a text of the book."""
         result, lines = Imported(), text.split("\n")
-        found = printed(lines) if self.is_5e else []
+        found = printed(lines, bare=bool(self.pages)) if self.is_5e else []
         for entry in found:
-            self._add(result, entry.name, partial(self._printed, entry, result), entry.start)
+            self._add(result, entry.name, partial(self._printed, entry, result, lines), entry.start)
         sections = list(_sections(lines, found, self.pages))
         owner = _Owner()
-        if found and len(sections) == 1 and (rest := sections.pop().text):
+        if found and not self.pages and len(sections) == 1 and (rest := sections.pop().text):
             result.warnings += [("text", f"not understood: {line[:100]}") for line in rest.split("\n") if line.strip()]
         described = {match[1] for section in sections if (match := _PRICED.fullmatch(section.name))}
         for section in sections:
@@ -155,12 +157,17 @@ class Book:
         except FilterError as error:
             result.failed.append((name, str(error)))
 
-    def _printed(self, entry: Printed, result: Imported) -> Entity:
+    def _printed(self, entry: Printed, result: Imported, lines: Sequence[str]) -> Entity:
         if entry.kind == SPELL and not entry.values["classes"]:
             entry.values["classes"] = self.classes.get(fold(entry.name), [])
         made, problems = lined.entity(entry, self.origin)
         result.warnings += [(entry.name, problem) for problem in problems]
-        return made
+        starts = [(self.pages[entry.start], 0)] if self.pages else []
+        for place in range(entry.start, entry.end) if self.pages else ():
+            end = plain(lines[place])
+            if end and self.pages[place] != starts[-1][0] and (at := full_text(made).find(end[-LOOKED_FOR:])) > 0:
+                starts.append((self.pages[place], max(at + min(len(end), LOOKED_FOR) - len(end), 1)))
+        return replace(made, data={**made.data, "pages": [list(each) for each in starts]}) if len(starts) > 1 else made
 
     def _section(self, result: Imported, section: Section, owner: _Owner) -> _Owner:
         """Add what a section is; the class or subclass to which the following features belong."""
@@ -321,7 +328,7 @@ def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[in
         level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
         above = [each for each in above if each.level < level]
         section, text = Section(name, level, tuple(each.name for each in above), line=place), []
-        starts = []
+        starts = [(pages[place], 0)] if pages else []
         above.append(section)
     yield _closed(section, text, starts)
 

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
+from unicodedata import category
 
 from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.layout import mended, words
@@ -24,13 +25,19 @@ BOLD, ITALIC = 1, 2
 Stretch = tuple[float, float, float, float, float, int, str]
 """Left, top, right and baseline in points, downward; size; style, `BOLD` and `ITALIC` added; text."""
 
-_WORD_GAP, _COLUMN_GAP, _CELL_GAP, _SAME_LINE = 0.15, 0.6, 1.2, 0.35
-"""The gap from which on there is a space, another column, another cell; how far baselines of a line differ: in sizes of type."""
+_WORD_GAP, _WIDE_GAP, _COLUMN_GAP, _CELL_GAP, _SAME_LINE = 0.15, 0.5, 0.6, 1.2, 0.35
+"""Gaps that make a space, a tab, another column, another cell; how far baselines of a line differ: in sizes of type."""
 
 _LARGER = 1.1
 """A line whose type is so much larger than that of the text is a heading."""
 
 _LONGEST_HEADING = 100
+_HEADING_LINES = 3
+"""Most lines of a heading."""
+
+_LEAST_TEXT = 0.05
+"""Share of a book's characters that a type of text has at least."""
+
 _EDGE_LINES = 3
 """Lines at the top and at the bottom of a page that may be running heads."""
 
@@ -43,6 +50,9 @@ _DENSE = 0.4
 _LEAST_COLUMN = 0.2
 """Least width of a column, in widths of the page's text, and the least of its lines."""
 
+_TITLES = 0.03
+"""Lines of a page that are titles of it, and narrow the gap by their ends."""
+
 _CROSSING = 0.15
 """Lines of a page, at most, that run across the gap between its columns."""
 
@@ -54,17 +64,19 @@ _HEAD_LINES = 14
 
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\W{0,3}(?:page )?(\d{1,4})\W{0,3}", re.IGNORECASE)
-_POINT = re.compile(r"[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7]\s*|[-\u2013*]\s+(?=\S)")
+_POINT = re.compile(
+    r"[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7]\s*|[-\u2013\u2212*]\s+(?=\S)|[-\u2013\u2212](?=[^\W\d])"
+)
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s+(?=\S)")
 _ITEM = re.compile(
-    r"(?:[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7*\u2013-]|\d{1,3}[.)]|[a-z][.)])\s*"
+    r"(?:[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7*\u2013\u2212-]|\d{1,3}[.)]|[a-z][.)])\s*"
 )
 _LEADERS = re.compile(r"(?:\s?[.\u2026\u00b7_]){4,}")
 _ENDS = re.compile(r"[.!?:\u201d\")\]]$")
 _LABEL_ENDS = re.compile(r"[.:!?]\W{0,9}$")
 _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-    | {"\ufffe": "-", "\u00ad": "-", "\u00a0": " ", "\u2028": " ", "\ufeff": ""}
+    | {"\ufffe": "-", "\u00ad": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u2028": " ", "\ufeff": ""}
 )
 
 
@@ -170,6 +182,8 @@ def _lines(page: Page) -> list[Line]:
         if key[0] and key not in seen:  # type that is drawn twice to look heavier
             seen.add(key)
             own.append(each)
+    drawn = {id(each): place for place, each in enumerate(own)}
+    _join_initials(own, drawn)
     own.sort(key=lambda each: each[3])
     rows: list[list[Stretch]] = []
     for each in own:
@@ -177,8 +191,28 @@ def _lines(page: Page) -> list[Line]:
             rows[-1].append(each)
         else:
             rows.append([each])
-    drawn = {id(each): place for place, each in enumerate(page.stretches)}
     return [line for row in rows for line in _of_row(sorted(row, key=lambda each: each[0]), page.number, drawn)]
+
+
+def _join_initials(own: list[Stretch], drawn: dict[int, int]) -> None:
+    """Put the large letters with which texts begin before the first of the lines that stand beside them."""
+    usual = statistics.median(each[4] for each in own) if own else 0.0
+    for letter in [
+        each for each in own if each[4] > 1.8 * usual and len(each[6].strip()) == 1 and each[6][0].isalpha()
+    ]:
+        beside = [
+            each
+            for each in own
+            if -2 < each[0] - letter[2] < 2 * usual
+            and letter[1] - usual < each[3] < letter[3]
+            and each[4] < letter[4] / 1.5
+        ]
+        if beside:
+            first = min(beside, key=lambda each: each[3])
+            whole = (letter[0], *first[1:6], letter[6].strip() + first[6])
+            own[own.index(first)] = whole
+            drawn[id(whole)] = drawn[id(first)]
+            own.remove(letter)
 
 
 def _of_row(row: Sequence[Stretch], page: int, drawn: Mapping[int, int]) -> Iterator[Line]:
@@ -201,8 +235,14 @@ def _line(run: Sequence[Stretch], page: int) -> Line:
     text, lead, is_leading = "", 0, True
     sizes, styles = Counter[float](), Counter[int]()
     end = run[0][0]
-    for x0, _, x1, _, size, style, written in run:
-        own = written.translate(_LIGATURES)
+    mark = run[0][6].strip()
+    is_mark = (
+        len(run) > 1
+        and (mark in ("o", "\u00a7") or category(mark[:1] or "a") in ("So", "Co"))
+        and run[1][0] - run[0][2] > _WIDE_GAP * run[0][4]
+    )
+    for place, (x0, _, x1, _, size, style, written) in enumerate(run):
+        own = "\u2022 " if is_mark and not place else written.translate(_LIGATURES)
         gap = " " if text and not text.endswith(" ") and x0 - end > _WORD_GAP * size else ""
         text, end = f"{text}{gap}{own}", x1
         is_leading = is_leading and bool(style & BOLD)
@@ -219,7 +259,7 @@ def _line(run: Sequence[Stretch], page: int) -> Line:
         min(each[1] for each in run),
         max(each[2] for each in run),
         run[0][3],
-        max(sizes, key=lambda each: sizes[each]),
+        max(sizes) if whole.isupper() else max(sizes, key=lambda each: sizes[each]),  # small capitals are smaller
         style,
         whole,
         page,
@@ -330,15 +370,19 @@ def _gap(lines: Sequence[Line], body: float) -> float | None:
             covered[x] += 1
     most = len(lines) * _CROSSING
     best: tuple[int, int, float] | None = None
+    """Least width of a side, negative, lines that run across, and the middle: columns are about as wide as each other."""
     for is_gap, group in groupby(range(len(covered)), lambda x: covered[x] <= most):
         own = list(group)
         lowest = min(covered[x] for x in own)
-        inner = [x for x in own if covered[x] == lowest]
+        inner = [x for x in own if covered[x] <= lowest + len(lines) * _TITLES]
         middle = start + (inner[0] + inner[-1]) / 2
         sides = [line for line in lines if line.x1 <= middle], [line for line in lines if line.x0 >= middle]
         is_column = is_gap and len(inner) >= body * 0.7 and all(_is_column(side, lines, end - start) for side in sides)
-        if is_column and not _is_table(*sides) and (best is None or (lowest, -len(inner)) < best[:2]):
-            best = lowest, -len(inner), middle
+        narrower = -int(
+            min(max(line.x1 for line in side) - min(line.x0 for line in side) for side in sides) if is_column else 0
+        )
+        if is_column and not _is_table(*sides) and (best is None or (narrower, lowest) < best[:2]):
+            best = narrower, lowest, middle
     return best[2] if best else None
 
 
@@ -464,8 +508,9 @@ class _Setter:
             and other.type != one.type
         }
         """Lines in which a sentence begins that goes on in other type."""
-        self._outlined = {(fold(title), page): depth for title, depth, page in outline}
+        self._outlined = {(_squeezed(title), page): (depth, title) for title, depth, page in outline}
         self._leading = self._leadings()
+        self._running, self._texts = self._running_on()
         self._levels = self._heading_levels()
         self._book = Printed(numbers=numbers)
         self._text: list[Line] = []
@@ -484,6 +529,7 @@ class _Setter:
             elif each.text:
                 self._add(each)
         self._flush()
+        self._book.lines = list(_filled(self._book.lines))
         return self._book
 
     def _leadings(self) -> dict[float, float]:
@@ -509,11 +555,31 @@ class _Setter:
             deepest = max(deepest, found[kind])
         return found
 
+    def _running_on(self) -> tuple[set[int], set[tuple[float, int]]]:
+        """Lines of more than `_HEADING_LINES` in turn, and the types in which most lines go on: they are texts, however large."""
+        runs: list[list[Line]] = []
+        going, whole = Counter[tuple[float, int]](), Counter[tuple[float, int]]()
+        for line in self._lines:
+            last = runs[-1][-1] if runs else None
+            whole[line.type] += len(line.text)
+            is_next = last and line.text and line.column == last.column and line.type == last.type
+            if last and is_next and 0 < line.base - last.base < 1.7 * line.size:
+                runs[-1].append(line)
+                going[last.type] += len(last.text) if last.x1 > last.right - 0.15 * (last.right - last.left) else 0
+            else:
+                runs.append([line])
+        least = whole.total() * _LEAST_TEXT
+        texts = {kind for kind, chars in going.items() if whole[kind] > least and chars > 0.4 * whole[kind]}
+        return {id(line) for run in runs if len(run) > _HEADING_LINES for line in run}, texts
+
+    def _told(self, text: str, page: int) -> tuple[int, str] | None:
+        """Depth and title of what the outline has of a page."""
+        own = _squeezed(text)
+        return next((self._outlined[own, at] for at in (page, page - 1) if (own, at) in self._outlined), None)
+
     def _depth(self, line: Line) -> int | None:
-        own = fold(line.text)
-        return next(
-            (self._outlined[own, page] for page in (line.page, line.page - 1) if (own, page) in self._outlined), None
-        )
+        told = self._told(line.text, line.page)
+        return told[0] if told else None
 
     def _looks_like_heading(self, line: Line) -> bool:
         has_letters = sum(map(str.isalpha, line.text)) > 1
@@ -522,6 +588,8 @@ class _Setter:
             or len(line.text) > _LONGEST_HEADING
             or _ITEM.fullmatch(line.text)
             or id(line) in self._within
+            or id(line) in self._running
+            or (line.type in self._texts and not line.style & BOLD)
         ):
             return False
         if line.size > self._body * _LARGER:
@@ -530,8 +598,8 @@ class _Setter:
         return (
             bool(line.style & BOLD)
             and is_short
-            and line.text[-1] not in ".,;:"
-            and line.text[0].isupper()
+            and line.text[-1] not in ".,;"
+            and next(filter(str.isalpha, line.text)).isupper()
             and (line.size > self._body * 0.85)
         )
 
@@ -566,9 +634,11 @@ class _Setter:
             return bool(level and is_heading and line.type == last.type and is_next and 0 < gap < 1.7 * line.size)
         if _POINT.match(line.text) or kind_said(plain(last.text)) or kind_said(plain(line.text)):
             return False
-        if self._in_head and has_value(line.text):
+        if (self._in_head or has_value(first.text)) and has_value(line.text):
             return False
-        if line.lead and (self._in_head or _LABEL_ENDS.search(line.text[: line.lead])):
+        if line.lead and (
+            self._in_head or first.lead or first.style & BOLD or _LABEL_ENDS.search(line.text[: line.lead])
+        ):
             return False
         if not is_next:
             is_open = not _ENDS.search(last.text)
@@ -587,7 +657,9 @@ class _Setter:
             return False
         if _POINT.match(first.text) or _NUMBERED.match(first.text):
             return line.x0 > first.x0 + 2
-        is_indented = line.x0 > last.x0 + 0.8 * line.size
+        if len(self._text) > 1 and line.x0 < last.x0 - 0.5 * line.size and first.x0 < last.x0 - 0.5 * line.size:
+            return False  # the lines below the first are set in
+        is_indented = line.x0 > last.x0 + 0.8 * line.size and not (first.lead and last is first)
         is_ended = bool(_ENDS.search(last.text)) and last.x1 < last.right - 0.12 * (last.right - last.left)
         return not is_indented and not (is_ended and not line.text[0].islower())
 
@@ -597,9 +669,10 @@ class _Setter:
             return
         first, text = self._text[0], " ".join(self._joined.split())
         level = self._level(first)
-        if level:
+        if level and len(text) <= 2 * _LONGEST_HEADING:
+            told = self._told(text, first.page)
             self._book.headings += 1
-            self._emit(f"{'#' * level} {text}", first.page)
+            self._emit(f"{'#' * level} {told[1] if told else text.rstrip(' :')}", first.page)
         elif point := _POINT.match(text):
             self._emit(f"- {text[point.end() :]}", first.page)
         else:
@@ -624,6 +697,26 @@ class _Setter:
         for line in (*markdown.split("\n"), *([""] if ends else [])):
             self._book.lines.append(line)
             self._book.pages.append(number)
+
+
+def _filled(lines: Sequence[str]) -> list[str]:
+    """Lines in which a heading below which nothing stands is a line of text."""
+    found: list[str] = []
+    below = 1
+    for line in reversed(lines):
+        level = len(line) - len(line.lstrip("#"))
+        if level and below and below <= level:
+            found.append(f"**{line[level + 1 :]}**")
+            below = 0
+            continue
+        found.append(line)
+        below = (level or 0) if line else below
+    return found[::-1]
+
+
+def _squeezed(text: str) -> str:
+    """A title without spaces, as letters that are set apart have too many of them."""
+    return fold(text).replace(" ", "")
 
 
 def _marked(text: str, first: Line) -> str:

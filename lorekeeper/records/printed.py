@@ -73,12 +73,14 @@ class Printed:
         return str(self.values["name"])
 
 
-def printed(written: Sequence[str]) -> list[Printed]:
-    """The entries of a text, in its order."""
+def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
+    """The entries of a text, in its order; with ``bare`` also creatures below whose headings their values begin at once."""
     if not any(map(_HINT.search, written)):
         return []
     lines = _rejoined([_line(line) for line in written[:MAX_LINES]])
-    anchors = [(at, kind) for at, line in enumerate(lines) if (kind := _kind_at(lines, at))]
+    anchors = [
+        (at, kind) for at, line in enumerate(lines) if (kind := _kind_at(lines, at) or (bare and _bare(lines, at)))
+    ]
     found: list[Printed] = []
     starts = {at: _name_above(lines, at) for at, _ in anchors}
     named = [(starts[at], at, kind) for at, kind in anchors if starts[at] is not None]
@@ -86,7 +88,8 @@ def printed(written: Sequence[str]) -> list[Printed]:
         following = named[place + 1][0] if place + 1 < len(named) else len(lines)
         end = _end(lines, start or 0, at, following or len(lines))
         entry = Printed(kind, {"name": _name(lines[start or 0])}, start or 0, end)
-        _READERS[kind](entry, lines[at], lines[at + 1 : end])
+        is_bare = kind == CREATURE and not kind_said(lines[at].text)
+        _READERS[kind](entry, lines[at], lines[at + (not is_bare) : end])
         found.append(entry)
     return found
 
@@ -202,6 +205,7 @@ _ALONE = frozenset(
 """Keys that a page prints above their values."""
 
 _HAS_ARMOR_CLASS = re.compile(r"(?:armou?r class|AC)\b:? ?\d", re.IGNORECASE)
+_HIT_POINTS = re.compile(r"\b(?:hit points|HP):? ?\d", re.IGNORECASE)
 _HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
 
 
@@ -221,6 +225,15 @@ def _kind_at(lines: Sequence[Line], at: int) -> str:
     line = lines[at]
     kind = "" if line.level or len(line.text) > 250 else kind_said(line.text)
     return kind if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind]) else ""
+
+
+def _bare(lines: Sequence[Line], at: int) -> str:
+    """CREATURE if the line is an armor class right below a heading, with hit points and six abilities soon below."""
+    if not _HAS_ARMOR_CLASS.match(lines[at].text):
+        return ""
+    above = next((line for line in reversed(lines[:at]) if line.text), None)
+    near = " ".join(line.text for line in lines[at : at + 2 * FAR])
+    return CREATURE if above and above.level and _HIT_POINTS.search(near) and _ability_scores(near) else ""
 
 
 def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str]) -> bool:
@@ -470,7 +483,8 @@ _SPELL_WITHIN = re.compile(r" (?=(?:Casting Time|Range|Components?|Duration|Clas
 
 _ABILITIES = {
     code: re.compile(
-        rf"\b{code}[a-z]*\b[^\d+\u2212\u2013-]*(\d{{1,2}})(?:[^\d+\u2212\u2013-]*({_SIGN} ?\d+))?(?:[|\s]*({_SIGN} ?\d+))?",
+        rf"\b{code}[a-z]*\b[^\d+\u2212\u2013-]*(?:[-\u2013] )?(\d{{1,2}})"
+        rf"(?:[^\d+\u2212\u2013-]*({_SIGN} ?\d+))?(?:[|\s]*({_SIGN} ?\d+))?",
         re.IGNORECASE,
     )
     for code in ABILITY_OF

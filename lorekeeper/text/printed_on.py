@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.text.sections import full_text
 
 PDF = "pdf"
 """``Entity.source_api`` of what was read from the pages of a PDF."""
@@ -23,11 +24,12 @@ def page_of(entity: Entity, passage: str = "") -> str:
         return ""
     starts = _starts(entity)
     if passage and starts:
-        text, sought = str(entity.data.get("desc") or ""), fold(passage)
+        text, sought = _text(entity), fold(passage)
         whole = fold(text)
         pieces = (sought[at : at + LOOKED_FOR] for at in range(0, max(len(sought) - LOOKED_FOR // 2, 1), LOOKED_FOR))
-        at = next((found for piece in pieces if (found := whole.find(piece)) >= 0), 0)
-        return [page for page, start in starts if not start or len(fold(text[:start])) <= at + 1][-1]
+        at = next((found for piece in pieces if (found := whole.find(piece)) >= 0), -1)
+        if at >= 0:
+            return [page for page, start in starts if not start or len(fold(text[:start])) <= at + 1][-1]
     return str(entity.data.get("page") or "")
 
 
@@ -49,11 +51,16 @@ def page_asked(section: str) -> str:
 
 def text_on(entity: Entity, page: str) -> str:
     """What an entry has on a page; "" if it has nothing there."""
-    starts, text = _starts(entity), str(entity.data.get("desc") or "")
+    starts, text = _starts(entity), _text(entity)
     if not starts:
         return (text or entity.name) if page == page_of(entity) else ""
     ends = [start for _, start in starts[1:]] + [len(text)]
     return "".join(text[start:end] for (own, start), end in zip(starts, ends, strict=True) if own == page).strip()
+
+
+def _text(entity: Entity) -> str:
+    """The text of an entry in which pages begin: a section has it as it is, a printed entry in parts."""
+    return str(entity.data.get("desc") or "") if entity.type == "rules" else full_text(entity)
 
 
 def _starts(entity: Entity) -> Sequence[tuple[str, int]]:

@@ -161,7 +161,7 @@ class _Book:
         for place, reason in self.imported.warnings:
             file.warn(reason, f"{file.path}: {place}")
         if read.bare:
-            file.fail(f"{_named(read.bare)} no text that can be read; {NO_TEXT}")
+            file.warn(f"{_named(read.bare)} no text that can be read; {NO_TEXT}", str(file.path))
         if read.broken:
             file.fail(
                 f"{_named(read.broken)} no text that could be read within the limits of time and memory; all other pages were read"

@@ -102,6 +102,8 @@ async def library_state(site: Site) -> State:
     work = [("reading notes", steps.done, steps.total)] if steps.done < steps.total else []
     if not library.ready:
         work.append((library.activity, 0, 0))
+    if (importing := library.importing) and not importing.is_over:
+        work.append((f"importing {importing.name}: {importing.what}", importing.done, importing.total))
     source = library.source
     if source is None or library.offline:
         return State(vaults, "", 0, "", work)

@@ -17,6 +17,7 @@ from lorekeeper.server.page import (
     entries,
     fights,
     impersonation,
+    importing,
     party,
     paste,
     printing,
@@ -62,6 +63,7 @@ MODULES = (
     impersonation,
     sharing,
     paste,
+    importing,
 )
 """Those that have pages."""
 

@@ -1,0 +1,66 @@
+"""Importing a book from a file: for the game master on the machine of the server, which has the file."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lorekeeper.errors import NotFoundError
+from lorekeeper.server.browsers import is_own
+from lorekeeper.server.page.site import Page, Site, may_add, redirect
+from lorekeeper.server.rest.problems import RefusedError
+
+PATH, PROGRESS = "/import", "/import/progress"
+
+FIELDS = ("path", "title", "edition", "players")
+"""Those of the form."""
+
+NO_FILE = "There is no such file on this machine. Give its whole path, for example {}."
+
+
+async def _import(site: Site, request: Request) -> Response:
+    if not may_add(request):
+        raise NotFoundError("There is no such page.")
+    if request.method != "POST":
+        return _page(site, request)
+    if not is_own(request.scope):
+        raise RefusedError(HTTPStatus.FORBIDDEN, "this form was sent from a page of another site")
+    fields = parse_qs((await request.body()).decode("utf-8", "replace"))
+    sent = {name: fields.get(name, [""])[0].strip() for name in FIELDS}
+    path = Path(sent["path"].strip("\"'"))
+    if not await asyncio.to_thread(_is_there, path):
+        example = Path.home() / "books" / "marches.pdf"
+        return _page(site, request, HTTPStatus.BAD_REQUEST, sent=sent, problem=NO_FILE.format(example))
+    site.library.begin_import(
+        path,
+        title=sent["title"] or None,
+        edition=sent["edition"] or None,
+        audience="players" if sent["players"] else None,
+    )
+    return redirect(PATH)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_absolute() and path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+async def _progress(site: Site, request: Request) -> Response:
+    if not may_add(request):
+        raise NotFoundError("There is no such page.")
+    return site.page(request, "_importing.html", importing=site.library.importing)
+
+
+def _page(site: Site, request: Request, status: int = HTTPStatus.OK, **values: object) -> Response:
+    values = {"sent": dict.fromkeys(FIELDS, ""), "problem": "", **values}
+    return site.page(request, "import.html", status, importing=site.library.importing, **values)
+
+
+PAGES = (Page(PATH, _import, methods=("GET", "POST")), Page(PROGRESS, _progress))
