@@ -18,7 +18,6 @@ from lorekeeper.intake.background import Leisure, Pace, Questions
 from lorekeeper.intake.freshness import failing_note, next_attempt, stale_lists
 from lorekeeper.intake.refresh import Refresher
 from lorekeeper.intake.sync_state import (
-    ListRead,
     Read,
     Refresh,
     Source,
@@ -156,6 +155,28 @@ async def test_a_list_that_cannot_be_read_leaves_the_others_fresh_and_its_progre
     assert state_of(library).refresh == Refresh()
 
 
+async def test_what_a_sync_has_begun_is_continued_and_the_other_way_round(library, server):
+    async def sync() -> None:
+        await library.sync(["spells"])
+
+    async def again() -> None:
+        await refresh(library)
+
+    await sync()
+    for begin, go_on in ((sync, again), (again, sync)):
+        age(source_of(library))
+        server.fault = lambda path, number: Reply(503) if len(server.pages_asked("v2/spells")) > 2 else None
+        server.asked.clear()
+        await begin()
+        done = server.pages_asked("v2/spells")[:2]
+        server.fault = lambda path, number: None
+        server.asked.clear()
+        await go_on()
+        assert server.pages_asked("v2/spells")
+        assert not set(done) & set(server.pages_asked("v2/spells"))
+        assert not stale_lists(state_of(library), 30)
+
+
 # --- when ------------------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +251,7 @@ async def test_freshness_says_what_is_stale_under_way_and_failing(library):
     assert "LOREKEEPER_OFFLINE is set, so only" in said(offline=True)
     state = state_of(library)
     state.refresh = Refresh(failures=2, tried=time.time(), problem="it is down")
-    state.refresh.reading["spells"] = ListRead(None, time.time(), Read("limit=100", 1200))
+    state.of("spells").reading = Read(None, "limit=100", 1200)
     save(source.state_path, encode(state))
     assert "reading them failed 2 times in a row: it is down. 'lorekeeper serve' tries again after 20" in said()
     with refresh_lock(source.state_path):

@@ -271,8 +271,9 @@ async def test_a_sync_that_was_cut_off_goes_on_where_it_was(library, server, tmp
     assert await asyncio.to_thread(reached.wait, 20)
 
     async def are_stored() -> bool:
-        stored = await counts(library)
-        return (stored.get("spells"), stored.get("rules")) == (4, 1)
+        stored, reading = await counts(library), library.source.known().of("spells").reading
+        is_noted = reading is not None and reading.following.endswith("page=3")
+        return is_noted and (stored.get("spells"), stored.get("rules")) == (4, 1)
 
     await eventually(are_stored)
     syncing.cancel()

@@ -131,15 +131,17 @@ def freshness(source: Source, *, offline: bool) -> Freshness:
     """How fresh the library of a source is. Blocking."""
     state = load_state(source.state_path, source.base_url)
     synced = [listed for name, listed in state.lists.items() if listed.whole and name in ENDPOINTS]
-    stale, begun = stale_lists(state, source.days), state.refresh.reading
-    reading = list(begun)[-1] if begun and is_refreshing(source.state_path) else ""
+    begun = {name: listed.reading for name, listed in state.lists.items() if listed.reading}
+    stale, reading = stale_lists(state, source.days), ""
+    if begun and is_refreshing(source.state_path):
+        reading = max(begun, key=lambda name: begun[name].last)
     return Freshness(
         lists=len(synced),
         stale=[each.name for each in stale],
         days=source.days,
         oldest=min((max(each.whole.values()) for each in synced), default=None),
         reading=reading,
-        read=begun[reading].read.objects if reading else 0,
+        read=begun[reading].objects if reading else 0,
         failures=state.refresh.failures,
         problem=state.refresh.problem,
         next_attempt=next_attempt(state) or None,

@@ -11,7 +11,7 @@ import logging
 import math
 import re
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -97,6 +97,10 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+Wait = Callable[[], Awaitable[None]]
+"""Waits until a request may be sent."""
 
 
 @dataclass
@@ -185,13 +189,14 @@ class Open5eClient(AsyncClosing):
         self._slots = asyncio.Semaphore(CONCURRENCY)
         self._client = _http_client()
 
-    async def pages(self, path: str, query: str, done: int = 0) -> AsyncGenerator[Page, None]:
+    async def pages(self, path: str, query: str, done: int = 0, wait: Wait | None = None) -> AsyncGenerator[Page, None]:
         """The pages of a list; each is requested while the caller uses the one before.
 
         Args:
             path: of the list, as in ``v2/spells``.
             query: of the first page to read, as in ``limit=100``.
             done: objects on the pages before it.
+            wait: until the next page may be requested, if not at once.
 
         Raises:
             SourceError: a page is invalid, or the list is endless, or has more objects than its count.
@@ -200,7 +205,13 @@ class Open5eClient(AsyncClosing):
         following: str | None = query
         read = _PagesRead(self._limits.pages, done)
         allowance = _Allowance(self._limits.list_seconds)
-        coming = asyncio.create_task(self.page(path, query, allowance))
+
+        async def request(query: str) -> Page:
+            if wait:
+                await wait()
+            return await self.page(path, query, allowance)
+
+        coming = asyncio.create_task(request(query))
         try:
             while following is not None:
                 page = await coming
@@ -208,7 +219,7 @@ class Open5eClient(AsyncClosing):
                     raise self._invalid(path, problem)
                 following = page.following
                 if following is not None:
-                    coming = asyncio.create_task(self.page(path, following, allowance))
+                    coming = asyncio.create_task(request(following))
                 yield page
         finally:
             coming.cancel()

@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
@@ -19,7 +19,7 @@ from lorekeeper.intake.audiences import as_secret_as
 from lorekeeper.intake.book_tables import TableChanges, keep_tables_of
 from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.identities import correct_identities
-from lorekeeper.intake.open5e import CONCURRENCY, Open5eClient, list_query
+from lorekeeper.intake.open5e import CONCURRENCY, PAGE_SIZE, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.superseded import DOCUMENTS, is_packaged, remove_superseded
 from lorekeeper.intake.sync_state import (
@@ -41,6 +41,8 @@ from lorekeeper.normalize.taken import texts_of
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.system import in_thread
 
+T = TypeVar("T")
+
 Step = Callable[[str, int, int], None]
 """Called, for an entity type, with how many more entries are to be read and how many more have been read."""
 
@@ -57,33 +59,110 @@ def endpoints(types: Sequence[str]) -> list[Endpoint]:
     return sorted(lists, key=lambda e: e.type != "documents")
 
 
-Documents = Sequence[str] | None
-"""Keys of the documents to which the reading of a list is restricted, None for all."""
+class ListReader:
+    """Reads lists of a server and stores what they have; removes what they have no more.
 
-
-class ListSync:
-    """Stores what lists of a server have, and removes what they have no more. Hold `sync_lock` meanwhile.
+    Its children say when each portion of work is done, and how large it is.
 
     Attributes:
-        state: is updated, not saved.
         report: is updated.
-        hashes: content hashes of the library's entities, by type; those of the types that are stored have to be there.
+        hashes: content hashes of the library's entities, by type.
+        step: called with the progress.
     """
 
-    def __init__(self, cache: SearchCache, state: SyncState, report: ImportReport) -> None:
-        self._cache = cache
-        self.state = state
+    made_at_once = stored_at_once = PAGE_SIZE
+    """Objects that are normalised at a time, and entities that are written at a time."""
+
+    def __init__(self, cache: SearchCache, client: Open5eClient, path: Path, report: ImportReport) -> None:
+        self._cache, self._client, self._path = cache, client, path
         self.report = report
         self.hashes: dict[str, dict[Identity, str]] = {}
+        self.step: Step = lambda *_: None
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[SyncState]:
+        """The state as it is now; saved after the body, with the library locked meanwhile."""
+        async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
+            state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
+            yield state
+            await asyncio.to_thread(lambda: save(self._path, encode(state)))
+
+    async def wait(self) -> None:
+        """Wait until the next request may be sent."""
+
+    def portion(self) -> AbstractAsyncContextManager[None]:
+        """A portion of work is done in the body."""
+        return nullcontext()
+
+    async def to_store(self, entities: Sequence[Entity]) -> Sequence[Entity]:
+        """Those that have to be stored; ready to be."""
+        return entities
+
+    async def look_up(self, entity_type: str) -> None:
+        """A type was written to."""
 
     async def read_hashes(self, types: Iterable[str]) -> None:
         """Read the content hashes of these types."""
-        self.hashes = {t: await self._cache.content_hashes(t) for t in types}
+        for each in types:
+            self.hashes[each] = await self._cache.content_hashes(each)
 
-    def entities(
-        self, objects: Sequence[Any], endpoint: Endpoint, documents: Documents, progress: Read
-    ) -> list[Entity]:
-        """The entities of a page's objects, of these documents only: servers ignore filters that they do not support."""
+    async def read(self, endpoint: Endpoint, documents: list[str] | None) -> None:
+        """Read a list to its end, from where it was left within the last day.
+
+        Raises:
+            SourceUnavailableError: it cannot be read now, and is continued next time.
+            SourceError: it changed meanwhile, or is none; next time it is read from its start.
+        """
+        await self.read_hashes([endpoint.type or ""])
+        async with self.writing() as state:
+            listed = state.of(endpoint.name)
+            if listed.reading is None or not listed.reading.continues(documents):
+                filtered = documents if endpoint.type != "documents" else None
+                listed.reading = Read(documents, list_query(filtered, endpoint.version, shared=endpoint.shared))
+            reading = listed.reading
+        try:
+            await self._pages(endpoint, reading)
+        except SourceError as error:
+            if not isinstance(error, SourceUnavailableError):
+                async with self.writing() as state:
+                    state.of(endpoint.name).reading = None
+            raise
+
+    async def _pages(self, endpoint: Endpoint, reading: Read) -> None:
+        count, objects = 0, reading.objects
+        async with aclosing(self._client.pages(list_path(endpoint), reading.following, objects, self.wait)) as pages:
+            async for page in pages:
+                if not reading.objects:
+                    self.step(endpoint.type or "", page.count, 0)
+                reading.found |= await self._take(page.objects, endpoint, reading)
+                self.step(endpoint.type or "", 0, len(page.objects))
+                count, objects = page.count, objects + len(page.objects)
+                if page.following is not None:
+                    reading.following, reading.objects, reading.last = page.following, objects, time.time()
+                    async with self.portion(), self.writing() as state:
+                        state.of(endpoint.name).reading = reading
+        require_all(objects, count)
+        async with self.portion(), self.writing() as state:
+            await self._complete(endpoint, reading, count, state)
+
+    async def _take(self, objects: Sequence[Any], endpoint: Endpoint, reading: Read) -> set[str]:
+        """Store what a page has that the library does not; the uris of all its entities."""
+        entities, found = list[Entity](), set[str]()
+        for part in _parts(objects, self.made_at_once):
+            async with self.portion():
+                made = self._entities(part, endpoint, reading)
+            new = await self.to_store(made)
+            entities += new
+            found |= {e.uri for e in made} - {e.uri for e in new}
+        for stored in _parts(entities, self.stored_at_once):
+            async with self.portion():
+                async with self.writing() as state:
+                    found |= await self._store(endpoint, stored, state)
+                await self.look_up(endpoint.type or "")
+        return found
+
+    def _entities(self, objects: Sequence[Any], endpoint: Endpoint, reading: Read) -> list[Entity]:
+        """The entities of objects, of the reading's documents only: servers ignore filters that they do not support."""
         entities: list[Entity] = []
         for obj in objects:
             try:
@@ -94,10 +173,10 @@ class ListSync:
                 key = key_of(obj) if isinstance(obj, dict) else obj
                 where, why = f"{list_path(endpoint)} {one_line(str(key), MAX_SHOWN)}", one_line(str(error), MAX_REASON)
                 self.report.failed.append(ImportFileError(where, why))
-                progress.failed += 1
-        return [e for e in entities if documents is None or e.document in documents]
+                reading.failed += 1
+        return [e for e in entities if reading.documents is None or e.document in reading.documents]
 
-    async def store(self, endpoint: Endpoint, entities: Sequence[Entity]) -> set[str]:
+    async def _store(self, endpoint: Endpoint, entities: Sequence[Entity], state: SyncState) -> set[str]:
         """Store what is new or changed; returns the uris of all entities, as they are in the library."""
         assert endpoint.type is not None
         hashes = self.hashes[endpoint.type]
@@ -105,7 +184,7 @@ class ListSync:
         hashes.update({e.identity: e.content_hash for e in outcome.stored})
         for uri in outcome.removed:
             hashes.pop(_identity(uri), None)
-            self.state.of(endpoint.name).seen.discard(uri)
+        state.of(endpoint.name).seen.difference_update(outcome.removed)
         for uri, renamed in outcome.clashes:
             reason = f"the library has its own entry {uri}, which stays; this one is stored as {renamed}"
             self.report.warnings.append(ImportFileError(list_path(endpoint), reason))
@@ -114,21 +193,22 @@ class ListSync:
         self._count(endpoint.type, stored=stored, unchanged=unchanged, removed=len(outcome.removed))
         return {e.uri for e in (*outcome.stored, *outcome.unchanged)}
 
-    async def complete(self, endpoint: Endpoint, documents: Documents, progress: Read, count: int) -> None:
+    async def _complete(self, endpoint: Endpoint, reading: Read, count: int, state: SyncState) -> None:
         """Remove what is no longer in a list of ``count`` objects that was read to its end; record that it was read."""
-        if not progress.failed:
-            await self._remove(endpoint, documents, progress, count)
-        listed = self.state.of(endpoint.name)
-        listed.seen |= progress.found
-        listed.whole.update(dict.fromkeys([ALL] if documents is None else documents, time.time()))
+        listed = state.of(endpoint.name)
+        if not reading.failed:
+            await self._remove(endpoint, reading, count, state)
+        listed.seen |= reading.found
+        listed.whole.update(dict.fromkeys([ALL] if reading.documents is None else reading.documents, time.time()))
+        listed.reading = None
 
-    async def _remove(self, endpoint: Endpoint, documents: Documents, progress: Read, count: int) -> None:
+    async def _remove(self, endpoint: Endpoint, reading: Read, count: int, state: SyncState) -> None:
         """Remove what came from this list and is no longer in it or in any other."""
         assert endpoint.type is not None
-        elsewhere = {u for name, state in self.state.lists.items() if name != endpoint.name for u in state.seen}
-        before = self.state.of(endpoint.name).seen
-        within = {u for u in before if documents is None or parse_uri(u)[1] in documents}
-        obsolete = [_identity(u) for u in sorted(within - progress.found - elsewhere)]
+        elsewhere = {u for name, listed in state.lists.items() if name != endpoint.name for u in listed.seen}
+        before = state.of(endpoint.name).seen
+        within = {u for u in before if reading.documents is None or parse_uri(u)[1] in reading.documents}
+        obsolete = [_identity(u) for u in sorted(within - reading.found - elsewhere)]
         if obsolete and not count:
             reason = f"it is empty now; the {len(obsolete)} entries that came from it earlier stay"
             self.report.failed.append(ImportFileError(list_path(endpoint), reason))
@@ -136,18 +216,7 @@ class ListSync:
         removable = [e.identity for e in await self._cache.load(endpoint.type, obsolete) if _is_from_source(e)]
         self._count(endpoint.type, removed=await self._cache.delete_entities(endpoint.type, removable))
         (await keep_tables_of(self._cache, (), {(endpoint.type, i) for i in removable})).add_to(self.report)
-        self.state.of(endpoint.name).seen = before - within
-
-    async def supersede(self, entity_type: str, documents: Sequence[str]) -> None:
-        """Remove the packages' entries of a type that was read whole; those that the source lacks stay, and are named."""
-        covered, kept = await remove_superseded(self._cache, entity_type, documents)
-        self._count(entity_type, removed=len(covered))
-        (await keep_tables_of(self._cache, (), {(entity_type, each) for each in covered})).add_to(self.report)
-        for document in documents:
-            names = [each.name for each in kept if each.document == document]
-            if names:
-                reason = f"{len(names):,} entries stay that the server lacks: {', '.join(names)}"
-                self.report.warnings.append(ImportFileError(f"{document} {entity_type}", reason))
+        state.of(endpoint.name).seen = before - within
 
     def _count(self, entity_type: str, **numbers: int) -> None:
         for name, number in numbers.items():
@@ -155,8 +224,8 @@ class ListSync:
             setattr(self.report, name, getattr(self.report, name) + number)
 
 
-class Syncer:
-    """One sync of one library.
+class Syncer(ListReader):
+    """One sync of one library, which no other process writes to meanwhile.
 
     Args:
         cache: the library's.
@@ -169,17 +238,16 @@ class Syncer:
     def __init__(
         self, cache: SearchCache, client: Open5eClient, path: Path, report: ImportReport, step: Step | None = None
     ) -> None:
-        self._cache = cache
-        self._client = client
-        self._path = path
-        self._lists = ListSync(cache, SyncState(client.base_url), report)
-        self._step = step or (lambda *_: None)
+        super().__init__(cache, client, path, report)
+        self._state = SyncState(client.base_url)
+        self.step = step or self.step
         self._saving = asyncio.Lock()
 
-    @property
-    def _state(self) -> SyncState:
-        """The state of the library; written to its file by `_save`."""
-        return self._lists.state
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[SyncState]:
+        yield self._state
+        async with self._saving:
+            await asyncio.to_thread(save, self._path, encode(self._state))
 
     async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
         """Store what is new or changed; remove what came from the server and is no longer there.
@@ -194,20 +262,23 @@ class Syncer:
         """
         synced = list(dict.fromkeys(["documents", *types]))
         async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
-            self._lists.state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
+            self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
             await correct_identities(self._cache, synced)
-            await self._lists.read_hashes(synced)
-            self._reset_if_entries_are_lost()
+            await self.read_hashes(synced)
+            self._reset_if_entries_are_lost(synced)
             run = self._state.resume(synced, documents)
-            await self._read_lists(deque(e for e in endpoints(synced) if e.name not in run.done), run)
+            await self._read_lists(deque(self._unread(synced, run)), run)
             books = [key for key in DOCUMENTS if documents is None or key in documents]
             for entity_type in synced:
-                if all(e.name in run.done for e in endpoints([entity_type])):
-                    await self._lists.supersede(entity_type, books)
-            if all(e.name in run.done for e in endpoints(synced)):
-                self._state.run = None
-                self._state.refresh = Refresh()
-            await self._save()
+                if not self._unread([entity_type], run):
+                    await self._supersede(entity_type, books)
+            async with self.writing() as state:
+                if not self._unread(synced, run):
+                    state.run, state.refresh = None, Refresh()
+
+    def _unread(self, types: Sequence[str], run: Run) -> list[Endpoint]:
+        """The lists of these types that a sync has not read completely."""
+        return [e for e in endpoints(types) if not self._state.of(e.name).is_whole(run.documents, run.began)]
 
     async def _read_lists(self, waiting: deque[Endpoint], run: Run) -> None:
         await self._probe(waiting, run)
@@ -230,52 +301,30 @@ class Syncer:
             await self._try(waiting.popleft(), run)
 
     async def _try(self, endpoint: Endpoint, run: Run) -> SourceError | None:
-        """Read one list; an error is reported. A list that changed meanwhile is read from its start next time."""
+        """Read one list; an error is reported."""
         try:
-            await self._list(endpoint, run)
+            await self.read(endpoint, run.documents)
         except SourceError as error:
-            self._lists.report.failed.append(ImportFileError(list_path(endpoint), str(error)))
-            if not isinstance(error, SourceUnavailableError):
-                run.reading.pop(endpoint.name, None)
-            await self._save()
+            self.report.failed.append(ImportFileError(list_path(endpoint), str(error)))
             return error
         return None
 
-    async def _list(self, endpoint: Endpoint, run: Run) -> None:
-        assert endpoint.type is not None
-        filtered = run.documents if endpoint.type != "documents" else None
-        progress = run.reading.setdefault(
-            endpoint.name, Read(list_query(filtered, endpoint.version, shared=endpoint.shared))
-        )
-        count, objects = 0, progress.objects
-        async with aclosing(self._client.pages(list_path(endpoint), progress.following, progress.objects)) as pages:
-            async for page in pages:
-                count, objects = page.count, objects + len(page.objects)
-                if not progress.objects:
-                    self._step(endpoint.type, count, 0)
-                entities = self._lists.entities(page.objects, endpoint, run.documents, progress)
-                progress.found.update(await self._lists.store(endpoint, entities))
-                self._step(endpoint.type, 0, len(page.objects))
-                if page.following is not None:
-                    progress.following, progress.objects = page.following, objects
-                    await self._save()
-        require_all(objects, count)
-        await self._lists.complete(endpoint, run.documents, progress, count)
-        run.done.add(endpoint.name)
-        run.reading.pop(endpoint.name, None)
-        await self._save()
+    async def _supersede(self, entity_type: str, documents: Sequence[str]) -> None:
+        """Remove the packages' entries of a type that was read whole; those that the source lacks stay, and are named."""
+        covered, kept = await remove_superseded(self._cache, entity_type, documents)
+        self._count(entity_type, removed=len(covered))
+        (await keep_tables_of(self._cache, (), {(entity_type, each) for each in covered})).add_to(self.report)
+        for document in documents:
+            names = [each.name for each in kept if each.document == document]
+            if names:
+                reason = f"{len(names):,} entries stay that the server lacks: {', '.join(names)}"
+                self.report.warnings.append(ImportFileError(f"{document} {entity_type}", reason))
 
-    def _reset_if_entries_are_lost(self) -> None:
+    def _reset_if_entries_are_lost(self, types: Sequence[str]) -> None:
         """Start over if the library lacks entries of the state: it was deleted, or is another one."""
-        for endpoint in endpoints(list(self._lists.hashes)):
-            hashes = self._lists.hashes[endpoint.type or ""]
-            if any(_identity(uri) not in hashes for uri in self._state.of(endpoint.name).seen):
-                self._lists.state = SyncState(self._state.source)
-                return
-
-    async def _save(self) -> None:
-        async with self._saving:
-            await asyncio.to_thread(save, self._path, encode(self._state))
+        seen = [(e.type or "", uri) for e in endpoints(types) for uri in self._state.of(e.name).seen]
+        if any(_identity(uri) not in self.hashes[entity_type] for entity_type, uri in seen):
+            self._state = SyncState(self._state.source)
 
 
 @dataclass
@@ -376,6 +425,11 @@ def _with_suffix(entity: Entity, number: int) -> Entity:
         digest = hashlib.blake2b(entity.slug.encode(), digest_size=8).hexdigest()
         slug = f"{entity.slug[: MAX_KEY_LENGTH - len(suffix) - len(digest)]}{digest}{suffix}"
     return replace(entity, slug=slug, document=slug if entity.type == "documents" else entity.document)
+
+
+def _parts(items: Sequence[T], number: int) -> Iterator[Sequence[T]]:
+    """Items in order, so many at a time."""
+    return (items[start : start + number] for start in range(0, len(items), number))
 
 
 def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:

@@ -68,16 +68,46 @@ class Read:
     """How far the reading of one list has got.
 
     Attributes:
+        documents: keys of the documents to which it is restricted, None for all.
         following: query of the next page.
         objects: objects on the pages before it.
         failed: how many of them could not be read.
         found: uris of the entries on them.
+        last: when the last of these pages was read, in seconds since 1970.
     """
 
+    documents: list[str] | None
     following: str
     objects: int = 0
     failed: int = 0
     found: set[str] = field(default_factory=set)
+    last: float = field(default_factory=time.time)
+
+    def continues(self, documents: list[str] | None) -> bool:
+        """Whether a reading of a list for these documents goes on where this one was left."""
+        return self.documents == documents and time.time() - self.last < RESUME_SECONDS
+
+
+@dataclass
+class Listed:
+    """What is known about one list.
+
+    Attributes:
+        whole: when it was last read completely, by document key or `ALL`, in seconds since 1970.
+        seen: uris of the entries that came from it.
+        reading: the reading of it that is not finished.
+    """
+
+    whole: dict[str, float] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    reading: Read | None = None
+
+    def is_whole(self, documents: Sequence[str] | None, since: float) -> bool:
+        """Whether it was read completely at that time or later: all of it, or its entries of these documents."""
+        newest = self.whole.get(ALL, 0.0)
+        return all(
+            max(self.whole.get(key, 0.0), newest) >= since for key in ([ALL] if documents is None else documents)
+        )
 
 
 @dataclass
@@ -88,43 +118,11 @@ class Run:
         types: the entity types it syncs.
         documents: keys of the documents to which it is restricted, None for all.
         began: when it began, in seconds since 1970.
-        done: lists that it has finished.
-        reading: lists that it has begun.
     """
 
     types: list[str]
     documents: list[str] | None
     began: float
-    done: set[str] = field(default_factory=set)
-    reading: dict[str, Read] = field(default_factory=dict)
-
-
-@dataclass
-class Listed:
-    """What is known about one list.
-
-    Attributes:
-        whole: when it was last read completely, by document key or `ALL`, in seconds since 1970.
-        seen: uris of the entries that came from it.
-    """
-
-    whole: dict[str, float] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
-
-
-@dataclass
-class ListRead:
-    """The reading of one stale list in the background, which is not finished.
-
-    Attributes:
-        documents: keys of the documents to which it is restricted, None for all.
-        began: when it began, in seconds since 1970.
-        read: how far it has got.
-    """
-
-    documents: list[str] | None
-    began: float
-    read: Read
 
 
 @dataclass
@@ -132,13 +130,11 @@ class Refresh:
     """What bringing stale lists up to date in the background has come to.
 
     Attributes:
-        reading: the lists that were begun, by endpoint, the latest last.
         failures: attempts in a row that left something stale.
         tried: when the last one of them ended, in seconds since 1970.
         problem: why it failed.
     """
 
-    reading: dict[str, ListRead] = field(default_factory=dict)
     failures: int = 0
     tried: float = 0.0
     problem: str = ""
@@ -181,13 +177,7 @@ class SyncState:
     def is_recent(self, names: Iterable[str], documents: Sequence[str] | None, days: float) -> bool:
         """Whether lists were read completely within the last ``days``: whole, or their entries of these documents."""
         since = time.time() - days * 86400
-
-        def is_list_recent(state: Listed) -> bool:
-            keys = [ALL] if documents is None else documents
-            newest = state.whole.get(ALL, 0.0)
-            return all(max(state.whole.get(key, 0.0), newest) > since for key in keys)
-
-        return all(name in self.lists and is_list_recent(self.lists[name]) for name in names)
+        return all(name in self.lists and self.lists[name].is_whole(documents, since) for name in names)
 
 
 def load_state(path: Path, source: str) -> SyncState:

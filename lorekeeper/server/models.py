@@ -14,7 +14,6 @@ from lorekeeper.search.results import Mode
 JsonObject = dict[str, Any]
 
 EntryType = Annotated[str, Field(json_schema_extra={"enum": list(COLLECTIONS)}, description="type of the entry")]
-LookedUp = Annotated[str, Field(json_schema_extra={"enum": [n for n, c in COLLECTIONS.items() if c.tool]})]
 
 
 class Model(BaseModel):

@@ -109,7 +109,9 @@ async def library_state(site: Site) -> State:
         return State(vaults, "", 0, "", work)
     known = await asyncio.to_thread(source.known)
     read = [time for listed in known.lists.values() for time in listed.whole.values()]
-    work += [(f"reading {name} again", reading.read.objects, 0) for name, reading in known.refresh.reading.items()]
+    work += [
+        (f"reading {name} again", listed.reading.objects, 0) for name, listed in known.lists.items() if listed.reading
+    ]
     return State(vaults, source.base_url, max(read, default=0), known.refresh.problem, work)
 
 
