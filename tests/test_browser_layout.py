@@ -220,6 +220,42 @@ def test_nothing_overlaps_and_no_text_is_cut_on_any_page(at, sizes):
     assert not found, "\n".join(found)
 
 
+KINDS = """spell weapon armor magic-item gear class subclass race subrace feat background condition rule table skill
+creature note""".split()
+"""Kinds of entries, each with a page of its own."""
+
+BEYOND = """() => [...document.querySelectorAll("main *")].filter((it) => {
+  const box = it.getBoundingClientRect();
+  for (let at = it; at && at !== document.body; at = at.parentElement) if (getComputedStyle(at).overflowX !== "visible") return 0;
+  return box.width && it.checkVisibility() && (box.right > innerWidth + 1 || box.left < -1);
+}).map((it) => `${it.localName}.${it.className}`)"""
+"""What of a page is beyond the edges of the window, and in nothing that scrolls."""
+
+
+def test_an_entry_of_any_kind_fits_a_phone(at):
+    page = at(PHONE)
+    found: list[str] = []
+    for kind in KINDS:
+        uri = page.request.get(f"/search.json?q=kind:{kind}").json()["results"][0]["uri"]
+        page.goto(f"/entries/{uri.removeprefix('lore://')}")
+        page.evaluate(PAINTED)
+        found += [f"{kind}: {each}" for each in (*problems(page), *page.evaluate(BEYOND))]
+    assert not found, "\n".join(found)
+    page.evaluate("document.querySelector('h1').style.cssText = 'width: 500px'")
+    assert page.evaluate(BEYOND)[0].startswith("h1")
+
+
+@pytest.mark.parametrize("size", PANES)
+def test_figures_of_a_list_are_whole(at, size):
+    page = at(size)
+    for query in ("type:creature order:cr", "type:spell level:3", "type:item", "type:feat"):
+        page.goto(f"/?q={query}")
+        cells = page.locator(".table :is(.figure, .name, .book, .headings .cell)")
+        cut = "its => its.filter((it) => it.checkVisibility() && it.scrollWidth > it.clientWidth + 1).map((it) => it.textContent)"
+        assert cells.count() > 20
+        assert cells.evaluate_all(cut) == []
+
+
 def test_measuring_finds_what_overlaps_and_what_is_cut(at):
     page = at(WIDE)
     page.goto("/books")

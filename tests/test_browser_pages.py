@@ -111,6 +111,22 @@ def test_several_entries_go_on_one_sheet_as_cards(window):
     assert len(sheets) <= 2
 
 
+def test_what_is_printed_is_chosen_and_no_action_is_cut(window):
+    page = window().page
+    page.goto(f"/print?uri=lore://creatures/{SRD}/lich&uri=lore://creatures/{SRD}/goblin&uri=lore://spells/{SRD}/light")
+    page.get_by_label("Goblin").uncheck()
+    page.get_by_role("button", name="Only these").click()
+    page.wait_for_url(lambda url: "goblin" not in url)
+    assert page.locator("article h1").all_inner_texts() == ["Light", "Lich"]
+    page.emulate_media(media="print")
+    cut = page.locator("article.creatures .feature + ul").evaluate_all(
+        """its => its.filter((it) => [it.previousElementSibling, ...it.children].some((part) =>
+        [...part.getClientRects()].some((box) => Math.abs(box.left - it.getClientRects()[0].left) > 40))).length"""
+    )
+    assert page.locator("article.creatures .feature + ul").count() > 0
+    assert cut == 0
+
+
 PASTED = """Fen Lantern
 Tiny undead, neutral
 Armor Class 14

@@ -145,6 +145,34 @@ def test_what_the_game_master_pinned_and_read_is_not_on_pages_as_players_see_the
     assert tray.is_visible()
 
 
+def test_players_meet_whoever_hides_in_a_fight_when_one_key_reveals_him(window, table):
+    page, other = window().page, window().page
+    for each, token in (page, table.master), (other, table.player):
+        each.goto("/sign-in")
+        sign_in(each, token)
+        each.wait_for_url(f"{table.origin}/")
+    page.goto("/fight?monsters=2+wolves")
+    page.locator("#combatants .who").nth(1).wait_for()
+    page.get_by_label("Monsters").fill("goblin")
+    page.get_by_label("hidden", exact=True).check()
+    page.keyboard.press("Enter")
+    chip = page.get_by_role("button", name="Reveal Goblin to players")
+    chip.wait_for()
+    page.get_by_role("button", name="Show players").click()
+    page.get_by_label("Monsters").fill("wolf")
+    page.get_by_label("hidden", exact=True).uncheck()
+    page.keyboard.press("Enter")
+    page.locator("#log").get_by_text("Wolf joined").wait_for()
+    other.goto("/fight")
+    other.get_by_text("Wolf 3").first.wait_for()
+    assert "Goblin" not in other.content()
+    page.locator("body").press("h")
+    chip.wait_for(state="detached")
+    other.get_by_text("Goblin appears").wait_for()
+    other.goto("/")
+    other.locator("#table").get_by_text("Goblin", exact=True).wait_for()
+
+
 def test_one_command_and_one_scan_show_the_town_to_a_phone_and_not_its_secret(window, table):
     write(table.folder / "drowned-bells", {"Town.md": TOWN})
     shared = run_lorekeeper(

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -154,6 +155,21 @@ async def test_the_shelf_has_every_book_with_its_number(client, library):
         assert unescape(book.text).count(document["name"]) >= 2
         assert (await client.get(f"/books/{document['key']}.json")).json() == document
     assert (await client.get("/books/none")).status_code == 404
+
+
+async def test_the_shelf_counts_the_notes_of_a_vault_apart_from_what_was_read_out_of_them(client, library):
+    await library.cache.store_entities([make("mire-hag", type="creatures", document="fens")], "creatures")
+    page = re.sub(r"<[^>]+>|\s+", " ", (await client.get("/books")).text)
+    assert f"{len(campaign())} notes, 1 entry" in page
+    await library.cache.delete_entities("creatures", [("fens", "mire-hag")])
+
+
+async def test_nothing_found_leads_on(client):
+    page = unescape((await client.get("/?q=type:creature+cr:29")).text)
+    found = page.partition('class="nothing"')[2].partition("</div>")[0]
+    assert "type:creature cr:29" in found
+    assert 'class="chip"' in found
+    assert "/print" not in page.partition('id="results"')[2].partition("</div>")[0]
 
 
 async def test_files_are_packed_for_whoever_takes_it(client):
@@ -456,7 +472,7 @@ async def test_a_spell_has_its_dice_at_each_slot():
 
 async def test_a_fight_takes_no_more_than_it_shows_however_many_are_asked_for():
     crab = make("ruin-crab", type="creatures", name="Ruin Crab")
-    names = [each.name for each in combatants([(10**15, crab), (10**15, crab)])]
+    names = [name for name, _ in combatants([(10**15, crab), (10**15, crab)])]
     assert names == [f"Ruin Crab {number}" for number in range(1, MOST + 1)]
 
 
@@ -532,3 +548,90 @@ async def test_an_empty_box_brings_the_start_page(client):
     assert (page.headers["hx-retarget"], page.headers["hx-reselect"]) == ("#main", "#main")
     assert page.headers["hx-replace-url"] == "/"
     assert 'class="home' in page.text
+
+
+HEROINE: dict[str, Any] = {
+    "name": "Tilda",
+    "hero": True,
+    "path": "",
+    "initiative": 18,
+    "now": 9,
+    "most": "20",
+    "states": [],
+}
+VANE: dict[str, Any] = {
+    "name": "Vane",
+    "path": "/entries/x",
+    "hidden": True,
+    "initiative": 15,
+    "now": 30,
+    "most": "30",
+    "kind": "Assassin",
+}
+WOLF: dict[str, Any] = {
+    "name": "Wolf",
+    "path": "/entries/w",
+    "initiative": 9,
+    "now": 11,
+    "states": [{"name": "prone"}],
+    "uses": [],
+}
+AMBUSH: dict[str, Any] = {
+    "shown": True,
+    "round": 2,
+    "fighting": [HEROINE, VANE, WOLF],
+    "log": [
+        {"text": "Round 2 · Vane's turn", "open": True},
+        {"text": "Round 2 · Wolf takes 3", "open": True},
+        {"text": "Round 1 · Wolf has 11", "open": False},
+    ],
+    "before": ['{"fighting": [{"name": "Vane"}]}'],
+}
+"""A fight in its second round, with somebody whom players do not see between two whom they do."""
+
+
+async def test_players_see_the_fight_without_whom_it_hides_until_he_is_revealed(tmp_path):
+    async with adding(tmp_path) as (master, library):
+        library.party = PartyFile(tmp_path / "party")
+
+        async def fought(**changed: object) -> None:
+            tag = (await master.get("/fight/kept")).headers["etag"]
+            answer = await master.put("/fight/kept", json={**AMBUSH, **changed}, headers={**OWN, "if-match": tag})
+            assert answer.status_code == 200
+
+        async def seen() -> tuple[str, Any]:
+            paths = (
+                "/",
+                "/fight",
+                "/fight/table",
+                "/fight/table.json",
+                "/fight/kept",
+                "/fight?monsters=vane",
+                "/party",
+            )
+            pages = [await player.get(path) for path in paths]
+            return " ".join(page.text for page in pages if "monsters" not in str(page.url)), pages[3].json()
+
+        async with gateway(library, viewer=Viewer.player("Ana")) as player:
+            await fought(shown=False)
+            assert (await seen())[1] is None
+            assert "Tilda" not in (await seen())[0]
+            # what players see is what they would see of a fight without him, whose turn it ever is
+            others = [HEROINE, WOLF]
+            for round_, turn, alone in (1, 0, (1, 0)), (1, 1, (1, 0)), (1, 2, (1, 1)), (2, 1, (2, 0)):
+                await fought(turn=turn, round=round_)
+                text, hidden = await seen()
+                assert "Vane" not in text
+                assert "Assassin" not in text
+                assert "Wolf" in text
+                await fought(fighting=others, turn=alone[1], round=alone[0], log=AMBUSH["log"][1:])
+                assert (await seen())[1] == hidden
+            await fought(fighting=[VANE, *others], turn=0)  # the wolf, who was the last to act, acts still
+            assert [(each["name"], each["current"]) for each in (await seen())[1]["fighting"]][-1] == ("Wolf", True)
+            assert (await seen())[1]["round"] == 1
+            assert (await seen())[1]["log"] == ["Round 2 · Wolf takes 3"]
+            assert all("30" not in str(each) for each in (await seen())[1]["fighting"])
+            await fought(fighting=[HEROINE, {**VANE, "hidden": False}, WOLF])
+            assert "Vane" in (await seen())[0]
+            assert (await player.put("/fight/kept", json={}, headers=OWN)).status_code == 412
+        assert (await master.get("/fight/kept")).json()["round"] == 2

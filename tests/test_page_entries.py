@@ -232,8 +232,15 @@ async def party(library) -> str:
     hers = {"name": "Ilsabet <Varn>", "player": "Ana", "class_levels": [{"name": "Wizard", "level": 6}], "armor_class": 12,
             "hit_points": 32, "hit_points_now": 14, "darkvision": 60, "speed_walk": 30, "languages": ["Elvish"],
             "ability_scores": {"intelligence": 18, "wisdom": 10}, "conditions": ["poisoned"], "spells": spells}  # fmt: skip
-    open_to_all = {"name": "Orsik", "class_levels": [{"name": "Fighter", "level": 2}], "audience": "players"}
-    made = [normalize({"collection": "characters", "kind": "character", **each})[0] for each in (hers, open_to_all)]
+    open_to_all = {
+        "name": "Orsik",
+        "class_levels": [{"name": "Fighter", "level": 2}],
+        "audience": "players",
+        "hit_points": 20,
+    }
+    outline = {"name": "[Name]", "class_levels": [{"name": "Rogue", "level": 1}]}
+    all_three = (hers, open_to_all, outline)
+    made = [normalize({"collection": "characters", "kind": "character", **each})[0] for each in all_three]
     await library.cache.store_entities(made, "characters")
     return made[0].uri
 
@@ -246,10 +253,8 @@ async def test_the_party_is_a_table_of_the_characters_that_one_sees(client, play
     ]
     texts = [" ".join(row) for row in rows]
     assert texts == [
-        "Ilsabet &lt;Varn&gt; wizard 6 · Ana poisoned 12 14 of 32 30 ft. darkvision 60 ft. Elvish",
-        "Orsik fighter 2 — — — — —",
-        "Ilsabet &lt;Varn&gt; — — — — — — +7 +3 —",
-        "Orsik — — — — — — — — —",
+        "Ilsabet &lt;Varn&gt; wizard 6 · Ana 30 ft. · darkvision 60 ft. · Elvish poisoned 12 14 /32 +7 +3",
+        "Orsik fighter 2 20 /20",
     ]
     seen = (await player.get("/party")).text
     assert "Orsik" in seen

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import NotFoundError
+from lorekeeper.printable import quantity
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.site import Page, Site, twin
@@ -37,6 +38,13 @@ class Book:
     def entries(self) -> int:
         """Number of its entries."""
         return sum(self.document["counts"].values())
+
+    @property
+    def counted(self) -> str:
+        """What it has: of a vault its notes, as its state counts them, and apart from these what was read out of them."""
+        notes = self.document["counts"].get("notes", 0)
+        counts = {"note": notes, "entry": self.entries - notes}
+        return ", ".join(quantity(number, noun) for noun, number in counts.items() if number)
 
 
 async def _books(site: Site, request: Request) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,8 +16,8 @@ from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.sessions import last_told
 from lorekeeper.search.sorting import Recent, recent_notes
-from lorekeeper.server.page.party import Member, members
-from lorekeeper.server.page.sessions import NOTES, Session, shown_sessions
+from lorekeeper.server.page.party import members
+from lorekeeper.server.page.sessions import NOTES, shown_sessions
 from lorekeeper.views.view import View
 
 EXAMPLES = (
@@ -61,37 +61,8 @@ class Missing:
     note: Entity
 
 
-@dataclass(frozen=True)
-class Desk:
-    """What the start page shows.
-
-    Attributes:
-        last: the last session, None without one.
-        quests: those that are not over.
-        promises: those that no later session comes back to.
-        missing: links without a note.
-        tasks: those of sessions and quests that are not ticked.
-        party: the characters.
-        newest: the newest notes.
-        examples: searches to begin with, in words.
-        total: number of entries.
-        books: number of documents.
-    """
-
-    last: Session | None
-    quests: Sequence[Entity]
-    promises: Sequence[Promise]
-    missing: Sequence[Missing]
-    tasks: Sequence[Promise]
-    party: Sequence[Member]
-    newest: Sequence[Recent]
-    examples: Sequence[tuple[str, str]]
-    total: int
-    books: int
-
-
-async def desk(view: View) -> Desk:
-    """The desk of a viewer."""
+async def desk(view: View) -> dict[str, object]:
+    """The desk of a viewer: what ``_home.html`` shows."""
     await view.refresh()
     counts = await view.cache.documents()
     present = {name for by_type in counts.values() for name, number in by_type.items() if number}
@@ -109,18 +80,23 @@ async def desk(view: View) -> Desk:
     told = last_told(sessions)
     last = await shown_sessions(view, [told] if told else [])
     promises, missing = await asyncio.to_thread(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
-    return Desk(
-        next(iter(last), None),
-        [note for note in quests if note.fields.get("state") != "done"][:MAX_QUESTS],
-        promises,
-        missing,
-        tasks_of([*sessions, *quests]),
-        (await members(view))[:MAX_PARTY],
-        newest,
-        [(words, text) for name, words, text in EXAMPLES if name in present],
-        sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents"),
-        len(counts),
-    )
+    return {
+        "last": next(iter(last), None),
+        "quests": [note for note in quests if note.fields.get("state") != "done"][:MAX_QUESTS],
+        "promises": promises,
+        "missing": missing,
+        "tasks": tasks_of([*sessions, *quests]),
+        "party": (await members(view))[:MAX_PARTY],
+        "newest": newest,
+        "examples": examples(present),
+        "total": sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents"),
+        "books": len(counts),
+    }
+
+
+def examples(present: Collection[str]) -> list[tuple[str, str]]:
+    """The searches to begin with in a library that has some types, in words, and what each searches for."""
+    return [(words, text) for name, words, text in EXAMPLES if name in present]
 
 
 def tasks_of(notes: Sequence[Entity]) -> list[Promise]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,18 +16,21 @@ from lorekeeper.encounters.asked import parse_monsters
 from lorekeeper.encounters.planning import creature_named
 from lorekeeper.entities import Entity, parse_json
 from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
+from lorekeeper.folding import fold
 from lorekeeper.render.creature import counters, initiative
-from lorekeeper.search.party import CHARACTERS
 from lorekeeper.server.browsers import is_own
 from lorekeeper.server.encounters import planned
+from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import found
 from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.party import members
-from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Site, address, entry_address
+from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Site, address
 from lorekeeper.server.rest.problems import RefusedError, bad_request
+from lorekeeper.server.rest.routes import json_response
 from lorekeeper.system import private_file
+from lorekeeper.text.secrecy import is_secret
 from lorekeeper.views.view import View
 
 MOST = 60
@@ -43,39 +46,11 @@ CONDITIONS = (
 """What may be marked of somebody in a fight."""
 
 
-@dataclass(frozen=True)
-class Combatant:
-    """Somebody in a fight.
-
-    Attributes:
-        name: with a number, if there are several.
-        kind: without it.
-        path: of the page of the stat block.
-        hit_points: of the stat block, None if it says none.
-        armor_class: the same.
-        initiative: what a d20 is added to.
-        entity: whose stat block or sheet it is.
-        counters: what can be used so often, as "Fire Breath: Recharge 5-6".
-    """
-
-    name: str
-    kind: str
-    path: str
-    hit_points: int | None
-    armor_class: int | None
-    initiative: int
-    entity: Entity
-    counters: Sequence[str]
-
-    @property
-    def is_hero(self) -> bool:
-        """Whether a player has it."""
-        return self.entity.type == CHARACTERS
-
-
 async def _fight(site: Site, request: Request) -> Response:
     """The fight of the creatures of an address, of names, or of the encounter in a note."""
     view, asked = site.view(request), request.query_params
+    if not view.viewer.sees_all and not asked and (table := await _of_the_table(site)):
+        return site.page(request, "table.html", table=table)
     problems: list[str] = []
     creatures = [(1, await found(view, uri)) for uri in asked.getlist("uri")[:MOST]]
     named = list(filter(str.strip, asked.getlist("monsters")))
@@ -88,8 +63,9 @@ async def _fight(site: Site, request: Request) -> Response:
             creatures += await _named(view, text, request)
         except LoreKeeperError as error:
             problems.append(str(error))
-    fighting = await asyncio.to_thread(combatants, creatures)
-    return site.page(request, "fight.html", fighting=fighting, conditions=CONDITIONS, problems=problems)
+    read = {"initiative": initiative, "counters": counters, "is_secret": is_secret}
+    fighting = combatants(creatures)
+    return site.page(request, "fight.html", fighting=fighting, conditions=CONDITIONS, problems=problems, **read)
 
 
 async def _named(view: View, text: str, request: Request) -> list[tuple[int, Entity]]:
@@ -97,32 +73,31 @@ async def _named(view: View, text: str, request: Request) -> list[tuple[int, Ent
     return [(count, (await creature_named(view, name, rules))[0]) for count, name in parse_monsters([text])]
 
 
-def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[Combatant]:
-    """Creatures one by one, numbered if there are several of one name."""
+def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[tuple[str, Entity]]:
+    """Creatures one by one with their names, numbered if there are several of one name."""
     each = list(islice((entity for count, entity in creatures for _ in range(count)), MOST))
     names = [entity.name for entity in each]
     return [
-        Combatant(
-            f"{entity.name} {names[: place + 1].count(entity.name)}" if names.count(entity.name) > 1 else entity.name,
-            entity.name,
-            entry_address(entity.uri),
-            _number(entity, "hit_points"),
-            _number(entity, "armor_class"),
-            initiative(entity),
-            entity,
-            counters(entity),
-        )
-        for place, entity in enumerate(each)
+        (f"{name} {names[: place + 1].count(name)}" if names.count(name) > 1 else name, each[place])
+        for place, name in enumerate(names)
     ]
+
+
+def _file(site: Site, *whose: object) -> Path | None:
+    path = site.library.party.path
+    return path and path.with_name(f"{path.name}.fight-{hashlib.sha256(repr(whose).encode()).hexdigest()[:16]}")
+
+
+async def _content(file: Path | None) -> bytes:
+    return await asyncio.to_thread(lambda: file.read_bytes() if file and file.exists() else b"null")
 
 
 async def _kept(site: Site, request: Request) -> Response:
     """The fight of a viewer, the same on each of their devices; a change of what is no longer there is not taken."""
     viewer, seen = site.view(request).viewer, request.scope.get(SEEN)
-    whose = repr((isinstance(seen, Seen) and seen.chosen, sorted(viewer.names)))
-    path = site.library.party.path
-    file = path and path.with_name(f"{path.name}.fight-{hashlib.sha256(whose.encode()).hexdigest()[:16]}")
-    content = await asyncio.to_thread(file.read_bytes) if file and file.exists() else b"null"
+    own = (isinstance(seen, Seen) and seen.chosen, *sorted(viewer.names))
+    file = _file(site) if viewer.sees_all else _file(site, *own)
+    content = await _content(file)
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
     if request.method == "PUT":
         if not is_own(request.scope):
@@ -144,9 +119,59 @@ async def _kept(site: Site, request: Request) -> Response:
     return Response(content, headers={**HEADERS, **PRIVATE, "etag": tag}, media_type="application/json")
 
 
-def _number(entity: Entity, name: str) -> int | None:
-    value = entity.fields.get(name)
-    return int(value) if isinstance(value, int | float) else None
+async def _of_the_table(site: Site) -> JsonObject | None:
+    return seen_by_players(parse_json(await _content(_file(site))))
+
+
+def seen_by_players(fight: JsonObject | None) -> JsonObject | None:
+    """The fight of the game master for players, as if whom it hides were not there; None unless it is shown to them.
+
+    What is not named here is not theirs: hit points and stat blocks of creatures, what they can still use, and lines of the log
+    that the game master alone has, or that name somebody hidden.
+    """
+    if not fight or not fight.get("shown"):
+        return None
+    everyone, turn, number = fight["fighting"], fight.get("turn", 0), fight.get("round", 1)
+    # whoever had the turn before somebody hidden has it still
+    able = [place for place, each in enumerate(everyone) if not each.get("hidden") and not _is_down(each)]
+    begun = [place for place in able if place <= turn]
+    current = (begun or (able if number > 1 else able[:1]) or [None])[-1]
+    hidden = [fold(each["name"]) for each in everyone if each.get("hidden")]
+    return {
+        "round": number if begun or number == 1 else number - 1,
+        "fighting": [
+            {
+                "name": each["name"],
+                "hero": bool(each.get("hero")),
+                "initiative": each.get("initiative"),
+                "current": place == current,
+                "down": _is_down(each),
+                "states": [state["name"] for state in each.get("states", ())],
+                "hit_points": f"{each['now']} / {each['most']}" if each.get("hero") and each.get("most") else "",
+            }
+            for place, each in enumerate(everyone)
+            if not each.get("hidden")
+        ],
+        "log": [
+            line["text"]
+            for line in fight.get("log", ())
+            if line.get("open") and not any(name in fold(line["text"]) for name in hidden)
+        ],
+    }
+
+
+def _is_down(each: Mapping[str, object]) -> bool:
+    now = each.get("now")
+    return not each.get("hero") and isinstance(now, int) and now <= 0
+
+
+async def _table(site: Site, request: Request) -> Response:
+    """The fight that the game master shows, for whoever is at the table."""
+    return site.page(request, "_table.html", table=await _of_the_table(site))
+
+
+async def _table_twin(site: Site, request: Request) -> Response:
+    return json_response(request, await _of_the_table(site))
 
 
 async def _encounter(site: Site, request: Request) -> Response:
@@ -179,5 +204,10 @@ async def _encounter(site: Site, request: Request) -> Response:
     return site.page(request, "encounter.html", **values)
 
 
-PAGES = (Page("/fight", _fight), Page("/fight/kept", _kept, methods=("GET", "PUT")), Page("/encounter", _encounter))
+PAGES = (
+    Page("/fight", _fight),
+    Page("/fight/kept", _kept, methods=("GET", "PUT")),
+    Page("/fight/table", _table, _table_twin),
+    Page("/encounter", _encounter),
+)
 """The pages of encounters."""

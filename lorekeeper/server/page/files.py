@@ -17,7 +17,7 @@ STATIC = FOLDER / "static"
 SHEET = "page.css"
 
 PARTS = {
-    SHEET: ("style.css", "entry.css", "note.css", "party.css"),
+    SHEET: ("style.css", "entry.css", "note.css"),
     "page.js": (
         "base.js",
         "typing.js",

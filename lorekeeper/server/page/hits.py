@@ -104,7 +104,7 @@ class Shown:
         line: its text, with the words marked that were searched for; its facts if there is none.
         cells: its values in the columns of its type.
         book: what its document is called for short.
-        editions: of its versions, as texts name them.
+        edition: as texts name it.
         elsewhere: how many versions of it other documents have.
     """
 
@@ -113,7 +113,7 @@ class Shown:
     line: Markup
     cells: Sequence[Cell]
     book: str
-    editions: Sequence[str]
+    edition: str
     elsewhere: int
 
 
@@ -158,7 +158,6 @@ async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
 async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Shown:
     """A hit as a row."""
     result, documents = hit.result, view.searcher.documents
-    editions = [edition_label(await documents.edition_of(key)) for key in hit.documents]
     entity = as_spelt(result.entity)
     return Shown(
         result,
@@ -166,7 +165,7 @@ async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Sho
         highlighted(result.snippet, words) or escape(result.facts),
         [_cell(entity, name, label) for name, label in COLUMNS.get(entity.type, {}).items()],
         short_title(entity.document, result.document_name),
-        list(dict.fromkeys(filter(None, editions))),
+        edition_label(await documents.edition_of(entity.document)),
         len(hit.documents) - 1,
     )
 

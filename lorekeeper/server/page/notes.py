@@ -6,9 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-from markupsafe import Markup
+from dataclasses import replace
 
 from lorekeeper.dates import written
 from lorekeeper.entities import Entity
@@ -17,14 +15,12 @@ from lorekeeper.records.notes import WRITTEN, sections_of
 from lorekeeper.render import linked_paths
 from lorekeeper.render.graph import MAX_NODES, Node, graph_svg
 from lorekeeper.render.note_html import (
-    Heading,
-    Quoted,
     fact_rows,
     linking_lines,
     note_body,
 )
 from lorekeeper.search.dossier.names import EVERYDAY
-from lorekeeper.server.backlinks import Connections, connections_of, embedded_notes
+from lorekeeper.server.backlinks import connections_of, embedded_notes
 from lorekeeper.server.page.sessions import MOST, NOTES, PEOPLE, session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
@@ -44,81 +40,36 @@ _NO_PROSE = r"^(?:```|~~~).*?^(?:```|~~~)|`[^`\n]+`|!?\[\[[^\]\n]*\]\]|!?\[[^\]\
 """Code, links, addresses and HTML, in which no name is looked for."""
 
 
-@dataclass(frozen=True)
-class Backlink:
-    """A note that links to another one, and the lines with which it does."""
-
-    note: Entity
-    lines: Sequence[Quoted]
-
-
-@dataclass(frozen=True)
-class NotePage:
-    """What the page of a note shows.
-
-    Attributes:
-        aliases: its other names.
-        facts: keys, and values as HTML.
-        html: its text.
-        outline: its headings.
-        secrecy: what keeps it from players; "" if nothing does.
-        folders: names of its folders, with the searches for what is in them.
-        tags: its tags, with the searches for what has them.
-        changed: the day of its last change.
-        session: number and date of the session that it is about; "" for none.
-        before: the session before it, None if there is none.
-        after: the one after it.
-        connections: what it is connected with.
-        backlinks: the notes that link to it.
-        graph: the picture of these with what is one step further, "" if there is nothing to show.
-        near: the picture without that, for narrow screens.
-        has_encounter: whether it lists the monsters of an encounter.
-    """
-
-    aliases: Sequence[str]
-    facts: Sequence[tuple[str, Markup]]
-    html: Markup
-    outline: Sequence[Heading]
-    secrecy: str
-    folders: Sequence[tuple[str, str]]
-    tags: Sequence[tuple[str, str]]
-    changed: str
-    session: str
-    before: Entity | None
-    after: Entity | None
-    connections: Connections
-    backlinks: Sequence[Backlink]
-    graph: Markup
-    near: Markup
-    has_encounter: bool
-
-
 async def note_values(view: View, entity: Entity) -> dict[str, object]:
-    """The values of ``_note.html`` for a note, all of it as its viewer sees it."""
+    """The values of ``_note.html`` for a note, all of it as its viewer sees it.
+
+    Of these `secrecy` says what keeps it from players, `before` and `after` are the sessions beside it, `graph` is the picture of
+    its connections with what is one step further, and `near` the picture without that, for narrow screens.
+    """
     connections = await connections_of(view, entity, MAX_NODES)
     before, after = await _sessions_beside(view, entity)
     others = await embedded_notes(view, entity)
     people = await view.cache.get_entities(NOTES, entity.document, limit=MOST, kind=list(PEOPLE))
     body = await asyncio.to_thread(note_body, with_people(entity, people), entry_address, others)
     nodes = [Node(each.name, each.kind, entry_address(each.uri)) for each in connections.notes]
-    page = NotePage(
-        aliases=aliases(entity),
-        facts=[(key, trusted(value)) for key, value in fact_rows(entity, entry_address)],
-        html=trusted(body.html),
-        outline=body.outline,
-        secrecy=said_of_note(entity),
-        folders=_folders(entity),
-        tags=_tags(entity),
-        changed=_day(entity, "modified"),
-        session=_session(entity),
-        before=before,
-        after=after,
-        connections=connections,
-        backlinks=[Backlink(each, linking_lines(each, entity.slug)) for each in connections.linking],
-        graph=trusted(graph_svg(nodes, connections.edges)),
-        near=trusted(graph_svg(nodes, connections.edges, steps=1)),
-        has_encounter=bool(encounter_in(entity)),
-    )
+    page = {
+        "aliases": aliases(entity),
+        "facts": [(key, trusted(value)) for key, value in fact_rows(entity, entry_address)],
+        "html": trusted(body.html),
+        "outline": body.outline,
+        "secrecy": said_of_note(entity),
+        "folders": _folders(entity),
+        "tags": _tags(entity),
+        "changed": _day(entity, "modified"),
+        "session": _session(entity),
+        "before": before,
+        "after": after,
+        "connections": connections,
+        "backlinks": [(each, linking_lines(each, entity.slug)) for each in connections.linking],
+        "graph": trusted(graph_svg(nodes, connections.edges)),
+        "near": trusted(graph_svg(nodes, connections.edges, steps=1)),
+        "has_encounter": bool(encounter_in(entity)),
+    }
     return {"note": page}
 
 

@@ -56,7 +56,7 @@ async def _print(site: Site, request: Request) -> Response:
     printed = [_placed(await _whole(view, entity)) for entity in entities]
     cards = [each for each in printed if not each.place.startswith("block")]
     blocks = [each for each in printed if each.place.startswith("block")]
-    return site.page(request, "print.html", cards=cards, blocks=blocks)
+    return site.page(request, "print.html", cards=cards, blocks=blocks, entities=entities)
 
 
 async def _asked(view: View, request: Request) -> Sequence[Entity]:

@@ -30,7 +30,7 @@ from lorekeeper.search.query_syntax import (
 )
 from lorekeeper.search.results import Key, Result, ResultPage
 from lorekeeper.server.found import page_content
-from lorekeeper.server.page.desk import desk
+from lorekeeper.server.page.desk import desk, examples
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article, nearest
 from lorekeeper.server.page.hits import columns, hits_of, merged, shown_of
@@ -105,6 +105,7 @@ async def _search(site: Site, request: Request) -> Response:
         "columns": [],
         "asked": asked,
         "near": [],
+        "tries": [],
         "facets": [],
         "CHIPS": CHIPS,
     }
@@ -140,6 +141,9 @@ async def _listed(view: View, request: Request, sought: Sought, asked: ParsedQue
         "sought": sought,
         "page": page,
         "near": [] if hits else await nearest(view, asked.words),
+        "tries": []
+        if hits
+        else examples({name for counts in (await view.cache.documents()).values() for name in counts}),
         "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits],
         "columns": columns([hit.result.entity for hit in hits], sought.text, asked.order),
     }

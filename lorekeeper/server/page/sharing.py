@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
@@ -27,45 +26,6 @@ PATH = "/share"
 
 MAX_BODY, MAX_LISTED = 64_000, 50
 """Longest form in bytes, and most lines that are listed."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What the page shows.
-
-    Attributes:
-        name: what is shared.
-        uri: of that.
-        back: address of the page from which it was asked for.
-        who: sees what of the note now, and why, in one sentence; "" of a folder.
-        html: the note as players would see it, "" if they would see nothing, and of a folder.
-        look: what opens, and what waits.
-        waits: the note, the place, the text and the word of each part that waits, and the text by which it is opened.
-        plans: paths of notes that look like plans, and wait.
-        closed: why other notes stay closed, with their number.
-        common: headings that several notes share, with their number.
-        headings: other headings that open, each with its note.
-        lines: lines that open and have such a word within them.
-        folders: what is around the note, and can be shared as a whole.
-        people: names of the players at the table.
-        chosen: with whom it would be shared, "" for everybody.
-    """
-
-    name: str
-    uri: str
-    back: str
-    who: str
-    html: Markup
-    look: Look
-    waits: Sequence[tuple[str, str, str, str, str]]
-    plans: Sequence[str]
-    closed: Sequence[tuple[str, int]]
-    common: Sequence[tuple[str, int]]
-    headings: Sequence[tuple[str, str]]
-    lines: Sequence[str]
-    folders: Sequence[tuple[str, str]]
-    people: Sequence[str]
-    chosen: str
 
 
 async def _share(site: Site, request: Request) -> Response:
@@ -111,28 +71,28 @@ async def _page(site: Site, request: Request, uri: str, person: str) -> Response
     reasons: dict[str, int] = {}
     for note in (note for note in looked.closed if not note.plan):
         reasons[note.why] = reasons.get(note.why, 0) + 1
-    shown = Shown(
-        entity.name if entity else target.written,
-        uri,
-        entry_address(entity.uri) if entity else "/",
-        _now(entity),
-        await asyncio.to_thread(_html, looked) if entity else trusted(""),
-        looked,
-        [
+    shown = {
+        "name": entity.name if entity else target.written,
+        "uri": uri,
+        "back": entry_address(entity.uri) if entity else "/",
+        "who": _now(entity),
+        "html": await asyncio.to_thread(_html, looked) if entity else trusted(""),
+        "look": looked,
+        "waits": [
             (note.path, each.place, each.text, each.stem, each.said)
             for note in looked.notes
             for each in note.held
             if each.stem and (note.seen or entity)
         ],
-        [note.path for note in looked.closed if note.plan][:MAX_LISTED],
-        sorted(reasons.items(), key=lambda pair: -pair[1]),
-        common[:MAX_LISTED],
-        headings,
-        [line for note in looked.open for line, _ in note.lines][:MAX_LISTED],
-        _around(target),
-        _players(request),
-        people[0] if people else "",
-    )
+        "plans": [note.path for note in looked.closed if note.plan][:MAX_LISTED],
+        "closed": sorted(reasons.items(), key=lambda pair: -pair[1]),
+        "common": common[:MAX_LISTED],
+        "headings": headings,
+        "lines": [line for note in looked.open for line, _ in note.lines][:MAX_LISTED],
+        "folders": _around(target),
+        "people": _players(request),
+        "chosen": people[0] if people else "",
+    }
     return site.page(request, "share.html", entity=entity, share=shown)
 
 

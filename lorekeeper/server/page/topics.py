@@ -63,7 +63,7 @@ async def _topics(site: Site, request: Request) -> Response:
             values["note"] = linked(dossier.note or "")
         except (FilterError, NotFoundError) as error:
             values["problem"] = str(error)
-    else:
+    if not values["parts"]:
         values["suggested"] = await _suggested(site.view(request))
     return site.page(request, "topics.html", **values)
 

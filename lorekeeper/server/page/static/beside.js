@@ -13,7 +13,28 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.target.id !== "reading") return;
+  foldClass();
   const { path } = event.detail.requestConfig;
   mark(path.replace("&proposed=1", ""));
   if (!path.includes("&proposed=1")) event.target.focus({ preventScroll: true });
 });
+
+// A class on a phone: what it has as a list of links, and its features folded.
+function foldClass() {
+  const article = $("article.character_options");
+  if (wide.matches || !article || article.querySelectorAll(".features > h3").length < 5) return;
+  for (const heading of article.querySelectorAll(".features > h3")) {
+    const folded = document.createElement("details"), summary = document.createElement("summary");
+    heading.before(folded);
+    folded.append(summary);
+    summary.append(heading);
+    while (folded.nextElementSibling && !folded.nextElementSibling.matches("h3")) folded.append(folded.nextElementSibling);
+  }
+  const parts = element("ul", "", { class: "chips contents" });
+  for (const [number, heading] of article.querySelectorAll("h2").entries()) {
+    heading.id ||= `part-${number}`;
+    parts.append(document.createElement("li"));
+    parts.lastChild.append(element("a", heading.textContent, { class: "chip", href: `#${heading.id}` }));
+  }
+  article.querySelector(".kind, h1:not(:has(~ .kind))").after(parts);
+}

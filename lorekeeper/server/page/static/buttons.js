@@ -31,4 +31,5 @@ function showButtons() {
 }
 
 showButtons();
+foldClass();
 document.documentElement.dataset.scripts = "";

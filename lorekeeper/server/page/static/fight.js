@@ -4,14 +4,14 @@
 
 (() => {
   const KEPT = "/fight/kept", EVERY = 4000, MOST_LINES = 60, MOST_STEPS = 8;
-  const EMPTY = { round: 1, turn: 0, fighting: [], log: [], before: [] };
+  const EMPTY = { round: 1, turn: 0, fighting: [], log: [], before: [], shown: false };
   const list = $("#combatants"), menu = $("#of-one");
 
   const combatants = (page) => [...page.querySelectorAll("#combatants li[data-name]")].map((item) => {
     const { dataset } = item;
     const most = dataset.hitPoints ?? "";
     return {
-      name: dataset.name, kind: dataset.kind, path: dataset.path, hero: dataset.hero === "true", bonus: Number(dataset.initiative),
+      name: dataset.name, kind: dataset.kind, path: dataset.path, hero: dataset.hero === "true", hidden: dataset.hidden === "true", bonus: Number(dataset.initiative),
       icon: item.querySelector("use")?.getAttribute("href") ?? "", initiative: null, most, now: most === "" ? "" : most - dataset.lost,
       temporary: 0, armor: dataset.armorClass ?? "", states: [], saves: [0, 0], uses: dataset.counters.split("\n").filter(Boolean).flatMap(usesOf),
     };
@@ -61,36 +61,49 @@
   }
 
   // A change, told in a line of the log; the last ones can be undone.
-  function step(line, change) {
-    const { log, before, ...now } = state;
-    before.unshift(JSON.stringify(now));
-    before.length = Math.min(before.length, MOST_STEPS);
+  function step(line, change, isOpen) {
+    const kept = hidden();
+    remember();
     change();
-    tell(line instanceof Function ? line() : line);
+    tell(line instanceof Function ? line() : line, isOpen, kept);
     save();
   }
 
-  function tell(line) {
+  function remember() {
+    const { log, before, ...now } = state;
+    before.unshift(JSON.stringify(now));
+    before.length = Math.min(before.length, MOST_STEPS);
+  }
+
+  const hidden = () => state.fighting.filter((each) => each.hidden).map(({ name }) => name);
+
+  // A line is open to players if the fight is shown to them, and nobody is in it who was hidden from them before it or is now.
+  function tell(line, isOpen = true, kept = []) {
     if (!line) return;
-    state.log.unshift(`Round ${state.round} · ${line}`);
+    const open = isOpen && state.shown && ![...kept, ...hidden()].some((name) => line.includes(name));
+    state.log.unshift({ text: `Round ${state.round} · ${line}`, open });
     state.log.length = Math.min(state.log.length, MOST_LINES);
   }
 
   function undo() {
     const { log, before } = state;
-    state = { ...JSON.parse(before.shift()), log: log.slice(1), before };
+    state = { ...JSON.parse(before.shift()), log: log.slice(1), before, shown: state.shown };
     save();
   }
 
   // --- who fights ------------------------------------------------------------------------------------------------------
 
-  // Those of a kind that is there already are numbered on; a hero is there once.
+  // Those of a kind that is there already are numbered on; a hero is there once. Numbers that players see leave out nobody
+  // who is hidden: who is takes a later one.
   function join(fighters) {
     for (const each of fighters) {
       const same = state.fighting.filter(({ path }) => path === each.path);
       if (each.hero && same.length) continue;
-      const numbers = same.map(({ name }) => Number(/ (\d+)$/.exec(name)?.[1] ?? 1));
-      state.fighting.push({ ...each, name: numbers.length ? `${each.kind} ${Math.max(...numbers) + 1}` : each.name });
+      const numbered = (among) => among.length ? `${each.kind} ${Math.max(...among.map(({ name }) => Number(/ (\d+)$/.exec(name)?.[1] ?? 1))) + 1}` : each.name;
+      const name = numbered(same.filter((other) => each.hidden || !other.hidden));
+      state.fighting.push({ ...each, name });
+      const namesake = same.find((other) => other.name === name);
+      if (namesake) namesake.name = numbered([...same, { name }]);
     }
     sort();
   }
@@ -114,6 +127,7 @@
     if (!answer.ok) { lose({}, reasonOf({ responseText: content, status: answer.status })); return; }
     const page = new DOMParser().parseFromString(content, "text/html"), fighters = combatants(page);
     $("#problems").replaceChildren(...page.querySelectorAll("#problems > *, main > .refusal"));
+    if ($("#hidden")?.checked) for (const each of fighters) each.hidden = !each.hero;
     if (fighters.length) step(`${fighters.map(({ name }) => name).join(", ")} joined`, () => join(fighters));
   }
 
@@ -147,9 +161,7 @@
 
   function turn(by) {
     if (!state.fighting.length) return;
-    const { log, before, ...now } = state;
-    before.unshift(JSON.stringify(now));
-    before.length = Math.min(before.length, MOST_STEPS);
+    remember();
     const [place, more] = nextPlace(by);
     state.turn = place;
     state.round = Math.max(1, state.round + more);
@@ -165,7 +177,7 @@
       if (use.least && !use.left) {
         const number = thrown(6);
         if (number >= use.least) use.left = 1;
-        tell(`${each.name}: ${use.name} ${use.left ? "recharges" : "does not recharge"} (${number})`);
+        tell(`${each.name}: ${use.name} ${use.left ? "recharges" : "does not recharge"} (${number})`, false);
       }
     }
     for (const each_ of each.states) if (each_.rounds) each_.rounds -= 1;
@@ -194,6 +206,17 @@
     return `${each.name} takes ${number}${Number(each.now) <= 0 ? ": down" : ""}${holds ? `, concentration DC ${Math.max(10, Math.floor(number / 2))}` : ""}`;
   }
 
+  function hide(each, is) {
+    step(`${each.name} ${is ? "is hidden from players" : "appears"}`, () => { each.hidden = is; });
+  }
+
+  // Whom the key reveals: who has the focus, whose turn it is, or the first one who is hidden.
+  function reveal() {
+    const row = document.activeElement.closest("#combatants > li"), { fighting, turn } = state;
+    const asked = row ? fighting[[...list.children].indexOf(row)] : fighting[turn]?.hidden ? fighting[turn] : fighting.find((each) => each.hidden);
+    if (asked?.hidden) hide(asked, false);
+  }
+
   function mark(each, name, rounds) {
     step(`${each.name} is ${name}${rounds ? ` for ${rounds} rounds` : ""}`, () => {
       each.states = [...each.states.filter((other) => other.name !== name), { name, rounds: rounds || null }];
@@ -212,6 +235,7 @@
     const chips = each.states.map((one) => button(one.rounds ? `${one.name} ${one.rounds}` : one.name, `${each.name} is no longer ${one.name}`, () => {
       step(`${each.name} is no longer ${one.name}`, () => { each.states = each.states.filter((other) => other !== one); });
     }));
+    if (each.hidden) chips.unshift(button("hidden", `Reveal ${each.name} to players`, () => hide(each, false)));
     if (isOut(each)) chips.unshift(element("span", "down"));
     if (each.hero && each.now !== "" && Number(each.now) <= 0) {
       for (const [place, name] of ["saved", "failed"].entries()) {
@@ -225,7 +249,7 @@
     return (each?.uses ?? []).map((use) => {
       const group = element("span", `${use.name} `, { class: "uses" });
       for (let place = 0; place < use.most; place += 1) {
-        group.append(button("", `${use.name} ${place + 1} of ${use.most}`, () => step(`${each.name} uses ${use.name}`, () => { use.left = place < use.left ? place : place + 1; }), { "aria-pressed": place < use.left, class: "box" }));
+        group.append(button("", `${use.name} ${place + 1} of ${use.most}`, () => step(`${each.name} uses ${use.name}`, () => { use.left = place < use.left ? place : place + 1; }, false), { "aria-pressed": place < use.left, class: "box" }));
       }
       return group;
     });
@@ -280,7 +304,7 @@
     const shown = $("#turn"), pane = panes.get(path) ?? shown.cloneNode();
     if (pane === shown) return;
     shown.replaceWith(pane);
-    pane.parentElement.scrollTop = 0;
+    pane.scrollTop = 0;
     if (panes.has(path)) return;
     panes.set(path, pane);
     if (path) ask(path, pane, "innerHTML").then((isShown) => { if (!isShown) panes.delete(path); });
@@ -292,6 +316,7 @@
     $("#now").value = each.now;
     $("#temporary").value = each.temporary || "";
     $("#called").value = each.name;
+    if ($("#hide")) $("#hide").textContent = each.hidden ? "Reveal" : "Hide from players";
     menu.showPopover();
   }
 
@@ -299,11 +324,12 @@
     const { fighting } = state, current = fighting[state.turn], next = fighting[nextPlace(1)[0]];
     $("#nobody").hidden = fighting.length > 0;
     list.replaceChildren(...fighting.map(row));
+    $("#show")?.setAttribute("aria-pressed", state.shown);
     $("#round").textContent = `Round ${state.round}`;
     $("#whose").replaceChildren(...current ? [element("b", current.name), next === current ? "" : `, then ${next.name}`] : []);
     $("#next-turn .to").textContent = next ? `: ${next.name}` : "";
     $("#counters").replaceChildren(...counters(current));
-    $("#log").replaceChildren(...state.log.slice(0, 5).map((line) => element("li", line, { dir: "auto" })));
+    $("#log").replaceChildren(...state.log.slice(0, 3).map(({ text }) => element("li", text, { dir: "auto" })));
     if (state.before.length) $("#log").append(button("Undo", "Undo the last change", undo, { class: "quiet", id: "undo" }));
     showBlock(current?.path ?? "");
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
@@ -314,6 +340,7 @@
   on("#next-turn", "click", () => turn(1));
   on("#back-turn", "click", () => turn(-1));
   on("#roll-order", "click", rollOrder);
+  if ($("#show")) on("#show", "click", () => { state.shown = !state.shown; save(); });
   on("#end-fight", "click", () => {
     if (!confirm("End the fight? Everyone in it is removed.")) return;
     history.replaceState(null, "", "/fight");
@@ -341,11 +368,12 @@
     menu.hidePopover();
   });
   on("#set-points", "submit", () => {
-    step(`${chosen.name} has ${$("#now").value}`, () => { Object.assign(chosen, { now: $("#now").value === "" ? "" : Number($("#now").value), temporary: Number($("#temporary").value) }); });
+    step(`${chosen.name} has ${$("#now").value}`, () => { Object.assign(chosen, { now: $("#now").value === "" ? "" : Number($("#now").value), temporary: Number($("#temporary").value) }); }, false);
     menu.hidePopover();
   });
   on("#rename", "submit", () => { step("", () => { chosen.name = $("#called").value; }); menu.hidePopover(); });
   on("#twin", "click", () => { step(`${chosen.name} joined again`, () => join([structuredClone({ ...chosen, hero: false })])); menu.hidePopover(); });
+  if ($("#hide")) on("#hide", "click", () => { hide(chosen, !chosen.hidden); menu.hidePopover(); });
   on("#remove", "click", () => {
     step(`${chosen.name} left`, () => {
       const place = state.fighting.indexOf(chosen);
@@ -359,6 +387,7 @@
     if (typing(event.target) || event.ctrlKey || event.metaKey || menu.matches(":popover-open")) return;
     if (event.key === "n") turn(1);
     if (event.key === "i") rollOrder();
+    if (event.key === "h") reveal();
   });
 
   $("#main").inert = true; // until the fight is there

@@ -45,10 +45,11 @@ function showPins() {
     );
     return item;
   }));
+  const asked = (some) => some.map(({ path }) => `uri=${encodeURIComponent(path.replace("/entries/", "lore://"))}`).join("&");
   const creatures = found.filter(({ path }) => path.startsWith("/entries/creatures/"));
-  const fight = $("#tray-fight");
-  fight.hidden = !creatures.length;
-  fight.href = `/fight?${creatures.map(({ path }) => `uri=${encodeURIComponent(path.replace("/entries/", "lore://"))}`).join("&")}`;
+  $("#tray-fight").hidden = !creatures.length;
+  $("#tray-fight").href = `/fight?${asked(creatures)}`;
+  $("#tray-print").href = `/print?${asked(found)}`;
   tray.hidden = !found.length;
 }
 
