@@ -135,7 +135,7 @@ def seen_by_players(fight: JsonObject | None) -> JsonObject | None:
     # whoever had the turn before somebody hidden has it still
     able = [place for place, each in enumerate(everyone) if not each.get("hidden") and not _is_down(each)]
     begun = [place for place in able if place <= turn]
-    current = (begun or (able if number > 1 else able[:1]) or [None])[-1]
+    current = next(reversed(begun or (able if number > 1 else able[:1])), None)
     hidden = [fold(each["name"]) for each in everyone if each.get("hidden")]
     return {
         "round": number if begun or number == 1 else number - 1,

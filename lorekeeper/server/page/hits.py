@@ -175,7 +175,9 @@ def _cell(entity: Entity, name: str, label: str) -> Cell:
     value = entity.kind.replace("-", " ") if name == "kind" else entity.fields.get(name)
     text = range_of(entity) if name == "range" else str(value or "")
     if isinstance(value, tuple):
-        text = ", ".join(value)
+        # "medium or small" says both of its parts
+        said = {part for each in value if " or " in each for part in each.split(" or ")}
+        text = ", ".join(each for each in value if each not in said)
     elif isinstance(value, bool):
         text = label if value else ""
     elif isinstance(value, int | float) and name != "range":

@@ -155,7 +155,7 @@ async def answered(request: Request, library: Library, tool: Tool, arguments: Ar
     return json_response(request, answer.structured)
 
 
-def json_response(request: Request, content: JsonObject) -> Response:
+def json_response(request: Request, content: JsonObject | None) -> Response:
     """The answer as JSON; only that it is still the same, if the client has it already."""
     body = json_text(content).encode()
     if request.method == "POST":
