@@ -227,7 +227,7 @@ creature""".split()
 BEYOND = """() => [...document.querySelectorAll("main *")].filter((it) => {
   const box = it.getBoundingClientRect();
   for (let at = it; at && at !== document.body; at = at.parentElement) if (getComputedStyle(at).overflowX !== "visible") return 0;
-  return box.width && it.checkVisibility() && (box.right > innerWidth + 1 || box.left < -1);
+  return box.width && it.checkVisibility() && (box.right > document.documentElement.clientWidth + 1 || box.left < -1);
 }).map((it) => `${it.localName}.${it.className}`)"""
 """What of a page is beyond the edges of the window, and in nothing that scrolls."""
 

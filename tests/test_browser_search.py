@@ -275,7 +275,7 @@ def test_what_is_pinned_survives_a_reload_and_is_taken_into_a_fight(page):
     page.keyboard.press("p")
     page.reload()
     tray = page.get_by_role("navigation", name="Pinned")
-    assert tray.get_by_role("link").all_inner_texts() == ["Ogre", "Fight"]
+    assert tray.get_by_role("link").all_inner_texts() == ["Ogre", "Fight", "Print"]
     tray.get_by_role("link", name="Fight").click()
     page.wait_for_url("**/fight?uri=*")
     page.locator("#turn h1").get_by_text("Ogre").wait_for()

@@ -610,6 +610,7 @@ async def test_players_see_the_fight_without_whom_it_hides_until_he_is_revealed(
                 "/party",
             )
             pages = [await player.get(path) for path in paths]
+            assert {page.status_code for page in pages} == {200}
             return " ".join(page.text for page in pages if "monsters" not in str(page.url)), pages[3].json()
 
         async with gateway(library, viewer=Viewer.player("Ana")) as player:

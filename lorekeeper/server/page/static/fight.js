@@ -77,10 +77,12 @@
 
   const hidden = () => state.fighting.filter((each) => each.hidden).map(({ name }) => name);
 
-  // A line is open to players if the fight is shown to them, and nobody is in it who was hidden from them before it or is now.
+  // A line is open to players if the fight is shown to them, and nobody is in it whom they do not see: who was hidden before it
+  // and is gone, or is hidden now.
   function tell(line, isOpen = true, kept = []) {
     if (!line) return;
-    const open = isOpen && state.shown && ![...kept, ...hidden()].some((name) => line.includes(name));
+    const seen = state.fighting.filter((each) => !each.hidden).map(({ name }) => name);
+    const open = isOpen && state.shown && ![...kept, ...hidden()].some((name) => !seen.includes(name) && line.includes(name));
     state.log.unshift({ text: `Round ${state.round} · ${line}`, open });
     state.log.length = Math.min(state.log.length, MOST_LINES);
   }
@@ -121,13 +123,14 @@
   }
 
   async function add(query) {
+    const isHidden = $("#hidden")?.checked;  // the form is empty once it was sent
     let answer;
     try { answer = await fetch(`/fight?${query}`); } catch { lose({}); return; }
     const content = await answer.text();
     if (!answer.ok) { lose({}, reasonOf({ responseText: content, status: answer.status })); return; }
     const page = new DOMParser().parseFromString(content, "text/html"), fighters = combatants(page);
     $("#problems").replaceChildren(...page.querySelectorAll("#problems > *, main > .refusal"));
-    if ($("#hidden")?.checked) for (const each of fighters) each.hidden = !each.hero;
+    if (isHidden) for (const each of fighters) each.hidden = !each.hero;
     if (fighters.length) step(`${fighters.map(({ name }) => name).join(", ")} joined`, () => join(fighters));
   }
 

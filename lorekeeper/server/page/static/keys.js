@@ -1,7 +1,7 @@
 // Keys.
 
 function typing(element) {
-  return element.matches("input, textarea, select, [contenteditable]");
+  return element.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 }
 
 const reading = () => document.activeElement === document.body || document.activeElement.closest("#reading, #card");
