@@ -219,6 +219,12 @@ def test_what_goes_on_behind_a_page_has_the_page_on_which_it_stands(tmp_path):
     assert found["Roads Beyond"].data["pages"] == [["2", 0], ["3", 0]]
 
 
+def test_the_outline_names_headings_that_have_a_number_and_no_other_type(tmp_path):
+    texts = [(72.0, 90.0, 20.0, BOLD, "Trade"), (72, 130, 10, "F1", "4.1 Weights"), *lines(ROADS, 72, 154)]
+    book = write_pdf(tmp_path / "trade.pdf", [texts], [("Trade", 0), ("Weights", 0)])
+    assert list(described(read(book)[0])) == ["trade", "4.1 Weights"]
+
+
 def test_a_stat_block_needs_no_line_of_its_type(tmp_path):
     told = ["AC: 13 (leather)", "HP: 22 (4d8 + 4)", "Speed: 30'", "STR - 16 (+3)  DEX - 12 (+1)  CON - 13 (+1)"]
     told += ["INT - 9 (-1)  WIS - 11 (+0)  CHA - 8 (-1)", "Challenge: 1 (200 XP)"]

@@ -18,6 +18,7 @@ from unicodedata import category
 
 from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.layout import mended, words
+from lorekeeper.normalize.printed_srd.structure import table_lines
 from lorekeeper.records.printed import has_value, kind_said, plain
 
 BOLD, ITALIC = 1, 2
@@ -132,13 +133,11 @@ class Printed:
     Attributes:
         lines: of it.
         pages: of each line, the page on which it stands, as the book numbers it.
-        headings: how many it has.
         numbers: of the pages of the file, what the book calls them.
     """
 
     lines: list[str] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
-    headings: int = 0
     numbers: dict[int, str] = field(default_factory=dict)
 
 
@@ -164,7 +163,7 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     for own in texts:
         for column in _columns(own, body):
             place += 1
-            left, right = min(line.x0 for line in column), max(line.x1 for line in column)
+            left, right = _edges_of(column)
             set_in = [replace(line, left=left, right=right, column=place) for line in column]
             found += _with_tables(set_in)
     return _Setter(body, found, outline, numbers).printed()
@@ -363,32 +362,37 @@ def _gap(lines: Sequence[Line], body: float) -> float | None:
     """The middle of the gap between two columns, that fewest lines run across; None if the lines are one column, or a table."""
     if len(lines) < 6:
         return None
-    start, end = int(min(line.x0 for line in lines)), int(max(line.x1 for line in lines)) + 1
+    left, right = _edges_of(lines)
+    start, end = int(left), int(right) + 1
     covered = [0] * (end - start + 1)
     for line in lines:
         for x in range(int(line.x0) - start, min(int(line.x1) + 1, end) - start):
             covered[x] += 1
     most = len(lines) * _CROSSING
-    best: tuple[int, int, float] | None = None
-    """Least width of a side, negative, lines that run across, and the middle: columns are about as wide as each other."""
+    found: list[tuple[float, int, float]] = []
+    """Width of the narrower side, negative, lines that run across, and the middle: columns are about as wide as each other."""
     for is_gap, group in groupby(range(len(covered)), lambda x: covered[x] <= most):
         own = list(group)
         lowest = min(covered[x] for x in own)
         inner = [x for x in own if covered[x] <= lowest + len(lines) * _TITLES]
         middle = start + (inner[0] + inner[-1]) / 2
         sides = [line for line in lines if line.x1 <= middle], [line for line in lines if line.x0 >= middle]
-        is_column = is_gap and len(inner) >= body * 0.7 and all(_is_column(side, lines, end - start) for side in sides)
-        narrower = -int(
-            min(max(line.x1 for line in side) - min(line.x0 for line in side) for side in sides) if is_column else 0
-        )
-        if is_column and not _is_table(*sides) and (best is None or (narrower, lowest) < best[:2]):
-            best = narrower, lowest, middle
-    return best[2] if best else None
+        narrower = min(map(_width, sides))
+        is_long = min(map(len, sides)) >= max(3, len(lines) * _LEAST_COLUMN / 2)
+        is_wide = narrower >= (end - start) * _LEAST_COLUMN and len(inner) >= body * 0.7
+        if is_gap and is_long and is_wide and not _is_table(*sides):
+            found.append((-narrower, lowest, middle))
+    return min(found)[2] if found else None
 
 
-def _is_column(side: Sequence[Line], lines: Sequence[Line], width: float) -> bool:
-    own = max((line.x1 for line in side), default=0) - min((line.x0 for line in side), default=0)
-    return len(side) >= max(3, len(lines) * _LEAST_COLUMN / 2) and own >= width * _LEAST_COLUMN
+def _edges_of(lines: Sequence[Line]) -> tuple[float, float]:
+    """Where the leftmost of lines begins, and the rightmost ends."""
+    return min((line.x0 for line in lines), default=0), max((line.x1 for line in lines), default=0)
+
+
+def _width(lines: Sequence[Line]) -> float:
+    left, right = _edges_of(lines)
+    return right - left
 
 
 def _is_table(left: Sequence[Line], right: Sequence[Line]) -> bool:
@@ -398,8 +402,7 @@ def _is_table(left: Sequence[Line], right: Sequence[Line]) -> bool:
     beside = sum(not levels.isdisjoint((n := round(line.base), n - 1, n + 1)) for line in fewer)
 
     def filled(side: Sequence[Line]) -> float:
-        width = max(line.x1 for line in side) - min(line.x0 for line in side)
-        return statistics.median(line.x1 - line.x0 for line in side) / max(width, 1)
+        return statistics.median(line.x1 - line.x0 for line in side) / max(_width(side), 1)
 
     shares = filled(left), filled(right)
     has_prose = max(shares) >= 0.8 and not (shares[0] < shares[1] and len(left) < 0.7 * len(right))
@@ -525,7 +528,7 @@ class _Setter:
                 self._flush()
                 mark = lines[place + 1]
                 assert isinstance(mark, Line)
-                self._emit("\n".join(_markdown(each)), mark.page)
+                self._emit("\n".join(table_lines(each)), mark.page)
             elif each.text:
                 self._add(each)
         self._flush()
@@ -573,9 +576,11 @@ class _Setter:
         return {id(line) for run in runs if len(run) > _HEADING_LINES for line in run}, texts
 
     def _told(self, text: str, page: int) -> tuple[int, str] | None:
-        """Depth and title of what the outline has of a page."""
-        own = _squeezed(text)
-        return next((self._outlined[own, at] for at in (page, page - 1) if (own, at) in self._outlined), None)
+        """Depth and title of what the outline has of a page, with or without the number before it."""
+        number, _, name = text.partition(" ")
+        names = map(_squeezed, [text, name] if any(map(str.isdigit, number)) else [text])
+        keys = ((own, at) for own in names for at in (page, page - 1))
+        return next((self._outlined[key] for key in keys if key in self._outlined), None)
 
     def _depth(self, line: Line) -> int | None:
         told = self._told(line.text, line.page)
@@ -671,8 +676,10 @@ class _Setter:
         level = self._level(first)
         if level and len(text) <= 2 * _LONGEST_HEADING:
             told = self._told(text, first.page)
-            self._book.headings += 1
-            self._emit(f"{'#' * level} {told[1] if told else text.rstrip(' :')}", first.page)
+            self._emit(
+                f"{'#' * level} {told[1] if told and _squeezed(told[1]) == _squeezed(text) else text.rstrip(' :')}",
+                first.page,
+            )
         elif point := _POINT.match(text):
             self._emit(f"- {text[point.end() :]}", first.page)
         else:
@@ -728,10 +735,3 @@ def _marked(text: str, first: Line) -> str:
     mark = "***" if first.style & ITALIC or (first.lead > 2 and _LABEL_ENDS.search(text[: first.lead])) else "**"
     label, rest = text[: first.lead].strip(), text[first.lead :].strip()
     return f"{mark}{label}{mark} {rest}"
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    for place, row in enumerate(rows):
-        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
-        if not place:
-            yield f"|{'---|' * len(row)}"

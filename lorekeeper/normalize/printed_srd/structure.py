@@ -53,7 +53,7 @@ class Block:
     def markdown(self) -> str:
         """The block as Markdown."""
         if self.rows:
-            return "\n".join([*([f"**{self.text}**", ""] if self.text else []), *_table(self.rows)])
+            return "\n".join([*([f"**{self.text}**", ""] if self.text else []), *table_lines(self.rows)])
         if self.level:
             return f"{'#' * self.level} {self.text}"
         name = named(self.text)
@@ -69,7 +69,8 @@ def named(text: str) -> re.Match[str] | None:
     return match if match and is_title(match["name"].rstrip('.!?\u201d"')) else None
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as a table in Markdown, the head first."""
     width = max(map(len, rows))
     for place, row in enumerate(rows):
         cells = [cell.replace("|", "\\|") for cell in row]
