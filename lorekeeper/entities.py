@@ -249,7 +249,7 @@ COLLECTIONS: dict[str, Collection] = {
                     T.TEXTS,
                     "potion, light armor, martial weapon, ...",
                     ("category",),
-                    revision=3,
+                    revision=4,
                     facet=True,
                 ),
                 Field(

@@ -407,3 +407,25 @@ def test_what_the_printed_page_has_otherwise_is_shown_as_it_has_it():
     assert "7,200" not in shown
     assert "+17 to hit" in markdown(beast)
     assert "+7 to hit" not in json.dumps(lean(beast))
+    gear = {"cost": "25.00", "weight": "1.0", "document": OF_2024, "weapon": None, "armor": None}
+    (acid,) = normalize(
+        {
+            **gear,
+            "key": "srd-2024_acid",
+            "name": "Acid",
+            "desc": "It burns.",
+            "category": {"name": "W", "key": "weapon"},
+        }
+    )
+    (lute,) = normalize(
+        {
+            **gear,
+            "key": "srd-2024_musical-instrument-lute",
+            "name": "Lute",
+            "desc": "Ability: Charisma. Utilize: Identify a tune (DC 15)",
+            "category": {"name": "Tools", "key": "tools"},
+        }
+    )
+    assert acid.fields["category"] == ("adventuring gear",)
+    assert "Play a known tune (DC 10)" in markdown(lute)
+    assert "DC 15)" not in markdown(lute).replace("a song (DC 15)", "")
