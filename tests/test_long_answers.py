@@ -171,6 +171,14 @@ async def test_a_name_of_two_things_means_the_one_that_has_the_section(halls):
         await call(halls, "get_entity", uri="Reaper, halls", section="Attic")
 
 
+async def test_a_name_that_one_book_has_alone_is_refused_with_what_other_books_have_like_it(halls):
+    for document, name in (("old", "Reedling"), ("new", "Reedling Boss"), ("new", "Marsh Hag")):
+        entry = make(name.lower().replace(" ", "-"), "It hides.", document=document, name=name, type="creatures")
+        await halls.cache.store_entities([entry], "creatures")
+    with pytest.raises(NotFoundError, match=r"Other books have lore://creatures/new/reedling-boss\.$"):
+        await call(halls, "compare_entries", name="Reedling")
+
+
 LONG_NOTE = (
     "---\nvisibility: players\n---\n# Chronicle\n\n"
     + "".join(f"## Day {n}\n\n### Road\n\n" + f"Rain fell on day {n}. " * 250 + "\n\n" for n in range(12))

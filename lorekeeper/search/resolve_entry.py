@@ -184,8 +184,11 @@ async def versions(
     # one book has as gear what another has as a magic item
     alike = of_kind if len(of_kind) > 1 else of_type
     if len(alike) < 2:
+        page = await search(Query([first.type], filters={"name": first.name}, documents=documents, limit=CANDIDATES))
+        others = [each.entity.uri for each in page.results if each.entity.document not in books][:most]
+        like = f" Other books have {' and '.join(others)}." if others else ""
         raise NotFoundError(
-            f"only one entry is called {first.name}: {first.uri}; give addresses of what to compare it with"
+            f"only one entry is called {first.name}: {first.uri}; give addresses of what to compare it with.{like}"
         )
     ordered = [result.entity for result in _editions_first(alike)]
     ordered += [result.entity for result in named if result not in of_type]
