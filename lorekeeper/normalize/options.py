@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lorekeeper.folding import fold
+from lorekeeper.records.values import objects
 from lorekeeper.terms import ABILITIES, SKILLS
 
 Object = Mapping[str, Any]
@@ -46,7 +47,7 @@ MAX_PART = 60
 def read(obj: Object) -> dict[str, Any]:
     """The values of the fields of a background or feat, None for those that it does not state."""
     texts: dict[str, list[str]] = {"skills": [], "tools": [], "ability": []}
-    for benefit in _objects(obj.get("benefits")):
+    for benefit in objects(obj.get("benefits")):
         text = benefit.get("desc")
         if isinstance(text, str):
             field = _BENEFITS.get(str(benefit.get("type")))
@@ -71,10 +72,6 @@ def restated(obj: Object) -> dict[str, Any]:
     """A prerequisite that an entry states in a sentence, in parts."""
     asked = obj.get("prerequisite")
     return {"prerequisite": _prerequisites(asked)} if isinstance(asked, str) else {}
-
-
-def _objects(value: object) -> Iterator[Object]:
-    return (each for each in value if isinstance(each, Mapping)) if isinstance(value, (list, tuple)) else iter(())
 
 
 def _named(texts: list[str], names: tuple[str, ...]) -> list[str] | None:

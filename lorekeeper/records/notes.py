@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lorekeeper.audience import Audience, parsed
 from lorekeeper.fields import AUDIENCE, MAX_TEXT_LENGTH
-from lorekeeper.records.values import Object
+from lorekeeper.records.values import Object, objects
 
 BETWEEN = " > "
 """Between the headings of a path."""
@@ -130,7 +130,7 @@ def facts_in_text(data: Object) -> list[str]:
 
 def sections_of(data: Object) -> Iterator[Section]:
     """The sections of a note."""
-    for each in _objects(data, "sections"):
+    for each in objects(data.get("sections")):
         yield Section(
             _path(each, "name"),
             _text(each, "desc"),
@@ -143,7 +143,7 @@ def sections_of(data: Object) -> Iterator[Section]:
 
 def links_of(data: Object) -> Iterator[Link]:
     """The links of a note."""
-    for each in _objects(data, "links"):
+    for each in objects(data.get("links")):
         yield Link(_text(each, "to"), _text(each, "target"), _text(each, "text"), _path(each, "heading"))
 
 
@@ -164,8 +164,3 @@ def _path(data: Object, key: str) -> str:
 def _texts(data: Object, key: str) -> Iterator[str]:
     listed = data.get(key)
     return (each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, str))
-
-
-def _objects(data: Object, key: str) -> Iterator[Object]:
-    listed = data.get(key)
-    return (each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, Mapping))

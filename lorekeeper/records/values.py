@@ -240,6 +240,11 @@ def listed(value: object) -> list[object]:
     return [] if value is None else [value]
 
 
+def objects(value: object) -> list[Object]:
+    """The objects in a list; a single object as a list."""
+    return [each for each in listed(value) if isinstance(each, Mapping)]
+
+
 def amount(value: float) -> str:
     """A number as people write it: 18,000 and 2.5."""
     if isinstance(value, float) and not math.isfinite(value):

@@ -8,6 +8,7 @@ from lorekeeper.records import values
 from lorekeeper.records.values import amount as amount
 from lorekeeper.records.values import listed as listed
 from lorekeeper.records.values import mapping as mapping
+from lorekeeper.records.values import objects as objects
 from lorekeeper.records.values import whole
 from lorekeeper.terms import ABILITY_OF
 
@@ -18,11 +19,6 @@ SIZES = {"F": "fine", "D": "diminutive", "T": "tiny", "S": "small", "M": "medium
     "C": "colossal",
     "V": "varies",
 }
-
-
-def objects(value: object) -> list[Object]:
-    """The objects in a list; a single object as a list."""
-    return [each for each in listed(value) if isinstance(each, Mapping)]
 
 
 def texts(value: object) -> list[str]:
