@@ -205,6 +205,64 @@ async def test_beside_npcs_another_word_for_people_means_players_characters(tmp_
     assert alone["Personaggi/Aldo.md"].kind == "npc"
 
 
+async def test_folders_above_the_whole_vault_tell_nothing_and_places_within_a_folder_of_people_only_where_they_are(
+    tmp_path,
+):
+    notes = {
+        "src/site/notes/Home.md": "Welcome to all who come.",
+        "src/site/notes/Quests/Silver Forest/The Old Well.md": "The party may look into the well.",
+        "src/site/notes/NPCs/Mill plot/Ada.md": "A miller who lost her mill.",
+        "src/site/notes/NPCs/Villains/figure from session 2.md": "A figure with a hood.",
+        "src/site/notes/MagicalArtifacts/Coal.md": "A piece of coal that glows.",
+        "src/site/notes/ITDD Session Notes/Session 1.md": "The party set out at dawn.",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+    assert [found[path].kind for path in notes] == ["note", "quest", "npc", "npc", "item", "session"]
+
+
+async def test_what_only_the_people_of_a_vault_have_above_their_text_makes_another_note_a_person(tmp_path):
+    people = {f"NPCs/{name}.md": f"STATUS: ALIVE\n\n{name} lives in the mill." for name in ("Ada", "Bo", "Cy")}
+    others = {"mine/Greep.md": "STATUS: DEAD SOON\n\nAn isopod in the mine.", "mine/Lamp.md": "A lamp of the mine."}
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", {**people, **others})
+    assert [found[path].kind for path in (*people, *others)] == ["npc", "npc", "npc", "npc", "note"]
+
+
+async def test_beside_a_folder_of_the_party_the_other_characters_are_people(tmp_path):
+    notes = {
+        "Characters/Ada.md": "A miller of the town.",
+        "Characters/Villains/Ulf.md": "A robber of the road.",
+        "Characters/AdventuringParty/Bo.md": "A bard from the coast.",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+    assert [found[path].kind for path in notes] == ["npc", "npc", "character"]
+
+
+async def test_a_date_above_the_text_is_the_session_s_with_a_key_or_alone(tmp_path):
+    lines = ("Data: 17/06/2025", "[[2025-06-24]]", "Monday, 30 June 2025", "Date: 07/07-2025", "giorno 21, la sera")
+    notes = {
+        f"Sessioni/Sessione {number}.md": f"{line}\n\n#### NPC\n\nReikala\n\n#### Riassunto\n\nI pescatori tornano.\n"
+        for number, line in enumerate(lines, 1)
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+    days = [timegm((2025, month, day, 0, 0, 0)) for month, day in ((6, 17), (6, 24), (6, 30), (7, 7))]
+    assert [said(found[path])[2:] for path in notes] == [*enumerate(days, 1), (5, None)]
+
+
+async def test_a_session_all_of_whose_headings_say_that_they_plan_is_a_plan(tmp_path):
+    notes = {
+        "Sessions/Session 1.md": "# Session Prep\n\n## Recap\n\nThe party hid in the tomb.\n\n## Prep\n\nThe duke waits.",
+        "Sessions/Session 2.md": "Before: [[Session 1]]\n\n# Session Prep\n\n## Recap\n\n## Prep\n\nThe duke waits.",
+        "Sessions/Session 3.md": "The party met the duke.\nHe fled.\n\n## Plan\n\nFollow him.",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+    assert [found[path].kind for path in notes] == ["session", "prep", "session"]
+
+
 async def test_names_of_people_lead_to_their_notes_without_brackets_and_those_of_several_lead_nowhere(tmp_path):
     notes = {
         "NPCs/Mira Voss.md": "---\naliases: [the Grey Smith, Old Tom]\n---\nA smith of the upper town.",

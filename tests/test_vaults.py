@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-import lorekeeper.vaults.registry as registry_module
 import lorekeeper.vaults.vaults as vaults_module
 import lorekeeper.vaults.watch as watch_module
 from lorekeeper.embedding import HashingProvider
@@ -131,7 +130,7 @@ async def test_a_library_of_an_earlier_version_takes_in_what_is_written_without_
 
 
 async def test_vaults_are_added_by_one_program_at_a_time(tmp_path, vault, monkeypatch):
-    monkeypatch.setattr(registry_module, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr("lorekeeper.people.rows.LOCK_SECONDS", 0.01)
     async with vault_library(tmp_path) as library:
         registry = library.vaults.registry
         with FileLock(f"{registry.file}.lock"), pytest.raises(CacheError, match="cannot be written"):

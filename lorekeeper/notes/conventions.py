@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, day_first_in, may_be_date, rising, without_dates
-from lorekeeper.notes.facts import HEADED, leading, pairs_in
-from lorekeeper.notes.kinds import ALONE, CHARACTER, PREP, SESSION, Usage, known, of_folder, own_kind, session_number
+from lorekeeper.notes.facts import HEADED, PLAIN, leading, pairs_in
+from lorekeeper.notes.kinds import (
+    ALONE,
+    CHARACTER,
+    NAMED,
+    NPC,
+    PREP,
+    SESSION,
+    Usage,
+    by_folders,
+    known,
+    of_folder,
+    own_kind,
+    session_number,
+)
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.properties import joined, joined_with, texts
 from lorekeeper.notes.source import front_matter, normal
@@ -20,8 +34,8 @@ from lorekeeper.notes.stems import listed
 SETTINGS_FILE = ".lorekeeper.toml"
 """What the game master says of a vault, in its folder: nobody else writes it."""
 
-FEWEST, MOST_OF, HALF = 3, 0.6, 0.5
-"""Notes that show a convention, at least; and the share of the notes of a folder, and of those that count up."""
+FEWEST, MOST_OF, HALF, ALMOST_ALL = 3, 0.6, 0.5, 0.9
+"""Notes that show a convention, at least; and the share of the notes of a folder, of those that count up, of those with a key."""
 
 _HEADING, _TITLE = re.compile(r"#{1,6}[ \t]"), re.compile(r"#[ \t]+(\S.*)")
 _FIRST_LINES = 60
@@ -38,11 +52,13 @@ class Clue:
         title: its first heading of the first level, folded.
         kind: what its own properties, tags or names say that it is; "" for nothing.
         dates: the texts of its properties that have a date, by folded key.
+        keys: the folded keys of its front matter, and of the lines before its text.
     """
 
     title: str = ""
     kind: str = ""
     dates: Mapping[str, str] = field(default_factory=dict)
+    keys: Sequence[str] = ()
 
 
 def clue_of(path: str, text: str) -> Clue:
@@ -61,18 +77,20 @@ def _clue_of(path: str, text: str) -> Clue:
     lines = [line for line in front.lines[:_FIRST_LINES] if line.strip()]
     at = next((i for i, line in enumerate(lines) if _HEADING.match(line)), -1)
     match = _TITLE.match(lines[at]) if at >= 0 else None
-    heading, below = match[1] if match else "", lines[at + 1 :]
-    facts, _ = leading(below, 0)
+    heading, below = (match[1], lines[at + 1 :]) if match else ("", lines)
+    facts, _ = leading(below, 0, PLAIN)
     headed = "\n".join(line.lstrip("# \t") for line in lines if _HEADING.match(line))
-    told = pairs_in("\n".join(below)), pairs_in(headed, HEADED)
+    intro = itertools.takewhile(lambda line: not _HEADING.match(line), below)
+    told = pairs_in("\n".join(intro), HEADED), pairs_in("\n".join(below)), pairs_in(headed, HEADED)
     table = joined_with(properties, ((key, value) for _, key, value in facts), *told)
+    keys = sorted({fold(key) for key in (*properties.values, *(key for _, key, _ in facts))})
     tags = " ".join(properties.texts("tags", "tag")).replace(",", " ").replace("#", " ").split()
     stem = path.rpartition("/")[2].rpartition(".")[0]
     kind = own_kind(table, tags) or (SESSION if session_number(stem) is not None else "")
     dates = {
         fold(key): said for key, value in table.values.items() if (said := " ".join(texts(value))) and may_be_date(said)
     }
-    return Clue(fold(plain(heading)), kind, dates)
+    return Clue(fold(plain(heading)), kind, dates, keys)
 
 
 @dataclass(frozen=True)
@@ -130,15 +148,19 @@ class Conventions:
         self._shared = frozenset(title for title, number in titles.items() if title and number >= FEWEST)
         day_first = day_first_in(text for clue in clues.values() for text in clue.dates.values())
         self._day_first = day_first if self._declared.day_first is None else self._declared.day_first
+        self._depth = _depth(clues)
         self._counted: dict[str, Usage] = {}
         for counted in _counting(clues).values():
             self._read_counted(counted)
         for dated in _dated(clues).values():
             others = sum(self._clues[path].kind not in ("", SESSION, PREP) for path in dated)
             self._counted |= {path: Usage(likely=SESSION) for path in dated if others < HALF * len(dated)}
-        self._folders = _kinds_of_folders(clues)
+        of_folders = _agreed((path.rpartition("/")[0], clue.kind) for path, clue in clues.items())
+        self._folders, self._keys = {each: kind for each, kind, _ in of_folders if each}, self._kinds_of_keys()
         named = {folder.rpartition("/")[2] for path in clues for folder in folders_above(path)}
-        self._names_npcs = any(_NPCS & set(fold(name).split()) for name in named)
+        names_party = any(of_folder(name) == CHARACTER and not _PEOPLE & set(fold(name).split()) for name in named)
+        names_npcs = any(_NPCS & set(fold(name).split()) for name in named)
+        self._people = CHARACTER if names_npcs else NPC * names_party
         self._sessions = self._folders_of_sessions()
 
     def usage(self, path: str) -> Usage:
@@ -146,17 +168,36 @@ class Conventions:
         clue, declared = self._clues.get(path, Clue()), self._declared
         counted = self._counted.get(path, ALONE)
         above = [path, *reversed(folders_above(path))]
-        # who has NPCs in a folder of their own means players' characters by another word for people
-        is_played = self._names_npcs and not clue.kind and _PEOPLE & set(fold(path.rpartition("/")[0]).split()[-1:])
+        by_key = [self._keys[key] for key in clue.keys if key in self._keys]
+        # who has NPCs in a folder of their own means players' characters by another word for people, and the other way round
+        folder = next((each for each in reversed(path.split("/")[:-1]) if of_folder(each)), "")
+        is_either = not clue.kind and _PEOPLE & set(fold(folder).split()[-1:])
         return replace(
             counted,
-            kind=next((declared.kinds[each] for each in above if each in declared.kinds), CHARACTER * bool(is_played)),
-            likely=counted.likely or self._folders.get(path.rpartition("/")[0], ""),
+            kind=next((declared.kinds[each] for each in above if each in declared.kinds), ""),
+            likely=next(filter(None, (counted.likely, self._folders.get(path.rpartition("/")[0]), *by_key)), ""),
             date_key=fold(declared.date) or counted.date_key,
             is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
             is_shared=declared.title == "file" or clue.title in self._shared,
             day_first=self._day_first,
+            people=self._people if is_either else "",
+            depth=self._depth,
         )
+
+    def _kind(self, path: str) -> str:
+        """The kind that a note says itself, or its folders."""
+        return self._clues[path].kind or by_folders(path.split("/")[self._depth : -1])
+
+    def _kinds_of_keys(self) -> dict[str, str]:
+        """The keys that most notes of a kind have whose notes bear a name, and hardly any others, each with that kind."""
+        numbers = Counter(map(self._kind, self._clues))
+        return {
+            key: kind
+            for key, kind, kinds in _agreed(
+                (key, self._kind(path)) for path, c in self._clues.items() for key in c.keys
+            )
+            if kind in NAMED and kinds[kind] >= max(ALMOST_ALL * (kinds.total() - kinds[""]), HALF * numbers[kind])
+        }
 
     def _is_placed(self, path: str) -> bool:
         """Whether a number or a date of our calendar says when the session of a note was."""
@@ -165,18 +206,18 @@ class Conventions:
         return is_dated or path in self._counted or self._clues.get(path, Clue()).kind == SESSION
 
     def _folders_of_sessions(self) -> frozenset[str]:
-        """The folders that are named for sessions, half of whose notes have a number or a date."""
+        """The folders of sessions, half of whose notes have a number or a date."""
         notes: dict[str, list[bool]] = {}
         for path in self._clues:
             for folder in folders_above(path):
-                if of_folder(folder.rpartition("/")[2]) == SESSION:
+                if SESSION in (of_folder(folder.rpartition("/")[2]), self._folders.get(folder)):
                     notes.setdefault(folder, []).append(self._is_placed(path))
         return frozenset(folder for folder, placed in notes.items() if sum(placed) >= max(FEWEST, HALF * len(placed)))
 
     def _read_counted(self, counted: Mapping[str, int]) -> None:
         """Notes in whose names the same thing counts up: if half are sessions, or real dates rise with it, all are."""
         paths = sorted(counted, key=counted.__getitem__)
-        kinds = [self._clues[path].kind or by_folders(path) for path in paths]
+        kinds = list(map(self._kind, paths))
         key = self._rising_key(list({counted[path]: path for path in reversed(paths)}.values())[::-1])
         sessions = sum(kind in (SESSION, PREP) for kind in kinds)
         others = sum(kind not in ("", SESSION, PREP) for kind in kinds)
@@ -199,9 +240,16 @@ def folders_above(path: str) -> list[str]:
     return [path[:end] for end, sign in enumerate(path) if sign == "/"]
 
 
-def by_folders(path: str) -> str:
-    """The kind that the nearest folder says which says one."""
-    return next(filter(None, map(of_folder, reversed(path.split("/")[:-1]))), "")
+def _depth(paths: Iterable[str]) -> int:
+    """How many folders are around all notes of a vault that are in one, have no note of their own, and say nothing of these.
+
+    "site" says nothing above folders of people, places and sessions: notes of several kinds.
+    """
+    folders = [path.split("/")[:-1] for path in paths if "/" in path]
+    depth = 0
+    while folders and all(len(each) > depth + 1 and each[depth] == folders[0][depth] for each in folders):
+        depth += 1
+    return depth if len({by_folders(each[depth:]) for each in folders} - {""}) > 1 else 0
 
 
 def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, int]]:
@@ -233,14 +281,12 @@ def _dated(clues: Iterable[str]) -> dict[str, list[str]]:
     return {folder: paths for folder, paths in found.items() if len(paths) >= FEWEST}
 
 
-def _kinds_of_folders(clues: Mapping[str, Clue]) -> dict[str, str]:
-    """The kind that most notes of a folder say they are."""
-    found: dict[str, Counter[str]] = {}
-    for path, clue in clues.items():
-        found.setdefault(path.rpartition("/")[0], Counter())[clue.kind] += 1
-    most = {folder: max(kinds, key=lambda kind: (bool(kind), kinds[kind])) for folder, kinds in found.items() if folder}
-    return {
-        folder: kind
-        for folder, kind in most.items()
-        if kind and found[folder][kind] >= max(FEWEST, MOST_OF * found[folder].total())
-    }
+def _agreed(told: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, Counter[str]]]:
+    """Of groups of notes those most of which say one kind, that kind, and how many say which; ``told`` has a pair for each note."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for group, kind in told:
+        found[group][kind] += 1
+    for group, kinds in found.items():
+        most = max(kinds, key=lambda kind: (bool(kind), kinds[kind]))
+        if most and kinds[most] >= max(FEWEST, MOST_OF * kinds.total()):
+            yield group, most, kinds

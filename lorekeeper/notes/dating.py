@@ -18,7 +18,7 @@ _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.|º|er)?"
 _MONTH = r"(?P<month>[^\W\d_]{3,12})\.?"
 _ISO = re.compile(rf"(?<![0-9]){_YEAR}[-._/](?P<month>[0-9]{{1,2}})[-._/](?P<day>[0-9]{{1,2}})(?![0-9])")
 _NUMBERS = re.compile(
-    r"(?<![0-9./-])(?P<one>[0-9]{1,2})(?P<sign>[./-]) ?(?P<other>[0-9]{1,2})(?P=sign) ?(?P<year>(?:19|20)[0-9]{2})(?![0-9])"
+    r"(?<![0-9./-])(?P<one>[0-9]{1,2})(?P<sign>[./-]) ?(?P<other>[0-9]{1,2})[./-] ?(?P<year>(?:19|20)[0-9]{2})(?![0-9])"
 )
 _WRITTEN = (
     re.compile(rf"(?<!\w){_MONTH}[ ]{_DAY},?[ ]{_YEAR}(?![0-9])"),
@@ -29,6 +29,7 @@ _ANY_YEAR = re.compile(
     r"(?<![0-9])[0-9]{3,5}[-._/][0-9]{1,2}[-._/][0-9]{1,2}(?![0-9])|(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])"
 )
 _LONGEST, _SHORTEST_YEAR = 200, 3
+_WORD = re.compile(r"[^\W\d_]+")
 
 _OF_A_WORLD = re.compile(r"(?P<year>-?[0-9]{1,5})(?:\W(?P<month>[0-9]{1,2})(?:\W(?P<day>[0-9]{1,2}))?)?(?![0-9])")
 _PART = re.compile(r"(year|month|day)\W{1,3}(-?[0-9]{1,5})")
@@ -49,7 +50,8 @@ def date_in(text: str, *, day_first: bool | None = None) -> date | None:
             return found
     for match in _NUMBERS.finditer(text):
         is_day_first = _order_of(match)
-        is_day_first = (match["sign"] == "." or day_first) if is_day_first is None else is_day_first
+        if is_day_first is None:
+            is_day_first = match["sign"] == "." or match["one"] == match["other"] or day_first
         if is_day_first is not None:
             day, month = (match["one"], match["other"]) if is_day_first else (match["other"], match["one"])
             if found := _date(match["year"], int(month), day):
@@ -79,6 +81,14 @@ def without_dates(text: str) -> str:
 def may_be_date(text: str) -> bool:
     """Whether a text has a date, of whatever calendar."""
     return len(text) <= _LONGEST and bool(_ANY_YEAR.search(text) or _NUMBERS.search(text) or _NAMED_MONTH.search(text))
+
+
+def is_date(line: str) -> bool:
+    """Whether a line is a date of our calendar, with a word such as its weekday at most."""
+    if not any(map(str.isdigit, line)) or date_in(line, day_first=True) is None:
+        return False
+    rest = without_dates(line)
+    return len(_WORD.findall(rest)) <= 1 and not any(map(str.isdigit, rest))
 
 
 def impossible(text: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from markdown_it.token import Token
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.dating import is_date
 from lorekeeper.notes.links import is_navigation
 from lorekeeper.notes.source import span
 from lorekeeper.notes.stems import listed
@@ -43,7 +44,8 @@ KNOWN = frozenset(
 HEADED = KNOWN.union(listed("key date"))
 """Those that are where a heading says them."""
 
-_PLAIN = re.compile(_BULLET + r"([^\W\d_][^:|\n]{1,40}):[ \t]+(\S[^\n]*)")
+PLAIN = re.compile(_BULLET + r"([^\W\d_][^:|\n]{1,40}):[ \t]+(\S[^\n]*)")
+"""A key without emphasis, and its value."""
 
 
 def bold_pair(line: str) -> tuple[str, str] | None:
@@ -61,13 +63,15 @@ def field_pair(line: str) -> tuple[str, str] | None:
 def pairs_in(text: str, known: Collection[str] = KNOWN) -> Iterator[tuple[str, str]]:
     """What the lines of a text say of known keys: bold or plain ones before a colon, fields, rows of two cells or a bold one.
 
-    Several keys that share a line say as many things: "CA/PF: 12 / 27".
+    Several keys that share a line say as many things: "CA/PF: 12 / 27". A line that is a date says one where `HEADED` holds.
     """
     for line in text.split("\n"):
+        if known is HEADED and is_date(line):
+            yield "date", line
         if ":" not in line and "|" not in line:
             continue
         row = cells(line) if line.lstrip().startswith("|") else []
-        plain = _PLAIN.fullmatch(line)
+        plain = PLAIN.fullmatch(line)
         pair = (
             (row[0], row[1])
             if len(row) == 2 or (row[2:] and row[0].startswith("**"))
@@ -95,11 +99,12 @@ def is_delimiter(line: str) -> bool:
     return bool(_DELIMITER.fullmatch(line.strip()))
 
 
-def leading(lines: Sequence[str], first: int) -> tuple[list[Pair], list[int]]:
-    """The facts before any prose, and the numbers of their lines."""
+def leading(lines: Sequence[str], first: int, also: re.Pattern[str] | None = None) -> tuple[list[Pair], list[int]]:
+    """The facts before any prose, and the numbers of their lines; what this pattern matches is one as well."""
     pairs, taken, i = list[Pair](), list[int](), 0
     while i < len(lines):
-        pair = field_pair(lines[i]) or bold_pair(lines[i])
+        other = also.fullmatch(lines[i]) if also else None
+        pair = field_pair(lines[i]) or bold_pair(lines[i]) or (other and (other[1], other[2]))
         rows = _rows(lines, i, len(lines)) if pair is None and lines[i].lstrip().startswith("|") else []
         if pair:
             pairs.append((first + i, *pair))

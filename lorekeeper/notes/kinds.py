@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, impossible, without_dates
-from lorekeeper.notes.marks import says_plan
+from lorekeeper.notes.marks import humps_apart, says_plan
 from lorekeeper.notes.stems import first, listed
 from lorekeeper.records.notes import TOLD
 
@@ -36,6 +36,8 @@ KIND_KEYS, PLAYED_KEYS = listed("key kind"), listed("key played")
 NAMED = frozenset({NPC, CHARACTER, "location", "faction", "item", "deity", CREATURE})
 """Kinds whose notes bear a name, to which a heading may add an explanation."""
 
+_BEINGS = frozenset({NPC, CHARACTER, CREATURE, "deity"})
+
 _STATED_KEYS = (*listed("key changed"), *listed("key created"))
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
 _SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?0*([0-9]{{1,3}})\b")
@@ -58,6 +60,8 @@ class Usage:
         is_apart: whether it has neither number nor date, where the sessions of its folder have one.
         is_shared: whether its first heading stands above many notes, and names none.
         day_first: which of "5/12/2024" is the day; None if nothing shows it.
+        people: what a folder's word for people means that is used for players' characters and for others.
+        depth: how many of its folders hold the whole vault, and so tell nothing of it.
     """
 
     kind: str = ""
@@ -67,6 +71,8 @@ class Usage:
     is_apart: bool = False
     is_shared: bool = False
     day_first: bool | None = None
+    people: str = ""
+    depth: int = 0
 
 
 ALONE = Usage()
@@ -89,6 +95,7 @@ def kind_of(
     if usage.kind:
         return usage.kind
     *folders, file = path.split("/")
+    folders = folders[usage.depth :]
     names = (file.rpartition(".")[0], *folders)
     written = front.text(*KIND_KEYS)
     kind = own_kind(table, () if is_listing(path) else tags)
@@ -97,7 +104,7 @@ def kind_of(
     is_counted = any(session_number(name) is not None for name in (names[0], title))
     is_by_folder = False
     if not kind:
-        kind = next(filter(None, map(of_folder, reversed(folders))), "")
+        kind = usage.people or by_folders(folders)
         kind = SESSION if kind not in ("", *NAMED) and _says_session(names[0], title) else kind
         kind = kind_by_keys(table, kind) or kind or usage.likely
         is_by_folder = kind == SESSION
@@ -189,9 +196,27 @@ def of_folder(folder: str) -> str:
     """The kind of the notes in a folder, from its name without leading numbers: "02-SESSIONS", "Important NPCs"."""
     if number_in(folder, _SESSION) is not None:
         return SESSION
-    folded = fold(_LEADING_NUMBER.sub("", folder))
-    words = folded.split() or [""]
-    return next(filter(None, map(known, (folded, words[-1], words[0]))), "")
+    words = _plain(folder).split() or [""]
+    return next(filter(None, map(known, (_plain(folder), " ".join(words[-2:]), words[-1], words[0]))), "")
+
+
+def by_folders(folders: Sequence[str]) -> str:
+    """The kind that the innermost folder says which says one.
+
+    A word for a place in a longer name tells where that is which a folder above it names, and within a folder of people or
+    creatures any word does: "Quests/Silver Forest", "NPCs/Moon Festival".
+    """
+    part = ""
+    for folder in reversed(folders):
+        kind = of_folder(folder)
+        if kind and (kind in _BEINGS or kind == known(_plain(folder))):
+            return kind if kind in _BEINGS or part in ("", "location") else part
+        part = part or kind
+    return part
+
+
+def _plain(folder: str) -> str:
+    return fold(_LEADING_NUMBER.sub("", humps_apart(folder)))
 
 
 def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> int | None:

@@ -11,12 +11,14 @@ from operator import itemgetter
 from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.body import Body, Fact, Place, held_by
-from lorekeeper.notes.facts import HEADED, pairs_in
+from lorekeeper.notes.facts import HEADED, KNOWN, pairs_in
 from lorekeeper.notes.kinds import (
+    AHEAD,
     ALONE,
     CHARACTER,
     KIND_KEYS,
     PREP,
+    SESSION,
     Usage,
     date_of,
     kind_of,
@@ -35,6 +37,7 @@ from lorekeeper.notes.marks import (
     audience_of,
     narrowest,
     path_mark,
+    says_plan,
     tag_mark,
     title_mark,
 )
@@ -135,11 +138,14 @@ def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
 def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     """What front matter, text and path say together."""
     title, usage = body.title, body.usage
-    told = [pair for section in body.sections if section.audience is None for pair in pairs_in(section.text)]
+    plain = (section for section in body.sections if section.audience is None)
+    told = [pair for each in plain for pair in pairs_in(each.text, KNOWN if each.path else HEADED)]
     headed = pairs_in("\n".join(path.rpartition(PATH_SEPARATOR)[2] for path in body.headings), HEADED)
     table = joined_with(properties, ((fact.key, fact.value) for fact in body.facts), told, headed)
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, table, tags, path, title, usage)
+    if kind == SESSION and _is_planned(body.sections):
+        kind = PREP
     name, origin = name_of(properties, title, path, usage)
     mark, waits = _note_mark(opening, name, kind, properties, body)
     aliases = aliases_of(properties, name, "" if is_generic(title, usage) else title, path, kind)
@@ -176,6 +182,13 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
         problems=body.problems,
         doubts=doubts(properties, body.own),
     )
+
+
+def _is_planned(sections: Sequence[Section]) -> bool:
+    """Whether headings say of all that stands below any that it is a plan; above them a line may name the session before."""
+    under = [each for each in sections if each.path or "\n" in each.text]
+    plans = (each.tells == AHEAD and any(map(says_plan, each.path.split(PATH_SEPARATOR))) for each in under)
+    return bool(under) and all(plans)
 
 
 def _told_creature(name: str, sections: Sequence[Section], facts: Sequence[Fact]) -> Iterator[StatBlock]:

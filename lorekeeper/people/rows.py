@@ -93,7 +93,7 @@ class Rows(Generic[Row]):
         return [self._row_of(row) for row in table[self._name]]
 
     def _write(self, rows: Sequence[Row]) -> None:
-        content = json.dumps({"format": FORMAT, self._name: [asdict(row) for row in rows]}, indent=1)
+        content = json.dumps({"format": FORMAT, self._name: [asdict(row) for row in rows]}, indent=1, default=str)
         with private_file(self.file.with_name(f"{self.file.name}.new")).open("w", encoding="ascii") as target:
             target.write(content)
             target.flush()

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from lorekeeper.errors import CacheError, ImportFileError, NotFoundError
+from lorekeeper.errors import ImportFileError, NotFoundError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
+from lorekeeper.people.rows import Rows
 from lorekeeper.printable import shown
-from lorekeeper.regular_files import read_regular
-from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
-FORMAT = 1
+REMEDY = "delete it, and add the vaults again with 'lorekeeper vault add'"
 
 MAX_KEY = 60
 """Longest key of a vault, in characters."""
-
-LOCK_SECONDS = 10.0
-"""How long an edit of the file waits for another one."""
 
 _KEY = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_KEY - 1}}}")
 
@@ -65,7 +57,7 @@ class Registry:
         self.refused: dict[Path, ImportFileError] = {}
         """What the setting names and cannot be a vault, and why."""
         self._library = library
-        self._known: tuple[tuple[int, int], list[Vault]] = (0, 0), []
+        self._rows = Rows(file, "vaults", _vault, REMEDY)
 
     @property
     def is_empty(self) -> bool:
@@ -78,15 +70,15 @@ class Registry:
         Raises:
             CacheError: the file cannot be read.
         """
-        return [vault for vault in self._read() if not vault.listed or vault.path in self.listed]
+        return [vault for vault in self._rows.all() if not vault.listed or vault.path in self.listed]
 
     def former(self) -> list[Vault]:
         """Vaults that the setting listed once: their notes stay as they are until they are removed."""
-        return [vault for vault in self._read() if vault.listed and vault.path not in self.listed]
+        return [vault for vault in self._rows.all() if vault.listed and vault.path not in self.listed]
 
     def vault(self, key: str) -> Vault:
         """The vault of that key; NotFoundError if there is none."""
-        vaults = {vault.key: vault for vault in self._read()}
+        vaults = {vault.key: vault for vault in self._rows.all()}
         if key not in vaults:
             known = unknown_name(key, list(vaults), "vault") if vaults else "there is no vault yet"
             raise NotFoundError(f"{known}; 'lorekeeper vault list' shows all")
@@ -102,7 +94,7 @@ class Registry:
         for path in self.new():
             try:
                 self._check(path)
-                with self._edited() as vaults:
+                with self._rows.edited() as vaults:
                     key = free_key(path.name, {*books, *(vault.key for vault in vaults)})
                     vaults.append(Vault(key, path.name or key, path, listed=True))
             except ImportFileError as error:
@@ -112,12 +104,12 @@ class Registry:
 
     def new(self) -> list[Path]:
         """Folders of the setting that have no key yet, and were not refused."""
-        known = {vault.path for vault in self._read()}
+        known = {vault.path for vault in self._rows.all()}
         return [path for path in self.listed if path not in known and path not in self.refused and path.exists()]
 
     def absent(self) -> list[Path]:
         """Folders of the setting that have no key yet, as they are not there."""
-        known = {vault.path for vault in self._read()}
+        known = {vault.path for vault in self._rows.all()}
         return [path for path in self.listed if path not in known and not path.exists()]
 
     def add(
@@ -143,7 +135,7 @@ class Registry:
         """
         path = Path(os.path.abspath(path.expanduser()))
         self._check(path)
-        with self._edited() as vaults:
+        with self._rows.edited() as vaults:
             present = next((vault for vault in vaults if vault.path == path), None)
             if present:
                 vaults.remove(present)
@@ -157,7 +149,7 @@ class Registry:
 
     def remove(self, key: str) -> None:
         """Forget a vault."""
-        with self._edited() as vaults:
+        with self._rows.edited() as vaults:
             vaults[:] = [vault for vault in vaults if vault.key != key]
 
     def _check(self, path: Path) -> None:
@@ -170,44 +162,13 @@ class Registry:
         library = Path(os.path.realpath(self._library))
         if library.is_relative_to(real) or real.is_relative_to(library):
             raise ImportFileError(where, "it holds the library itself, and nothing is ever written into a vault")
-        for vault in self._read():
+        for vault in self._rows.all():
             other = Path(os.path.realpath(vault.path))
             if real != other and (real.is_relative_to(other) or other.is_relative_to(real)):
                 relation = "inside" if real.is_relative_to(other) else "around"
                 raise ImportFileError(where, f"it is {relation} the vault {vault.key}, {shown(str(vault.path))}")
             if real == other and path != vault.path:
                 raise ImportFileError(where, f"it is the vault {vault.key}, {shown(str(vault.path))}, by another name")
-
-    def _read(self) -> list[Vault]:
-        """What the file says; it is read again when it has changed."""
-        try:
-            status = self.file.stat()
-            version = status.st_mtime_ns, status.st_ino
-            if version != self._known[0]:
-                content = json.loads(read_regular(self.file))
-                self._known = version, [_vault(row) for row in content["vaults"] if content["format"] == FORMAT]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CacheError(
-                f"{self.file} cannot be read: {error}; delete it, and add the vaults again with 'lorekeeper vault add'"
-            ) from error
-        return self._known[1]
-
-    @contextmanager
-    def _edited(self) -> Iterator[list[Vault]]:
-        """The vaults, to be changed in place; written at the end, completely or not at all."""
-        try:
-            private_folder(self.file.parent)
-            with FileLock(f"{self.file}.lock", timeout=LOCK_SECONDS, mode=PRIVATE_FILE):
-                vaults = list(self._read())
-                yield vaults
-                content = {"format": FORMAT, "vaults": [asdict(v) | {"path": str(v.path)} for v in vaults]}
-                target = private_file(self.file.with_name(f"{self.file.name}.new"))
-                target.write_text(json.dumps(content, indent=1), "ascii")
-                target.replace(self.file)
-        except (OSError, Timeout) as error:
-            raise CacheError(f"{self.file} cannot be written: {error}; free space, or choose another folder") from error
 
 
 def free_key(name: str, taken: Collection[str]) -> str:
@@ -234,9 +195,8 @@ def _check_key(path: Path, key: str, taken: Collection[str]) -> None:
         raise ImportFileError(where, f"{shown(key)} is the key of a book or vault in the library; choose another --key")
 
 
-def _vault(row: dict[str, object]) -> Vault:
-    exclude = row["exclude"]
-    assert isinstance(exclude, list)
-    return Vault(
-        str(row["key"]), str(row["name"]), Path(str(row["path"])), tuple(map(str, exclude)), bool(row["listed"])
-    )
+def _vault(row: Mapping[str, object]) -> Vault:
+    key, name, path, exclude = (row[each] for each in ("key", "name", "path", "exclude"))
+    if not isinstance(exclude, list):
+        raise ValueError("one of its rows is none")
+    return Vault(str(key), str(name), Path(str(path)), tuple(map(str, exclude)), bool(row["listed"]))
