@@ -170,3 +170,16 @@ async def test_rubrics_of_ones_own_are_sections_and_secret_ones_stay_out(tmp_pat
     assert "#### Villain Actions\n\n**Rally the Reeds.** All allies stand up." in page
     assert ("Rally the Reeds", "All allies stand up.") in list(sections(captain))
     assert "cannot swim" not in page
+
+
+@pytest.mark.store
+async def test_a_check_knows_the_creatures_of_the_library_that_stat_blocks_change(tmp_path):
+    changed = "```statblock\nmonster: {}\nname: {}\nhp: 20\n```\n"
+    (tmp_path / "vault").mkdir()
+    for base, name in (("Acolyte", "Ada"), ("Reed Giant", "Bo")):
+        (tmp_path / "vault" / f"{name}.md").write_text(f"{name} of the mill.\n\n{changed.format(base, name)}", "utf-8")
+    async with vault_library(tmp_path, [tmp_path / "vault"], backend="sqlite") as library:
+        await library.cache.store_entities([base_of(next(iter(BASES)))], "creatures")
+        found = await library.vaults.check()
+    assert [(each.kind, each.path) for each in found] == [("stat-block", "Bo.md")]
+    assert "Reed Giant" in found[0].what

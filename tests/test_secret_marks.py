@@ -20,8 +20,6 @@ from lorekeeper.notes.kinds import known
 from lorekeeper.notes.marks import LOOKED_AT, audience_of
 from lorekeeper.notes.stems import STEMS, marks
 from lorekeeper.shares import FOLDER, Share, Shares
-from lorekeeper.vaults.lint import check
-from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
 from tests.support.mark_rows import ROWS, WORD
@@ -221,7 +219,7 @@ def test_only_names_are_people_and_the_way_into_a_harbour_is_none(front: str, au
     assert (key in note.facts) == (audience is None)
 
 
-def test_the_check_reports_what_should_say_who_sees_a_note_and_does_not(tmp_path: Path) -> None:
+async def test_the_check_reports_what_should_say_who_sees_a_note_and_does_not(tmp_path: Path) -> None:
     texts = {
         "who.md": "audience: agent",
         "when.md": "publish: soon",
@@ -230,8 +228,9 @@ def test_the_check_reports_what_should_say_who_sees_a_note_and_does_not(tmp_path
         "broken.md": "visibility: players\nnotes: [unclosed",
         "twice.md": "visibility: players\n---\n\n---\nvisibility: dm",
     }
-    write(tmp_path, {path: f"---\n{front}\n---\nThree words here." for path, front in texts.items()})
-    found = {(each.kind, each.path): each.what for each in check(Vault("saga", "Saga", tmp_path))}
+    vault = write(tmp_path / "saga", {path: f"---\n{front}\n---\nThree words here." for path, front in texts.items()})
+    async with vault_library(tmp_path, [vault], "sqlite") as library:
+        found = {(each.kind, each.path): each.what for each in await library.vaults.check()}
     assert sorted(found) == [
         ("front-matter", "broken.md"),
         ("front-matter", "twice.md"),

@@ -47,13 +47,13 @@ class Creatures:
         entities: in reading order.
         problems: what could not be read, each with its stat block and the reason.
         bases: names of the creatures that its stat blocks change, found or not.
-        missing: those of the problems that are about a base that was not found, by its name.
+        missing: names of those of them that were not found.
     """
 
     entities: list[Entity] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
+    missing: set[str] = field(default_factory=set)
 
     def take(self, made: Entity | str) -> None:
         """Add an entity, or the problem because of which there is none."""
@@ -137,8 +137,8 @@ def _add(
     result.problems += [f"stat block {shown(name, 60)}: {problem}" for problem in problems]
     if wanted and draft.base is None:
         lacks = f"there is no creature {shown(wanted)} in the library that it could change, or it is secret"
-        result.missing[wanted] = f"stat block {shown(name, 60)}: {lacks}"
-        result.problems.append(result.missing[wanted])
+        result.missing.add(wanted)
+        result.problems.append(f"stat block {shown(name, 60)}: {lacks}")
 
 
 def _printed(note: Note, block: StatBlock, name: str, number: int, origin: Origin) -> Entity | str:

@@ -27,7 +27,7 @@ from lorekeeper.notes.kinds import (
     session_number,
 )
 from lorekeeper.notes.names import file_name, plain
-from lorekeeper.notes.properties import joined, joined_with, texts
+from lorekeeper.notes.properties import joined, joined_with, texts, written_tags
 from lorekeeper.notes.source import front_matter, normal
 from lorekeeper.notes.stems import listed
 
@@ -84,7 +84,7 @@ def _clue_of(path: str, text: str) -> Clue:
     told = pairs_in("\n".join(intro), HEADED), pairs_in("\n".join(below)), pairs_in(headed, HEADED)
     table = joined_with(properties, ((key, value) for _, key, value in facts), *told)
     keys = sorted({fold(key) for key in (*properties.values, *(key for _, key, _ in facts))})
-    tags = " ".join(properties.texts("tags", "tag")).replace(",", " ").replace("#", " ").split()
+    tags = written_tags(properties)
     stem = path.rpartition("/")[2].rpartition(".")[0]
     kind = own_kind(table, tags) or (SESSION if session_number(stem) is not None else "")
     dates = {

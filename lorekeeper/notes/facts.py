@@ -60,6 +60,13 @@ def field_pair(line: str) -> tuple[str, str] | None:
     return (_bare(match[2]), match[3].strip()) if match else None
 
 
+def _pair(line: str, also: re.Pattern[str] | None = None) -> tuple[str, str] | None:
+    """Key and value of a line that is a field or has a bold key, or is matched by another pattern."""
+    found = field_pair(line) or bold_pair(line)
+    other = also.fullmatch(line) if also and not found else None
+    return (other[1], other[2]) if other else found
+
+
 def pairs_in(text: str, known: Collection[str] = KNOWN) -> Iterator[tuple[str, str]]:
     """What the lines of a text say of known keys: bold or plain ones before a colon, fields, rows of two cells or a bold one.
 
@@ -71,12 +78,8 @@ def pairs_in(text: str, known: Collection[str] = KNOWN) -> Iterator[tuple[str, s
         if ":" not in line and "|" not in line:
             continue
         row = cells(line) if line.lstrip().startswith("|") else []
-        plain = PLAIN.fullmatch(line)
-        pair = (
-            (row[0], row[1])
-            if len(row) == 2 or (row[2:] and row[0].startswith("**"))
-            else field_pair(line) or bold_pair(line) or (plain and plain.groups())
-        )
+        is_fact = len(row) == 2 or (row[2:] and row[0].startswith("**"))
+        pair = (row[0], row[1]) if is_fact else _pair(line, PLAIN)
         for key, value in _apart(*pair) if pair else ():
             if value and fold(key) in known:
                 yield _bare(key), value.strip("*_ ")
@@ -103,8 +106,7 @@ def leading(lines: Sequence[str], first: int, also: re.Pattern[str] | None = Non
     """The facts before any prose, and the numbers of their lines; what this pattern matches is one as well."""
     pairs, taken, i = list[Pair](), list[int](), 0
     while i < len(lines):
-        other = also.fullmatch(lines[i]) if also else None
-        pair = field_pair(lines[i]) or bold_pair(lines[i]) or (other and (other[1], other[2]))
+        pair = _pair(lines[i], also)
         rows = _rows(lines, i, len(lines)) if pair is None and lines[i].lstrip().startswith("|") else []
         if pair:
             pairs.append((first + i, *pair))
@@ -143,7 +145,7 @@ def infobox(lines: Sequence[str], first: int) -> tuple[list[Pair], list[str]]:
     """The facts of an infobox, whose lines are not quoted any more, and the lines that are none."""
     pairs, rest = list[Pair](), list[str]()
     for i, line in enumerate(lines):
-        if (pair := field_pair(line) or bold_pair(line)) is not None:
+        if (pair := _pair(line)) is not None:
             pairs.append((first + i, *pair))
         elif line.lstrip().startswith("|"):
             following = lines[i + 1] if i + 1 < len(lines) else ""

@@ -87,6 +87,15 @@ def joined_with(properties: Properties, *others: Iterable[tuple[str, object]]) -
     return Properties(dict(found.values()))
 
 
+TAG_KEYS = ("tags", "tag")
+"""Keys of the tags of a note, some of which are marks."""
+
+
+def written_tags(properties: Properties) -> list[str]:
+    """The tags of front matter, as they are written."""
+    return " ".join(properties.texts(*TAG_KEYS)).replace(",", " ").split()
+
+
 def read_properties(text: str) -> tuple[Properties, list[str]]:
     """Front matter by key, scalars as they are written; and what is wrong with it.
 

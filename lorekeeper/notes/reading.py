@@ -43,11 +43,10 @@ from lorekeeper.notes.marks import (
 )
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, is_generic, name_of
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Note, Section, StatBlock
-from lorekeeper.notes.properties import READ_ALONE, Properties, joined, joined_with, texts
+from lorekeeper.notes.properties import READ_ALONE, TAG_KEYS, Properties, joined, joined_with, texts, written_tags
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.stems import listed as words
 from lorekeeper.notes.visibility import (
-    TAG_KEYS,
     doubts,
     field_mark,
     has_unsure_mark,
@@ -227,7 +226,7 @@ def _note_mark(opening: Mark, name: str, kind: str, properties: Properties, body
     closing = (
         planned,
         kind_mark(properties, KIND_KEYS, own),
-        tag_mark((*_written_tags(properties), *body.lone_tags), own),
+        tag_mark((*written_tags(properties), *body.lone_tags), own),
         field_mark(fields, own),
     )
     said = narrowest((*marks, *closing))
@@ -240,11 +239,7 @@ def _note_mark(opening: Mark, name: str, kind: str, properties: Properties, body
 
 
 def _tags(properties: Properties, inline: Sequence[str]) -> list[str]:
-    return _clean_tags((*_written_tags(properties), *inline))
-
-
-def _written_tags(properties: Properties) -> list[str]:
-    return " ".join(properties.texts(*TAG_KEYS)).replace(",", " ").split()
+    return _clean_tags((*written_tags(properties), *inline))
 
 
 def _clean_tags(written: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.properties import Properties, joined
+from lorekeeper.notes.properties import TAG_KEYS, Properties, joined, written_tags
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
 from lorekeeper.notes.stems import listed
 
@@ -46,7 +46,7 @@ def _passed_over(path: str, text: str) -> str | None:
     if board := _board(stem, properties):
         return board
     prose = _without_code("\n".join(lines))
-    if any(fold(tag) in _TEMPLATES for tag in properties.texts("tags", "tag")) or _TEMPLATE_CODE.search(
+    if any(fold(tag) in _TEMPLATES for tag in written_tags(properties)) or _TEMPLATE_CODE.search(
         "\n".join((*front.blocks, prose))
     ):
         return "a template"
@@ -97,7 +97,7 @@ def _has_words(properties: Properties, prose: str) -> bool:
     found = 0
     for text in (
         prose,
-        *(" ".join(properties.texts(key)) for key in list(properties.values) if fold(key) not in ("tags", "tag")),
+        *(" ".join(properties.texts(key)) for key in list(properties.values) if fold(key) not in TAG_KEYS),
     ):
         found += sum(1 for _, _ in zip(_WORD.finditer(text), range(FEWEST_WORDS), strict=False))
     return found >= FEWEST_WORDS

@@ -26,7 +26,7 @@ from lorekeeper.notes.marks import (
     stem_kinds,
     value_audience,
 )
-from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, Properties, listed, texts
+from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, TAG_KEYS, Properties, listed, texts
 from lorekeeper.notes.stems import listed as words
 
 STRICT = frozenset(words("key audience"))
@@ -42,9 +42,6 @@ _EVERYDAY = frozenset(words("key public"))
 """Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
 
 _YES, _NO = frozenset(words("value yes")), frozenset(words("value no"))
-
-TAG_KEYS = ("tags", "tag")
-"""Keys of the tags of a note, some of which are marks."""
 
 UNREADABLE = Mark("front matter that cannot be read", DM)
 """What it says: nobody knows whether it closes the note."""

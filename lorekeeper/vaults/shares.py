@@ -47,7 +47,7 @@ class SharesFile:
         with self._lock:
             before = self._made.get(vault)
             if before is None or before[0] is not own or before[1] is not rows:
-                shares = Shares([each for each in rows if each.vault == vault])
+                shares = self.of(vault)
                 before = own, rows, replace(own, shares=shares) if shares.listed else own
                 self._made[vault] = before
             return before[2]

@@ -19,7 +19,7 @@ from lorekeeper.system import Closing, private_file, private_folder
 
 R = TypeVar("R")
 
-FORMAT = 10
+FORMAT = 11
 """SQLite's user_version; a file of another one is made anew."""
 
 SHEET = "a character's sheet"
@@ -51,7 +51,8 @@ class Row:
         tags: of the note.
         bases: names of creatures of the library that its stat blocks change.
         passed: why it is not a note of the library, "" if it is one; `SHEET` if it gives characters instead.
-        problems: what could not be read of it, and was left out.
+        sections: the heading path of the first link to each target, where it stands below a heading.
+        problems: what could not be read of it, and was left out, each with its kind (`lint.KINDS`).
         failed: why entities of it are not in the library.
         shared: what was decided on sharing it when it was read (`Shares.recorded`).
         people: folded names of the characters that it states, with whether it is a sheet of theirs, with ability scores.
@@ -74,11 +75,12 @@ class Row:
     entities: dict[str, str] = field(default_factory=dict)
     aliases: list[str] = field(default_factory=list)
     links: dict[str, str | None] = field(default_factory=dict)
+    sections: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
     passed: str = ""
-    problems: list[str] = field(default_factory=list)
+    problems: list[list[str]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     shared: str = ""
     open_to: str = ""

@@ -262,7 +262,7 @@ class VaultSync:
             is_same = before is not None and before.digest == read.digest
             modified = before.modified if before and is_same else read.file.changed / 1e9
             if note is None:
-                problems = list(sheets.problems) if sheets else []
+                problems = _kinds(("stat-block", sheets.problems)) if sheets else []
                 plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason, problems=problems)
             else:
                 plan.read[path] = _read_as(read, note, modified, sheets)
@@ -336,12 +336,8 @@ class VaultSync:
             targets = affected.intersection(row.links) if affected else ()
             linked = any(row.links[target] != self._target(plan, target, path) for target in targets)
             if path in plan.scan.files and (given or linked or not people.isdisjoint(row.people)):
-                with suppress(OSError, UnreadableError):
-                    read = content(self._vault.path, plan.scan.files[path])
-                    modified = row.modified if read.digest == row.digest else read.file.changed / 1e9
-                    _, note, sheets = self._understood(plan, path, read.text, row)
-                    note = note or read_note(path, read.text, self._own, plan.conventions.usage(path))
-                    plan.read[path] = _read_as(read, note, modified, sheets)
+                self._read(plan, path, None)
+                if path in plan.read or path in plan.rows:
                     del plan.kept[path]
 
     def _target(self, plan: Plan, target: str, path: str) -> str | None:
@@ -422,7 +418,7 @@ class VaultSync:
             {_key(e): e.content_hash for e in entities},
             counts={"characters": len(entities)},
             passed=SHEET,
-            problems=unread,
+            problems=_kinds(("stat-block", unread)),
             open_to=open_to_of(read.note.audience),
             waits=[""] * read.note.waits,
             people=dict(read.people),
@@ -438,6 +434,7 @@ class VaultSync:
         characters = [each for each in characters if is_sheet(each) or plan.owners.get(fold_person(each.name)) == path]
         entities += creatures.entities + tables.entities + characters
         links = {link.target: self._target(plan, link.target, path) for link in note.links}
+        sections = {link.target: link.section for link in reversed(note.links) if link.section}
         row = Row(
             *_times(read.content),
             read.content.digest,
@@ -445,10 +442,16 @@ class VaultSync:
             {_key(e): e.content_hash for e in entities},
             list(note.aliases),
             links,
+            sections,
             _counts(note, links, Counter(e.type for e in entities), len(tables.entities)),
             list(note.tags),
             creatures.bases,
-            problems=[*note.problems, *note.doubts, *creatures.problems, *tables.problems, *unread],
+            problems=_kinds(
+                ("front-matter", note.problems),
+                ("mark", note.doubts),
+                ("stat-block", [*creatures.problems, *unread]),
+                ("table", tables.problems),
+            ),
             failed=[*([note.unread] if note.unread else []), *failed],
             open_to=open_to_of(note.audience),
             waits=waiting_in(note),
@@ -535,7 +538,7 @@ class VaultSync:
         report.passed.update(row.passed for row in rows.values() if row.is_left_out)
         report.unchanged += len(all_entities(plan.kept.values()))
         for path, row in rows.items():
-            report.warnings += [ImportFileError(self._where(path), why) for why in row.problems]
+            report.warnings += [ImportFileError(self._where(path), why) for _, why in row.problems]
             report.failed += [ImportFileError(self._where(path), why) for why in row.failed]
         report.waiting["notes"] += sum("" in row.waits for row in rows.values())
         report.waiting["headings"] += sum(len(list(filter(None, row.waits))) for row in rows.values())
@@ -616,6 +619,10 @@ def _people(note: Note, sheets: Sheets | None) -> dict[str, bool]:
         return {fold_person(each.name): is_sheet(each) for each in characters_of(note, SOURCE, SOURCE)[0]}
     except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError):
         return {}  # storing the note reports it
+
+
+def _kinds(*found: tuple[str, Iterable[str]]) -> list[list[str]]:
+    return [[kind, what] for kind, problems in found for what in problems]
 
 
 def _key(entity: Entity) -> str:

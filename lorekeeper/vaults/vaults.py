@@ -226,17 +226,22 @@ class Vaults(AsyncClosing):
         return number
 
     async def check(self, key: str | None = None) -> list[Finding]:
-        """What is wrong with a vault, or with all; NotFoundError if there is none of that key."""
-        from lorekeeper.vaults.lint import check
+        """Sync a vault, or all, and say what is wrong with it, by kind and path; NotFoundError if there is none of that key."""
+        from lorekeeper.vaults.lint import KINDS, Finding, wrong_with
+        from lorekeeper.vaults.scan import scan
 
         if not self.exist:
             return []
-        await self._take_in_listed()
-        vaults = await asyncio.to_thread(self.registry.vaults)
-        chosen = vaults if key is None else [await asyncio.to_thread(self.registry.vault, key)]
-        own = await asyncio.to_thread(self.marks.current)
-        of_vault = {vault.key: self.shares.marks(vault.key, own) for vault in chosen}
-        return [each for vault in chosen for each in await in_own_thread(check, vault, of_vault[vault.key])]
+        report = await self.sync([key] if key else [])
+        places = ((failure.where.partition("/"), failure.reason) for failure in report.failed)
+        found = [Finding("unreadable", vault, path, what=reason) for (vault, _, path), reason in places]
+        for vault in await asyncio.to_thread(self.registry.vaults):
+            if key in (None, vault.key):
+                rows = await asyncio.to_thread(self.rows, vault.key)
+                scanned = await in_own_thread(scan, vault.path, vault.exclude)
+                found += await in_own_thread(lambda *of: list(wrong_with(*of)), vault, rows, scanned)
+        order = list(KINDS)
+        return sorted(found, key=lambda finding: (order.index(finding.kind), finding.path))
 
     def rows(self, key: str) -> dict[str, Row]:
         """What is known of the files of a vault, by path. Blocking."""
