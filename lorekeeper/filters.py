@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -157,8 +158,8 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
     """The conditions of ``filters``, checked against the declared fields of a type.
 
     Keys are field names, or ``<field>_min`` / ``<field>_max`` for numbers; a list of values means any of them; None
-    means no filter. The key ``where`` has a text in the grammar of `lorekeeper.where`. In it, a field may also have
-    the name of a tool's parameter, its singular or plural, or a dot for "_".
+    means no filter. A field may also have the name of a tool's parameter. The key ``where`` has a text in the grammar
+    of `lorekeeper.where`, in which the singular or plural of these names a field too, and a dot is "_".
 
     Raises:
         FilterError: unknown type or field (the message lists the known ones), or a value of the wrong type.
@@ -253,10 +254,12 @@ def _target(collection: Collection, key: str) -> tuple[Field, Operator]:
     """The field that a filter's key names, and the bound it sets, if any."""
     if key == WHOLE_NAME.name:
         return WHOLE_NAME, "any"
-    if key in collection.filters:
-        return collection.field(key), "any"
+    fields = {without_bound(name): field for field in collection.filters.values() for name in field.tool}
+    fields |= collection.filters
+    if key in fields:
+        return fields[key], "any"
     for ending, op in {**_BOUNDS, **_DATE_BOUNDS}.items():
-        field = collection.filters.get(key.removesuffix(ending))
+        field = fields.get(key.removesuffix(ending))
         if key.endswith(ending) and field is not None and ending in bounds_of(field):
             return field, op
     raise FilterError(unknown_name(key, known_filters(collection), f"filter for {collection.name}"))
@@ -462,7 +465,7 @@ def unknown_name(name: str, known: list[str], what: str, *, brief: bool = False)
         brief: whether the nearest are enough, as on a page, which has little room.
     """
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
-    near = near or [each for each in known if name.lower() in each.split("_")][:NEAREST]
+    near = near or [each for each in known if name.lower().strip("-") in re.split("[_-]", each)][:NEAREST]
     called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
     if called in known:
         near = [called]

@@ -55,6 +55,14 @@ def one_line(text: str, limit: int | None = None) -> str:
     return text if text.isprintable() else _visible(_TABS_AND_BREAKS.sub(" ", text))
 
 
+def shortened(text: str, limit: int) -> str:
+    """The beginning of a text that fits, whole words and an ellipsis; all of it if it fits."""
+    if len(text) <= limit:
+        return text
+    end = text.rfind(" ", 0, max(limit - 1, 1))
+    return f"{text[:end].rstrip(' ,;:·')} …" if end > 0 else "…"
+
+
 def counted(numbers: Mapping[str, int]) -> str:
     """Numbers of things by their names, without those of which there is none: "3 spells, 12 rules"."""
     return ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.cli.main import declared, main, parser
+from lorekeeper.filters import parse_filters
 from lorekeeper.settings import Settings
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
@@ -208,6 +211,29 @@ def test_a_wrong_question_is_wrong_use_and_says_what_is_known(here, arguments, n
     status, out, err = here("search", *arguments, "--json")
     assert (status, out) == (2, "")
     assert named in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("encounter 4x3 --type undead", "unknown option of encounter: '--type'; did you mean '--creature-type'?"),
+        ("show x --frobnicate=1", "'--frobnicate'; known: --type, --document, --markdown, --json"),
+    ],
+)
+def test_an_option_that_a_command_lacks_is_answered_with_those_of_that_command(words, said, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("example", [each for command in declared() for each in command.examples])
+def test_the_examples_of_the_help_are_understood(example):
+    words = shlex.split(re.split(" [<>] ", example)[0])[1:]
+    asked = parser().parse_args(words)
+    assert asked.command == words[0]
+    for each in getattr(asked, "filter", []):
+        name, _, value = each.partition("=")
+        assert parse_filters(asked.type[0], {name: value})
 
 
 # --- stats, documents, reindex ---------------------------------------------------------------------------------------

@@ -92,6 +92,14 @@ def test_flags_understand_words_of_the_command_line(word, value):
     assert parsed("spells", ritual=word) == [("ritual", "any", (value,))]
 
 
+@each_row(
+    ("key", "field", "op"),
+    [("cr", "challenge_rating", "any"), ("cr_max", "challenge_rating", "max"), ("environment", "environments", "any")],
+)
+def test_a_field_has_the_name_of_the_parameter_of_its_tool_too(key, field, op):
+    assert [(name, how) for name, how, _ in parsed("creatures", **{key: "1"})] == [(field, op)]
+
+
 TEXTS = ["name", "school", "classes", "casting_time", "document", "kind"]
 
 

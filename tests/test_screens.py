@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lorekeeper.cli.terminal import shortened, wrapped
+from lorekeeper.cli.terminal import wrapped
+from lorekeeper.printable import shortened
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
 from tests.support.libraries import table_folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
 from lorekeeper.cli.terminal import show
+from lorekeeper.entities import COLLECTIONS
 
 commands = Commands()
 
@@ -37,7 +38,9 @@ async def edition(call: Call) -> int:
     else:
         settings, origins = call.settings, dict(call.origins)
     async with Library.from_settings(settings) as library:
-        editions = await library.view().searcher.documents.editions(_types())
+        editions = await library.view().searcher.documents.editions(
+            [name for name in COLLECTIONS if name != "documents"]
+        )
     counts = {code: numbers.total() for code, numbers in editions.items()}
     content = {"edition": settings.edition, "from": origins["edition"], "counts": counts}
     call.show(content, lambda: _print(settings.edition, origins["edition"], counts))
@@ -52,12 +55,6 @@ async def _checked(call: Call, value: str) -> str:
     async with call.library() as library:
         await library.view().searcher.documents.require_edition(wanted)
     return ",".join(wanted)
-
-
-def _types() -> list[str]:
-    from lorekeeper.entities import COLLECTIONS
-
-    return [name for name in COLLECTIONS if name != "documents"]
 
 
 def _print(wanted: str | None, origin: str, counts: dict[str, int]) -> None:

@@ -9,9 +9,8 @@ from rich.text import Text
 
 from lorekeeper.cli.command import JsonObject
 from lorekeeper.cli.render import MOST_COLUMNS, console, plain
-from lorekeeper.cli.terminal import shortened
 from lorekeeper.editions import edition_label
-from lorekeeper.printable import one_line, quantity
+from lorekeeper.printable import one_line, quantity, shortened
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.text.printed_on import with_page
 

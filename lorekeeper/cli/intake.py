@@ -22,6 +22,7 @@ from lorekeeper.cli.command import (
     argument,
     print_json,
 )
+from lorekeeper.cli.terminal import YES, typed
 from lorekeeper.entities import COLLECTIONS, Entity
 
 if TYPE_CHECKING:
@@ -85,9 +86,8 @@ async def import_files(call: Call) -> int:
 
             async def agree(entities: Sequence[Entity]) -> bool:
                 nonlocal agreed
-                asks = sys.stdin.isatty() and sys.stdout.isatty() and not (call.arguments.yes or dry_run)
                 with bar.hidden():
-                    agreed = not _show(entities) or not asks or await asyncio.to_thread(_agrees)
+                    agreed = not _show(entities) or not _asks(call) or await asyncio.to_thread(_agrees)
                 return agreed
 
             asked = Asked(*said, pages=partial(bar.step, "Pages"))
@@ -107,22 +107,19 @@ async def import_files(call: Call) -> int:
     return _shown(call, report)
 
 
+def _asks(call: Call) -> bool:
+    given = call.arguments
+    return sys.stdin.isatty() and sys.stdout.isatty() and not (given.yes or given.dry_run or call.json)
+
+
 def _said_of_book(call: Call) -> tuple[str | None, str | None]:
     """Title and edition of a book as PDF: as they are given, or as the user says who is asked for those of a single one."""
     given = call.arguments
     is_book = len(given.paths) == 1 and given.paths[0].lower().endswith(".pdf")
-    asks = sys.stdin.isatty() and sys.stdout.isatty() and not (given.yes or given.dry_run or call.json)
-    if not (is_book and asks) or given.title or given.edition:
+    if not (is_book and _asks(call)) or given.title or given.edition:
         return given.title, given.edition
-    return (
-        _typed("Title [as the file states it]: "),
-        _typed("Edition 2014 or 2024, or the name of another game [as the text shows it]: "),
-    )
-
-
-def _typed(question: str) -> str | None:
-    print(question, end="", flush=True)
-    return sys.stdin.readline().strip() or None
+    title = typed("Title [as the file states it]: ")
+    return title or None, typed("Edition 2014 or 2024, or the name of another game [as the text shows it]: ") or None
 
 
 def _shown(call: Call, report: ImportReport) -> int:
@@ -182,8 +179,7 @@ _PARTS = {
 
 def _agrees() -> bool:
     """Whether the user, who is asked, wants to store what was shown."""
-    print("Store it? [Y/n] ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+    return typed("Store it? [Y/n] ").casefold() in ("", *YES)
 
 
 @commands.add(

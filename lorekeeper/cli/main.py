@@ -85,10 +85,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = _attached(sys.argv[1:] if argv is None else argv)
     is_command = bool(words) and words[0] in COMMANDS and not (words[0] == "help" and len(words) > HELP_WORDS)
     if not words or words[0].startswith("-") or is_command:
-        return _guarded(parser().parse_args(words))
-    arguments = parser().parse_args(["search", *words])  # what begins with no command is searched for
+        return _guarded(_parsed(words))
+    arguments = _parsed(["search", *words])  # what begins with no command is searched for
     arguments.instead_of = words[0]
     return _guarded(arguments)
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command line; an option that the command lacks ends it, with the nearest one."""
+    arguments, unknown = parser().parse_known_args(words)
+    command = next((each for each in declared() if each.name == arguments.command), None)
+    option = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+    if command and option:
+        known = [name for each in command.arguments for name in each.names if name.startswith("--")]
+        say(f"lorekeeper: {unknown_name(option, known, f'option of {command.name}')}")
+        sys.exit(WRONG_USE)
+    return parser().parse_args(words) if unknown else arguments
 
 
 def _attached(words: Sequence[str]) -> list[str]:

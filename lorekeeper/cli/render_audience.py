@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.render import console, plain
-from lorekeeper.cli.terminal import shortened
-from lorekeeper.printable import quantity
+from lorekeeper.printable import quantity, shortened
 
 if TYPE_CHECKING:
     from lorekeeper.shares import Share

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Argument, Call, Commands, argument
 from lorekeeper.cli.people import URL, invited
-from lorekeeper.cli.terminal import YES, say, show
+from lorekeeper.cli.terminal import YES, say, show, typed
 from lorekeeper.errors import ConfigError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, quantity, shown
@@ -100,8 +100,7 @@ async def share(call: Call) -> int:
         if answer == "a":
             found = await _looked(library, target, people, ("*",))
         if not (arguments.dry_run or answer):
-            say(UNCONFIRMED if sys.stdin.isatty() else f"{UNCONFIRMED} {CONFIRM}")
-            return FAILED
+            return _unconfirmed()
         if not arguments.dry_run:
             await store(library.vaults, before, found.after)
     names = () if arguments.dry_run else arguments.invite or ()
@@ -130,8 +129,7 @@ async def _marked(call: Call, library: Library) -> int:
             _show(call, found, f"{vault.key}, what is marked for players", ())
         answer = "n" if call.arguments.dry_run else await asyncio.to_thread(_answer, call, found, vault.key, ())
         if not (answer or call.arguments.dry_run):
-            say(UNCONFIRMED if sys.stdin.isatty() else f"{UNCONFIRMED} {CONFIRM}")
-            return FAILED
+            return _unconfirmed()
         if not call.arguments.dry_run:
             await store(library.vaults, before, found.after)
         content.append({"vault": vault.key, **found.as_dict()})
@@ -241,13 +239,17 @@ async def _looked(library: Library, target: Target, people: Sequence[str], opens
     return await asyncio.to_thread(look, library.vaults, target, people, opens)
 
 
+def _unconfirmed() -> int:
+    say(UNCONFIRMED if sys.stdin.isatty() else f"{UNCONFIRMED} {CONFIRM}")
+    return FAILED
+
+
 def _answer(call: Call, found: Look, what: str, people: Sequence[str]) -> str:
     """What the user wants: "y", "a", or "" for nothing; asked only where somebody sits at a terminal. Blocking."""
     if call.arguments.yes:
         return "y"
     while sys.stdin.isatty() and not call.json:
-        print(ASK, end="", file=sys.stderr, flush=True)
-        said = sys.stdin.readline().strip().casefold()
+        said = typed(ASK).casefold()
         if said in ("h", "l"):
             _show(call, found, what, people, headings=said == "h", lines=said == "l")
             continue

@@ -69,6 +69,12 @@ def say(text: str) -> None:
     print(wrapped(text, columns(sys.stderr)), file=sys.stderr)
 
 
+def typed(question: str) -> str:
+    """What the user types in answer to a question. Blocking."""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
+
+
 def show(text: str) -> None:
     """Print a result on stdout."""
     print(wrapped(text, columns(sys.stdout)))
@@ -106,11 +112,3 @@ def paged() -> Iterator[None]:
     done = subprocess.run([program, *pager[1:]], input=text.encode(), env={"LESS": "FRX", **os.environ}, check=False)  # noqa: S603 - what the user has set
     if done.returncode:
         out.write(text)
-
-
-def shortened(text: str, width: int) -> str:
-    """The beginning of a text that fits, whole words and an ellipsis; all of it if it fits."""
-    if len(text) <= width:
-        return text
-    end = text.rfind(" ", 0, max(width - 1, 1))
-    return f"{text[:end].rstrip(' ,;:·')} …" if end > 0 else "…"

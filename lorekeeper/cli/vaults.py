@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
-from lorekeeper.cli.terminal import YES, show
+from lorekeeper.cli.terminal import YES, show, typed
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import quantity, shown
 
@@ -97,13 +97,8 @@ async def _tell_marked(call: Call, vault: Vault) -> None:
         print_look(found, "Marked for players", "players", headings=False, lines=False)
         headings = sum(len(note.headings) for note in found.open)
         if sys.stdin.isatty():
-            print(
-                f"Open {quantity(headings, 'heading')} of them to players now? [y/N] ",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
-            if (await asyncio.to_thread(sys.stdin.readline)).strip().casefold() in YES:
+            question = f"Open {quantity(headings, 'heading')} of them to players now? [y/N] "
+            if (await asyncio.to_thread(typed, question)).casefold() in YES:
                 await store(library.vaults, before, found.after)
                 return
     show(f"Closed so far: {quantity(headings, 'heading')} of these notes. 'lorekeeper share --marked' opens them.")

@@ -14,7 +14,7 @@ from itertools import chain
 
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.folding import fold
-from lorekeeper.printable import lines, one_line
+from lorekeeper.printable import lines, one_line, shortened
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import date_of, session_of
@@ -215,12 +215,8 @@ def _is_secret(result: Result) -> bool:
 def _facts(result: Result, own: str) -> str:
     """The facts of a result, with those of its variants that differ: what is left out is said with an ellipsis."""
     if not result.others:
-        return _short(one_line(own), MAX_FACTS_OF_CHARACTERS if result.entity.type == "characters" else MAX_FACTS)
-    return f"{_short(one_line(own))}; {_short(one_line(result.others))}"
-
-
-def _short(line: str, longest: int = MAX_FACTS) -> str:
-    return line if len(line) <= longest else line[: longest - 1].rstrip(" ,·") + "…"
+        return shortened(one_line(own), MAX_FACTS_OF_CHARACTERS if result.entity.type == "characters" else MAX_FACTS)
+    return f"{shortened(one_line(own), MAX_FACTS)}; {shortened(one_line(result.others), MAX_FACTS)}"
 
 
 def _variants(name: str, variants: Sequence[str]) -> str:
@@ -357,7 +353,7 @@ class _Writer:
         differing = [fact for fact in theirs.split(SEPARATOR) if fact not in own.split(SEPARATOR)]
         if theirs == own:
             return f"also {address}" if says_the_same(entity, other) else f"differs from {address}"
-        return f"{address}: {_short(one_line(SEPARATOR.join(differing) or theirs))}"
+        return f"{address}: {shortened(one_line(SEPARATOR.join(differing) or theirs), MAX_FACTS)}"
 
     def _about(self, result: Result) -> str:
         """What an entry is: its facts; of a note its kind and session, since folders and tags say little."""
