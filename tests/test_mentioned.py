@@ -1,135 +1,96 @@
-"""What a question names comes before other entries that have its words."""
+"""What a question names is first, whatever it asks: entries, several of them, features of a class, a class at a level."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from lorekeeper.cache.protocol import Ranked
-from lorekeeper.search.entity_mentions import (
-    OPTIONS,
-    names_its_subject,
-    with_named,
-    with_subject,
-)
-from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.text.name_list import NameList
+from lorekeeper.entities import SEARCHED
+from lorekeeper.library import Library
+from lorekeeper.search.query import Query
 from tests.support.entities import make
+from tests.support.libraries import open_library
 from tests.support.tables import each_row
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-def of_books(*names: str) -> Retrieved:
-    """Creatures of these names, each of which scores 2.0 by keywords."""
-    hits = [Ranked(("own", name), name, 2.0) for name in names]
-    return Retrieved({}, {("creatures", hit.identity): hit for hit in hits}, {}, len(hits), None)
+OPTIONS = "character_options"
 
-
-@each_row(
-    ("wordings", "wolf", "dire"),
-    [
-        (["stats of a wolf"], 3.0, 2.0),
-        (["dire wolves at night"], 2.0 + 2.0 / 3, 2.0 + 4.0 / 3),
-        (["wolf"], 2.0, 2.0),
-        (["a wolf that howls at the silver moon"], 2.0, 2.0),
-        (["stats of a wolf", "howling pack"], 2.0, 2.0),
-        (["a cub"], 2.0, 2.0),
-        (["we are hunting a wolf"], 2.0, 2.0),
-        (["I'm chased by a wolf"], 2.0, 2.0),
-    ],
-)
-def test_a_short_query_that_names_an_entry_of_a_book_raises_it(wordings, wolf, dire):
-    raised = with_named(of_books("Wolf", "Dire Wolf", "Bear"), wordings).keyword
-    assert {key[1][1]: pytest.approx(hit.score) for key, hit in raised.items()} == {
-        "Wolf": wolf,
-        "Dire Wolf": dire,
-        "Bear": 2.0,
-    }
+FEATURES = {
+    "Expertise in Locks": "You open what others cannot, with a pick and patience. " * 8,
+    "Low Blow": "Once on each turn you hit harder from the shadows. " * 8,
+    "Twist Away": "You halve the damage of a hit that you see, low blow or not. " * 8,
+}
 
 
-@each_row(
-    ("wordings", "named"),
-    [
-        (["how does a wolf work"], {"Wolf"}),
-        (["explain dire wolves"], {"Dire Wolf"}),
-        (["howling dire wolves"], set()),
-        (["wolf hunters lore"], set()),
-        (["wolf"], set()),
-        (["stats of a wolf", "howling pack"], set()),
-        (["hologram wolf"], set()),
-    ],
-)
-def test_what_a_short_query_only_asks_for_by_name_is_surely_meant(wordings, named):
-    assert {key[1][1] for key in with_named(of_books("Wolf", "Dire Wolf"), wordings).named} == named
+@pytest.fixture(scope="module")
+async def library(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Library]:
+    def burglar(name: str) -> dict[str, Any]:
+        features = [{"name": heading, "desc": text} for heading, text in FEATURES.items()]
+        return {"name": name, "type": OPTIONS, "kind": "class", "data": {"features": features}}
+
+    made = [
+        make("wolf", "A beast of the forest that howls.", name="Wolf", type="creatures"),
+        make("dire-wolf", "A large wolf that hunts at night.", name="Dire Wolf", type="creatures"),
+        make("grub", "It steals things; its armor class is low.", name="Grubkin", type="creatures"),
+        make("ember", "A lance of embers that wizards learn at some level.", name="Emberlance"),
+        make("heron", "A heron comes when a druid calls.", name="Call of the Heron"),
+        make("call", "A call is heard within a mile.", name="Call"),
+        make("delver", "Traits of those who live below.", name="Delver", type=OPTIONS, kind="species"),
+        make("burglar", "", **burglar("Burglar")),
+        make("levels", "What a level is, and what classes get at levels.", name="Level Advancement", type="rules"),
+        *(make(f"r{n}", f"The armor class, level, range and traits of thing {n}.", type="rules") for n in range(9)),
+    ]
+    async with open_library(tmp_path_factory.mktemp("named")) as opened:
+        for entity_type in SEARCHED:
+            await opened.cache.store_entities([each for each in made if each.type == entity_type], entity_type)
+        yield opened
 
 
 @each_row(
-    ("wording", "gained"),
+    ("text", "named"),
     [
-        ("burglar features at level 5", 1.0),
-        ("burglar level 3", 1.0),
-        ("what level does a burglar get twist away", 1 / 3),
-        ("burglar", 0.0),
-        ("which level of burglar gets twist away and a low blow", 0.0),
+        ("stats of a wolf", {"Wolf"}),
+        ("explain dire wolves", {"Dire Wolf"}),
+        ("grubkin's armor class", {"Grubkin"}),
+        ("what level do wizards get emberlance", {"Emberlance"}),
+        ("is call of the heron a concentration spell", {"Call of the Heron"}),
+        ("delver traits", {"Delver"}),
+        ("call of the heron or emberlance", {"Call of the Heron", "Emberlance"}),
+        ("what does a burglar get at level 7", {"Burglar"}),
+        ("burglar level 3", {"Burglar"}),
+        ("low blow", {"Burglar"}),
+        ("how does the low blow work", {"Burglar"}),
+        ("twist away at level 9", {"Burglar"}),
+        ("looks like a wolf and steals things", set()),
+        ("we are hunting a wolf", set()),
+        ("wizard spells like emberlance", set()),
+        ("emberlance against a heron", set()),
     ],
 )
-def test_a_class_is_named_whatever_the_level(wording, gained):
-    hit, creature = Ranked(("own", "Burglar"), "Burglar", 2.0), Ranked(("own", "Level"), "Level Head", 2.0)
-    ranking = {(OPTIONS, hit.identity): hit, ("creatures", creature.identity): creature}
-    raised = with_named(Retrieved({}, ranking, {}, 2, None), [wording]).keyword
-    assert raised[OPTIONS, hit.identity].score == pytest.approx(2.0 * (1 + gained))
-    assert raised["creatures", creature.identity].score == 2.0
+async def test_what_a_question_names_is_first(library: Library, text: str, named: set[str]) -> None:
+    results = (await library.search(Query(SEARCHED, text))).results
+    assert {result.entity.name for result in results if result.match == "name"} == named
+    assert {result.entity.name for result in results[: len(named)]} == named
 
 
-@each_row(
-    ("wording", "named"),
-    [
-        ("what does a rogue get at level 7", {"Rogue"}),
-        ("barbarian level 5 features", {"Barbarian"}),
-        ("I just reached 3rd level as a rogue, what do I gain", {"Rogue"}),
-        ("what does a rogue get", set()),
-        ("how does a rogue pick a lock at level 7", set()),
-        ("rogue and barbarian at level 7", set()),
-    ],
-)
-def test_a_class_is_named_by_a_question_of_what_it_gets_at_a_level(wording: str, named: set[str]) -> None:
-    options = [make(name.casefold(), type=OPTIONS, kind="class", name=name) for name in ("Rogue", "Barbarian")]
-    ranking = {(OPTIONS, e.identity): Ranked(e.identity, e.name, 1.0) for e in options}
-    found = with_subject(Retrieved(ranking, {}, {}, len(options), None), [wording])
-    assert {hit.name for hit in found.names.values()} == named
+async def test_one_of_several_wordings_may_name_an_entry(library: Library) -> None:
+    results = (await library.search(Query(SEARCHED, "a spear of glowing coals", also=["emberlance range"]))).results
+    assert (results[0].entity.name, results[0].match) == ("Emberlance", "name")
 
 
-@each_row(
-    ("wording", "occurring", "named"),
-    [
-        ("what level do wizards get emberlance", 3, {"Emberlance"}),
-        ("is emberlance on the bard list", 3, {"Emberlance"}),
-        ("when does a druid learn call of the heron", 3, {"Call of the Heron"}),
-        ("what level do wizards get emberlance", 400, set()),
-        ("when does a druid learn call of the heron", 400, {"Call of the Heron"}),
-        ("emberlance", 3, set()),
-        ("emberlance against a heron", 3, set()),
-        ("emberlance spells for a druid", 3, set()),
-        ("we cast emberlance", 3, set()),
-        ("what level is a spell", 3, set()),
-    ],
-)
-def test_the_subject_of_a_question_is_named_whatever_it_asks(wording: str, occurring: int, named: set[str]) -> None:
-    hits = [Ranked(("own", name), name, 1.0) for name in ("Emberlance", "Call of the Heron", "Spell Level", "Druid")]
-    counted = {"books": Counter(dict.fromkeys(wording.split(), occurring))}
-    found = Retrieved({}, {("spells", h.identity): h for h in hits}, {}, 1_000, None, counted=counted)
-    assert {hit.name for hit in with_subject(found, [wording]).names.values()} == named
-    assert {hit.name for hit in with_subject(found, ["another", wording]).names.values()} == named
+async def test_a_part_of_a_short_question_raises_what_it_names(library: Library) -> None:
+    first = (await library.search(Query(SEARCHED, "dire wolves hunting"))).results[0]
+    assert first.entity.name == "Dire Wolf"
 
 
-@each_row(
-    ("text", "is_one"),
-    [
-        ("is emberlance a cleric spell", True),
-        ("is call of the heron a concentration spell", True),
-        ("cleric spells like emberlance", False),
-        ("a cleric spell to call a heron", False),
-    ],
-)
-def test_a_question_about_one_entry_is_told_from_one_for_entries(text: str, is_one: bool) -> None:
-    assert names_its_subject(text, NameList.of(["emberlance", "call of the heron", "cleric"])) is is_one
+async def test_a_question_about_one_entry_is_no_filter(library: Library) -> None:
+    results = (await library.search(Query(["spells"], "is emberlance a cleric spell"))).results
+    assert results[0].entity.name == "Emberlance"
+
+
+async def test_the_section_that_was_named_is_shown(library: Library) -> None:
+    first = (await library.search(Query([OPTIONS, "spells"], "twist away"))).results[0]
+    assert (first.match, first.section) == ("name", "Twist Away")

@@ -55,8 +55,8 @@ HARDLY_CLOSE = "{} is close enough to be sure of; these are the nearest."
 
 
 def is_certain(found: Retrieved, text: str) -> bool:
-    """Whether nothing that was found is to be doubted: a name, a note that is named, all of one or two words, a small library."""
-    if found.names or found.named or found.count < LARGE_LIBRARY:
+    """Whether nothing that was found is to be doubted: a name, all of one or two words, a small library."""
+    if found.names or found.count < LARGE_LIBRARY:
         return True
     return found.has_all_words and 0 < len(content_words(fold(text))) <= KEYWORDS
 

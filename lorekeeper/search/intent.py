@@ -132,7 +132,7 @@ NUMBER = r"(?P<n>\d{1,6}(?:,\d{3})?)"
 
 RATING = r"\d{1,2}(?:/\d)?"
 
-CR = r"(?:cr|challenge rating)"
+CR = r"(?:cr|challenge(?: rating)?)"
 
 SIGNS = {
     ">": "more than|longer than|greater than|higher than|farther than|further than|above|over|beyond|exceeding",

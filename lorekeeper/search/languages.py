@@ -18,7 +18,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import NOTES
-from lorekeeper.search.results import Key, Result, ResultPage
+from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections
 
@@ -123,7 +123,7 @@ def foreign_note(types: Sequence[str]) -> str:
 
 
 def in_language(
-    page: ResultPage, language: str, types: Sequence[str], names: Collection[Key], *, understood: bool = False
+    page: ResultPage, language: str, types: Sequence[str], *, understood: bool = False
 ) -> tuple[ResultPage, list[str]]:
     """A page that answers a question in another language, sure only of what the question names, and notes on it.
 
@@ -133,16 +133,13 @@ def in_language(
         page: of results.
         language: of the question.
         types: that were searched.
-        names: the notes that the question names among other words.
         understood: whether the model that ranks by meaning knows more languages than English: then the page is as sure as others.
     """
     if understood:
         return page, [] if set(types) == {NOTES} else [FOREIGN_MEANT]
     if _answered_by_notes(language, page.results):
         return page, [] if set(types) == {NOTES} else [FOREIGN_BOOKS]
-    surely = [
-        result.match == "name" or (result.entity.type, result.entity.identity) in names for result in page.results
-    ]
+    surely = [result.match == "name" for result in page.results]
     results = [
         result if is_sure else replace(result, sure=False) for result, is_sure in zip(page.results, surely, strict=True)
     ]

@@ -48,12 +48,6 @@ from lorekeeper.search.doubt import (
     why_nothing,
     word_counts,
 )
-from lorekeeper.search.entity_mentions import (
-    names_its_subject,
-    with_features,
-    with_named,
-    with_subject,
-)
 from lorekeeper.search.expansion import expanded_keywords, expanded_text
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
@@ -62,6 +56,7 @@ from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, Fused
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
+from lorekeeper.search.linker import names_its_subject, with_linked
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
@@ -453,7 +448,7 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_subject(with_named(with_features(found, search.wordings), search.wordings), search.wordings)
+            found = with_linked(found, search.wordings)
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:
@@ -664,7 +659,7 @@ class Searcher:
         is_hopeless = search.doubt is not None and search.doubt.is_hopeless
         if search.language is not None and (search.page.results or not is_hopeless):
             search.page, said = in_language(
-                search.page, search.language, query.types, found.named, understood=self.traits.multilingual
+                search.page, search.language, query.types, understood=self.traits.multilingual
             )
             search.notes = [*said, *search.notes] if search.page.results else said
         if query.explain:

@@ -64,7 +64,6 @@ class Retrieved:
         asked: the type that the query prefers, None for none.
         counted: how many entries have each content word of the wordings, by corpus, without those that none has.
         sizes: number of entries under the filters, by corpus.
-        named: the notes whose whole name a wording has, and the entries of books that a short query is about.
     """
 
     semantic: Ranking = field(default_factory=dict)
@@ -77,7 +76,6 @@ class Retrieved:
     asked: AskedType | None = None
     counted: Mapping[str, Counter[str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
-    named: frozenset[Key] = frozenset()
 
     @cached_property
     def all_ranked(self) -> Ranking:
