@@ -111,24 +111,6 @@ def test_equipment(question, expected):
     assert stated_conditions("equipment", question) == expected
 
 
-@each_row(
-    ("question", "expected"),
-    [
-        ("which quests are open", "kind:quest state:open"),
-        ("Which quests has the party still left open?", "kind:quest state:open"),
-        ("list all unresolved plot hooks", "kind:quest state:open"),
-        ("Welche Aufträge sind noch offen?", "kind:quest state:open"),
-        ("quelles quêtes sont encore ouvertes", "kind:quest state:open"),
-        ("qué misiones siguen abiertas", "kind:quest state:open"),
-        ("completed quests", "kind:quest state:done"),
-        ("who gave us the quest in the open field", ""),
-        ("an open door", ""),
-    ],
-)
-def test_notes(question, expected):
-    assert stated_conditions("notes", question) == expected
-
-
 def test_a_question_for_monsters_is_about_creatures_only():
     assert type_asked_for(["spells"], "monsters") == "spells"
     assert type_asked_for(["spells", "creatures"], "An encounter with undead") == "creatures"

@@ -5,7 +5,6 @@ A name that is written as in the library is taken as it is, and nothing similar 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -116,12 +115,6 @@ class _Group:
     reason: str | None = None
 
 
-_TABLE_OF = re.compile(
-    r"(?:roll(?: \w+)? on )?(?:the |an? )?"  # how it is asked for
-    r"(?:tables? (?:of|for) (?:the |an? )?(.+)|(.+) tables?)"  # what it is called
-)
-"""A folded text that asks for a table by name: "roll on the short term madness table", "table of trinkets"."""
-
 _NEVER = "\n"
 """No folded name has it."""
 
@@ -202,8 +195,6 @@ async def rank(
         if not ranked or ranked[0].score < 1:
             inexact.append(fold(wording))
     found += await rank_aliases(cache, entity_type, wordings, documents, filters)
-    for name in _tables(wordings) if entity_type == "rules" and filters.get("kind", "table") == "table" else ():
-        found += await cache.rank_names(entity_type, name, documents, **{**filters, "kind": "table"})
     found += await sessions.rank(cache, wordings, documents, **filters) if entity_type == NOTES else ()
     known = NameList.of(await cache.names(entity_type) if inexact else ())
     for name, similarity in await apart(_all_understood_as, entity_type, inexact, known):
@@ -262,13 +253,6 @@ async def certain(
     least = MISSPELT_SIMILARITY if is_meant or len(wordings) > 1 else 0.0
     begun = f" {fold(typed)}" if typed else _NEVER
     return {key: hit for key, hit in ranking.items() if hit.score >= least or begun in f" {fold(hit.name)}"}
-
-
-def _tables(wordings: Iterable[str]) -> Iterator[str]:
-    """The names of the tables that wordings ask for, folded."""
-    for wording in wordings:
-        if asked := _TABLE_OF.fullmatch(fold(wording)):
-            yield asked[1] or asked[2]
 
 
 def best_first(found: Iterable[Ranked]) -> list[Ranked]:

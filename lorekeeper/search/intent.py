@@ -378,30 +378,8 @@ EQUIPMENT = (
     _says(r"\+(?P<n>[1-3]) (?:weapon|armou?r|shield|sword|bow|dagger|axe)s?", "bonus:{n}"),
 )
 
-_QUESTS = (
-    "quests?|quest lines?|missions?|plot hooks?|plots?|threads?|jobs?|auftrage?|aufträge?|abenteuer|quêtes?|misiones|missioni|"
-    "missões|opdrachten|zadania"
-)
-_OPEN = (
-    "open|active|ongoing|unresolved|unfinished|pending|offene?n?|aktive?n?|laufende?n?|ouvertes?|en cours|actives?|abiert[ao]s|"
-    "activ[ao]s|pendientes|apert[eio]|attiv[eio]|in corso|abertas?|ativas?|em andamento|actieve?|lopende?|otwarte|aktywne"
-)
-_DONE = (
-    "done|finished|completed?|resolved|closed|erledigte?n?|abgeschlossene?n?|terminées?|finies?|completadas?|terminadas?|"
-    "concluse|finite|completate|concluídas?|afgeronde?|voltooide?|zakończone|ukończone"
-)
-_BETWEEN = (
-    r"(?: (?:are|is|have|has|do|we|still|yet|currently|sind|noch|gerade|bereits|schon|sont|est|encore|están|siguen|aún|todavía|"
-    r"sono|ancora|estão|ainda|zijn|nog|są|jeszcze|the|party|left|been))*"
-)
-
-NOTES = tuple(
-    _says(rf"(?:{state}) (?:{_QUESTS})|(?:{_QUESTS}){_BETWEEN} (?:{state})", "kind:quest", f"state:{test}")
-    for state, test in ((_OPEN, "open"), (_DONE, "done"))
-)
-
 ASKED = frozenset({"creatures", "spells"})
 """The types that a noun is enough to ask for: what people say about "weapons" and "items" does not say of which kind."""
 
-PATTERNS = {"creatures": CREATURES, "spells": SPELLS, "equipment": EQUIPMENT, "notes": NOTES}
+PATTERNS = {"creatures": CREATURES, "spells": SPELLS, "equipment": EQUIPMENT}
 """The patterns of each entity type."""

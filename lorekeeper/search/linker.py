@@ -42,7 +42,7 @@ OPTIONS = "character_options"
 
 _ASKING = """
     about access available earliest feature find gain get have hp just learn list many mean much need new number pick price reach
-    reached rule soon stat statistic take trait use weigh work
+    reached roll rule soon stat statistic table take trait twice use weigh work
     """
 
 _CLASSES = "artificer barbarian bard cleric druid fighter monk paladin ranger rogue sorcerer warlock wizard"
