@@ -478,11 +478,10 @@ class Searcher:
         return search.language and f"the text is in {search.language}"
 
     async def _named_within(self, search: Search, language: str) -> Retrieved:
-        """With the entries of books that a text in another language names: they are all that is sure of it."""
+        """With the entries that a text in another language names: they are all that is sure of it."""
         query, plain = search.query, function_words(language)
-        types = [name for name in query.types if name not in CAMPAIGN]
         names = await over_types(
-            types,
+            query.types,
             lambda name: by_name.within(self._cache, name, search.text, plain, search.scopes[name], **query.filters),
         )
         return replace(search.found, names=names)
