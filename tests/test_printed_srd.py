@@ -19,6 +19,7 @@ from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.printed_srd import read_pages
 from lorekeeper.render import markdown
+from lorekeeper.rolling.tables import tables_of
 from scripts import compare_books
 from scripts.books import ours
 from scripts.books.pages import texts_in, unread
@@ -122,6 +123,70 @@ def test_rules_have_the_keys_of_open5e(whole: tuple[str, Imported], corpus: Path
     known = {entity.slug for entity in open5e_rules(corpus, f"srd-{edition}")}
     tables = {"2014": 17, "2024": 0}  # rules of Open5e that are tables or chapters without a text in the book
     assert len(known - rules) == tables[edition]
+
+
+OTHERWISE = {
+    "stat": "of a creature, compared as such",
+    "primaryability": "of a class, compared as such",
+    "level proficiencybonus": "of a class, compared as such: its columns have the titles and the order of Open5e's",
+    "spell school": "spells of a class, which are found by it",
+    "school special": "spells of a class, which are found by it",
+    "type amount": "each row is an entry",
+    "focus weight": "each row is an entry",
+    "symbol weight": "each row is an entry",
+    "saddleexotic": "the kinds of saddle stand below their title in the book",
+    "mealsqualid": "what is for each meal stands below its title in the book",
+    "attack dodge": "a list in the book",
+    "cone cylinder": "a list in the book",
+    "blinded grappled": "a list in the book",
+    "aberration elemental": "a list in the book",
+    "d10 behaviorfortheturn": "the die is 1d10 in the book",
+    "pace minute": "the book has a title over several columns, too",
+    "partyslevel lowdc": "the titles have no DC in the book",
+}
+"""Tables of that edition that are others here: by the first titles of their columns, or the first cell, with the reason."""
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+def test_tables_of_2024_are_those_of_the_edition_in_markdown(corpus: Path):
+    if data_packages.missing():
+        pytest.skip("needs the packages with the books")
+    texts = (markdown(entity) for entity in data_packages.entries(("srd-2024",)))
+    read = {row for text in texts for table in tables_in(text) for row in table}
+    found = [table for path in (corpus / "srd52" / "src").rglob("*.md") for table in tables_in(path.read_text("utf-8"))]
+    lacking = [lost for table in found if (lost := [row for row in table if row not in read])]
+    unexplained = [lost for lost in lacking if not OTHERWISE.keys() & {lost[0][0], " ".join(lost[0][:2])}]
+    assert len(found) > 500
+    assert unexplained == []
+
+
+def tables_in(text: str) -> Iterator[list[tuple[str, ...]]]:
+    """The tables of a text in Markdown, without what differs in type; of one that stands beside its other half, both halves."""
+    for found in re.findall(r"(?m)(?:^ *\|.*\n?)+", text):
+        lines = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in found.strip().split("\n")]
+        kept = [line for line in lines if not set("".join(line)) <= set(" :-")]
+        rows = [
+            tuple(re.sub(r"[\W_]+", "", re.sub("[\u2212\u2014]", "x", cell.casefold())) for cell in row) for row in kept
+        ]
+        half = len(rows[0]) // 2
+        if half and rows[0] == rows[0][:half] * 2:
+            yield [*(row[:half] for row in rows), *(row[half:] for row in rows if any(row[half:]))]
+        else:
+            yield rows
+
+
+@pytest.mark.slow
+def test_every_table_with_a_die_is_rolled_on(whole: tuple[str, Imported]):
+    with_gaps = {"robe-of-useful-items": "the objects of 2014 have no row for 45 to 51"}
+    rolled = 0
+    for each in data_packages.entries((f"srd-{whole[0]}",)):
+        heads = [head for head, *_ in tables_in(markdown(each)) if re.fullmatch(r"1?d\d+", head[0])]
+        found = tables_of(each)
+        assert (each.name, len(found) >= len(heads)) == (each.name, True)
+        assert each.slug in with_gaps or (each.name, [table.gaps for table in found if table.gaps]) == (each.name, [])
+        rolled += len(heads)
+    assert rolled >= {"2014": 12, "2024": 30}[whole[0]]
 
 
 def open5e_rules(corpus: Path, document: str) -> Iterator[Entity]:

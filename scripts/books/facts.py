@@ -25,9 +25,10 @@ _MEASURE = re.compile(r"(\d[\d,]*)[ -](?:feet|foot|ft)\b")
 
 
 def value(text: object) -> str:
-    """A value without capitals, marks and differences of type: "5 feet" is "5 ft"."""
+    """A value without capitals, marks and differences of type: "5 feet" is "5 ft", "20 ft./60 ft." is "20/60 ft"."""
     found = str(text).replace("*", "").replace("−", "-").replace("–", "-").replace("’", "'").replace("_", " ")
     found = re.sub(r"\b(?:feet|foot)\b|\bft\.", "ft", found.casefold())
+    found = re.sub(r" ?ft(?= ?/ ?\d)", "", found)
     return re.sub(r"\s+", " ", found.replace("½", ".5")).strip(" .;,")
 
 

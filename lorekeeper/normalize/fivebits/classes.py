@@ -286,11 +286,17 @@ def _multiclassing(o: Object) -> str:
         _score(each) for each in objects(((found.get("prerequisite_options") or {}).get("from") or {}).get("options"))
     ]
     gained = [_SKILL.sub("", name) for name in names(found.get("proficiencies"))]
-    gained += [f"{each.get('choose')} {each.get('desc')}" for each in objects(found.get("proficiency_choices"))]
+    gained += [_choice(each) for each in objects(found.get("proficiency_choices"))]
     return paragraphs(
         titled("Prerequisite", joined(scores) or joined(either, "or")),
         titled("Proficiencies Gained", ", ".join(gained)),
     )
+
+
+def _choice(o: Object) -> str:
+    options = objects((o.get("from") or {}).get("options"))
+    named = joined((_SKILL.sub("", name_of(each.get("item"))) for each in options), "or")
+    return f"{o.get('choose')} {o.get('desc') or f'of {named}'}"
 
 
 def _score(o: Object) -> str:

@@ -10,11 +10,15 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from lorekeeper.folding import fold
 from lorekeeper.normalize.fivebits.texts import name_of
-from lorekeeper.normalize.printed_srd.layout import CELL_GAP
+from lorekeeper.normalize.printed_srd.layout import CELL_GAP, table_names
+from lorekeeper.normalize.printed_srd.structure import Block
+from lorekeeper.normalize.printed_srd.titles import is_title
 
 _WORD = re.compile(r"\d[\d,]*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
 
@@ -53,8 +57,43 @@ _NEAR = 40
 
 _ENDS, _TITLE_ENDS = frozenset(("", "\n", *".:!?)”")), frozenset(".(")
 
+_ROWS = re.compile(rf"(?m)^(?:(?P<above>[^\n{CELL_GAP}]*)\n)?(?P<rows>(?:[^\n{CELL_GAP}]*{CELL_GAP}[^\n]*(?:\n|\Z))+)")
+"""A table with the paragraph above it."""
+
 _Place = tuple[int, int]
 """The first word below a title, and the one behind the last."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of the book.
+
+    Attributes:
+        caption: folded.
+        opening: its caption and its titles, folded.
+        markdown: of the whole.
+        begins: where in the text of the book.
+        ends: where what follows begins.
+        word: its first.
+    """
+
+    caption: str
+    opening: str
+    markdown: str
+    begins: int
+    ends: int
+    word: int
+
+    def put_into(self, text: str) -> str:
+        """A text with the table in place of the lines of its cells, if it has such, else at its end."""
+        lines = text.split("\n")
+        shortest, whole = self.caption or self.opening, len(lines)
+        keys = map(fold, lines)
+        begin = next(
+            (at for at, key in enumerate(keys) if key.startswith(shortest) and self.opening.startswith(key)), whole
+        )
+        end = next((at for at in range(begin, whole) if not lines[at]), whole)
+        return "\n".join([*lines[:begin], *([""] if begin == whole else []), self.markdown, *lines[end:]])
 
 
 class Printed:
@@ -68,6 +107,8 @@ class Printed:
     def __init__(self, paragraphs: Iterable[str]) -> None:
         self._text = "\n".join(paragraphs)
         self._words = [*_WORD.finditer(self._text)]
+        self._tables = [*self._read_tables()]
+        self._captions = {table.word for table in self._tables}
         self._keys = [_key(word[0]) for word in self._words]
         self._number = Counter(self._keys)
         self._threes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -97,7 +138,19 @@ class Printed:
 
         return [self._thing(thing, tuple(places(name_of(thing))), may_retell) for thing in things]
 
-    def _thing(self, value: Any, places: Sequence[_Place], may_retell: bool, key: str = "") -> Any:
+    def _read_tables(self) -> Iterator[_Table]:
+        starts = [word.start() for word in self._words]
+        for found in _ROWS.finditer(self._text):
+            rows = [line.split(CELL_GAP) for line in found["rows"].strip("\n").split("\n")]
+            caption = found["above"] if is_title(found["above"]) else ""
+            begins = found.start() if caption else found.start("rows")
+            markdown = Block(caption, 0, rows=rows).markdown
+            opening = fold(" ".join((caption, *rows[0])))
+            yield _Table(fold(caption), opening, markdown, begins, found.end(), bisect_left(starts, begins))
+
+    def _thing(
+        self, value: Any, places: Sequence[_Place], may_retell: bool, key: str = "", is_whole: bool = True
+    ) -> Any:
         if not places:
             return value
         if isinstance(value, Mapping):
@@ -105,13 +158,15 @@ class Printed:
         if isinstance(value, list):
             if any(map(name_of, value)):
                 return self.corrected(value, places)
-            return [self._thing(each, places, may_retell, key) for each in value]
-        return self._corrected(value, places, may_retell) if key in _TEXTS and isinstance(value, str) else value
+            return [self._thing(each, places, may_retell, key, is_whole=False) for each in value]
+        return (
+            self._corrected(value, places, may_retell, is_whole) if key in _TEXTS and isinstance(value, str) else value
+        )
 
     def _titles(self, name: str, within: Sequence[_Place]) -> list[int]:
         """Where a name is a title: behind the end of a sentence, or with a full stop or a bracket behind it."""
         words = _WORD.findall(name.translate(_PLAIN))
-        places = self._places[_key(words[0])] if words else []
+        places = [place for place in self._places[_key(words[0])] if place not in self._captions] if words else []
         return [
             place
             for begin, end in within
@@ -126,13 +181,31 @@ class Printed:
         end = self._words[last].end()
         return before in _ENDS or self._text[end : end + 2].lstrip(" ")[:1] in _TITLE_ENDS
 
-    def _corrected(self, text: str, places: Sequence[_Place], may_retell: bool) -> str:
+    def _corrected(self, text: str, places: Sequence[_Place], may_retell: bool, is_whole: bool) -> str:
         own = [*_WORD.finditer(text)] if places else []
         if len(own) < _FEWEST:
             return text
         keys = [_key(word[0]) for word in own]
-        alike = max((self._compared(keys, place) for place in places), key=lambda each: each[0])
-        share, first, operations = alike
+        share, first, operations = max((self._compared(keys, place) for place in places), key=lambda each: each[0])
+        end = max((each[4] for each in operations if each[0] == "equal"), default=len(keys))
+        corrected = self._in_its_words(text, own, share, first, operations, may_retell)
+        return self._with_tables(corrected, first, first + end) if is_whole and share >= _ALIKE_SHORT else corrected
+
+    def _with_tables(self, text: str, first: int, end: int) -> str:
+        """A text with the tables in its place in the book, right behind it, or not far from it and named in it."""
+        behind = self._text.find("\n", self._words[end - 1].end()) + 1
+        named = table_names([text])
+        for table in self._tables if "\n|" not in text else ():
+            is_behind = table.begins == behind and "table" in text
+            behind = table.ends if is_behind else behind
+            is_near = first <= table.word < end + (_LONGEST if table.caption in named else 0)
+            if is_behind or is_near:
+                text = table.put_into(text)
+        return text
+
+    def _in_its_words(
+        self, text: str, own: list[re.Match[str]], share: float, first: int, operations: list[Any], may_retell: bool
+    ) -> str:
         if share < _ALIKE and len(own) >= _FEWEST_RETOLD:
             same = max(operations, key=lambda each: (each[0] == "equal", each[2] - each[1]), default=None)
             return self._retold(text, len(own), first + same[3]) if may_retell and same and share >= _RETOLD else text
@@ -146,7 +219,7 @@ class Printed:
             if (
                 kind == "equal"
                 or around < _AROUND
-                or not self._is_other(keys[start:end], first + theirs, first + behind)
+                or not self._is_other([_key(word[0]) for word in own[start:end]], first + theirs, first + behind)
             ):
                 continue
             left, right = own[start - 1].end(), own[end].start()

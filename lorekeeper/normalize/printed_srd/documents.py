@@ -11,12 +11,12 @@ from pathlib import Path
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.normalize import equipment
 from lorekeeper.normalize.book import FEAT, Book
-from lorekeeper.normalize.build import Imported, Origin, checked, slugify
+from lorekeeper.normalize.build import Imported, Origin, slugify
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.printed_srd.layout import Paragraph, paragraphs
 from lorekeeper.normalize.printed_srd.structure import Structure
+from lorekeeper.normalize.printed_srd.tables import listed
 from lorekeeper.records.printed import CREATURE, RUBRICS, has_value, kind_said, plain
 
 OUTLINE = "index.json"
@@ -86,13 +86,7 @@ def read_pages(folder: Path, edition: str) -> Imported:
             made = _keyed(entity, rules)
             key = made.type, made.slug
             entities[key] = _longer(entities[key], made) if key in entities else made
-    taken = {each.data["page"] for each in entities.values()}
-    read.warnings += [
-        (name, f"its table on page {page} is not parted in columns")
-        for name, page in structure.unread
-        if not document.has_rules_alone or page in taken
-    ]
-    return replace(read, entities=_with_own_tables(list(entities.values())))
+    return replace(read, entities=list(entities.values()))
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ def _bookmarks(path: Path) -> list[tuple[str, int, int]]:
 def printed_paragraphs(folder: Path, edition: str) -> list[Paragraph]:
     """The paragraphs of a document from its first chapter on; see `read_pages`."""
     pages = [path.read_bytes().decode("utf-8") for path in sorted(folder.glob("page-*.txt"))]
-    found = paragraphs(pages, _is_box, _is_whole)
+    found = paragraphs(pages, _is_box, _is_whole, listed(edition, folder.parent))
     start = next((place for place, each in enumerate(found) if each.text == DOCUMENTS[edition].start), 0)
     return [each for each in found if each.page >= found[start].page]
 
@@ -169,30 +163,6 @@ def _longer(entity: Entity, more: Entity) -> Entity:
     """An entry with the text of another one whose title is the same, on the same page."""
     texts = (str(each.data.get("desc") or "") for each in (entity, more))
     return replace(entity, data={**entity.data, "desc": "\n\n".join(filter(None, texts))})
-
-
-def _with_own_tables(entities: list[Entity]) -> list[Entity]:
-    """Items with their tables: one whose caption begins with the name of another item stands in the column of this one."""
-    items = {entity.name: entity for entity in entities if entity.type == "equipment"}
-    moved: dict[str, str] = {}
-    for item in items.values():
-        text = str(item.data.get("desc") or "")
-        for caption in _CAPTION.finditer(text):
-            owner = next((name for name in items if name != item.name and caption[1].startswith(f"{name} ")), None)
-            if owner and not caption[1].startswith(item.name):
-                moved[item.name] = text[: caption.start()].rstrip()
-                moved[owner] = f"{items[owner].data.get('desc')}\n\n{text[caption.start() :]}"
-                break
-    return [
-        _item_with(each, moved[each.name]) if items.get(each.name) is each and each.name in moved else each
-        for each in entities
-    ]
-
-
-def _item_with(item: Entity, text: str) -> Entity:
-    """A magic item with another text, and the filter values that follow from it."""
-    data = {**item.data, "desc": text}
-    return checked(item.type, {**item.as_record(), "data": data, "fields": equipment.read_magic(data)})
 
 
 def _place(entity: Entity) -> tuple[int, str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from functools import partial
 
 from lorekeeper.folding import fold
+from lorekeeper.normalize.printed_srd.tables import Table
 from lorekeeper.normalize.printed_srd.titles import SMALL, SMALL_CAPITALS, is_title
 
 _HEAD_LINES = 3
@@ -24,27 +25,26 @@ _NARROW = 38
 
 _BULLET = "\u2022"
 _ENDS = re.compile(r"(?:[.!?\u201d]|[^A-Z]\))$")
-_TABLE_NAMED = re.compile(
-    r"\bthe ((?:[A-Z][\w\u2019-]*|\d\w*|of|and|by|per|for|the|in|to|with|from)"
-    r"(?: (?:[A-Z][\w\u2019-]*|\d\w*|of|and|by|per|for|the|in|to|with|from)){0,7}) table\b"
-)
+_IN_NAME = rf"(?:[A-Z][\w\u2019-]*|\d\w*|{'|'.join(sorted(SMALL))})"
+_TABLE_NAMED = re.compile(rf"\b[Tt]he ({_IN_NAME}(?: {_IN_NAME}){{0,7}}) table\b")
 """How a text names a table, by its caption."""
 
 _DIGITS = re.compile(r"\d+")
 _GAP = re.compile(r"\s+")
 CELL_GAP = "\u2003"
-"""Where a line had more than the gap between two words."""
+"""Between two cells of a row."""
 
 _DASH = re.compile(r"\w\u2014$")
-_FEWEST_ROWS = 3
 _HYPHENS = re.compile(r"[\u00ad\u2010\u2011]+|-[\u00ad\u2010\u2011]+")
-_OPEN = re.compile(rf"[ {CELL_GAP}-]$|\w\u2014$")
+_OPEN = re.compile(r"[ -]$|\w\u2014$")
 """How a line ends that the paragraph goes on after."""
 
 _SPLIT = re.compile(r"(?P<space> ?)-$")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+")
 _BEFORE_MARK = re.compile(r"(?<=[\w)\u2019\u201d]) +(?=[,.;:!?)\u2019\u201d](?!\d?\d?d\d))")
-_AFTER_MARK = re.compile(r"(?<=[(\u201c\u2018]) +|(?<=:/) (?=/)|(?<=\d) (?=,\d{3}\b)")
+_AFTER_MARK = re.compile(
+    r"(?<=[(\u201c\u2018]) +|(?<=:/) (?=/)|(?<=\d) (?=,\d{3}\b|\u2013\d)|(?<=,\d) (?=\d\d\b)|(?<=,\d\d) (?=\d\b)"
+)
 _TAIL = re.compile(r"(?<![\w'\u2019-])([^\W\d_]{3,}) ([b-hj-z]|[b-hj-z][^\W\d_])(?![\w'\u2019-])")
 """A word and what may be its last letters, kept apart by the way they were set."""
 
@@ -85,24 +85,23 @@ Sign = Callable[[str], bool]
 """Whether a line is of a kind that the layout does not show."""
 
 
-def paragraphs(pages: Sequence[str], sign: Sign, is_whole: Sign, first_page: int = 1) -> list[Paragraph]:
+def paragraphs(
+    pages: Sequence[str], sign: Sign, is_whole: Sign, tables: Mapping[int, Sequence[Table]]
+) -> list[Paragraph]:
     """The paragraphs of the pages of a book, in their order.
 
     Args:
         pages: their texts.
         sign: tells the lines below which something is set apart.
         is_whole: tells the lines that are whole paragraphs, however they end.
-        first_page: number of the first.
+        tables: by the numbers of their pages.
     """
     heads = _running_heads(pages)
-    read = [
-        _with_rows(list(_lines(_without_head(page, heads), number))) for number, page in enumerate(pages, first_page)
-    ]
+    read = [[*_lines(_without_head(page, heads), number)] for number, page in enumerate(pages, 1)]
+    known = words(line.text for page in read for line in page)
+    _read_tables(read, tables, known)
     lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before, sign)]
-    known = words(line.text for line in lines)
-    captions = table_names(each.text for each in _joined(lines, known, set(), is_whole))
-    joined = _joined(lines, known, captions, is_whole)
-    return [replace(each, text=_set(each.text, known)) for each in joined]
+    return [replace(each, text=_set(each.text, known)) for each in _joined(lines, known, is_whole)]
 
 
 def table_names(texts: Iterable[str]) -> set[str]:
@@ -142,7 +141,7 @@ def _lines(page: Iterable[str], number: int) -> Iterator[Paragraph]:
         line = raw.replace("\t", " ")
         if has_tabs and "\t" in raw:
             line = _GAP.sub(_gap, _HYPHENS.sub("-", raw))
-        text = line.strip(f" {CELL_GAP}")
+        text = line.strip(" ")
         if text:
             is_point = text.startswith(_BULLET)
             yield Paragraph(
@@ -155,25 +154,35 @@ def _lines(page: Iterable[str], number: int) -> Iterator[Paragraph]:
             )
 
 
-def _with_rows(lines: list[Paragraph]) -> list[Paragraph]:
-    """The lines of a page, of which several in turn that have as many cells are rows; else a gap is one between words."""
-    found: list[Paragraph] = []
-    for width, group in groupby(lines, lambda line: line.text.count(CELL_GAP)):
-        run = list(group)
-        is_table = width > 0 and len(run) >= _FEWEST_ROWS
-        if is_table and found and is_title(found[-1].text):
-            found[-1] = replace(found[-1], is_open=False)
-        for line in run:
-            text = line.text if is_table else line.text.replace(CELL_GAP, " ")
-            found.append(replace(line, text=text, is_row=is_table, is_open=line.is_open and not is_table))
-    return found
+def _read_tables(pages: Sequence[list[Paragraph]], tables: Mapping[int, Sequence[Table]], known: Counter[str]) -> None:
+    """Make rows of the lines of tables, in place. What goes on elsewhere stands behind what it goes on from."""
+    ends: dict[tuple[str, ...], tuple[list[Paragraph], Paragraph]] = {}
+    for number, page in enumerate(pages, 1):
+        start = 0
+        for table in tables.get(number, ()):
+            found = table.find([line.text for line in page], start, partial(mended, known=known))
+            if found is None or (table.sign and table.titles not in ends):
+                continue
+            place, rows = found
+            start = place.start
+            made = [replace(page[start], text=CELL_GAP.join(cells), is_row=True, is_open=False) for cells in rows]
+            del page[start : place.stop]
+            home = page
+            if table.sign:
+                home, last = ends[table.titles]
+                home[(at := home.index(last) + 1) : at] = made[1:]
+            else:
+                page[start:start] = made
+                start += len(made)
+            if start and home is page and is_title(page[place.start - 1].text):
+                page[place.start - 1] = replace(page[place.start - 1], is_open=False)
+            ends[table.titles] = home, made[-1]
 
 
 def _gap(found: re.Match[str]) -> str:
-    """What a gap is in a line with tabs: a space, if it has one; a wider one within the line may part two cells."""
-    if "\t" not in found[0]:
-        return ""
-    return CELL_GAP if len(found[0].strip("\t")) > 2 and found.start() else " "
+    """What a gap is in a line with tabs: a space, if it has one, or stands between two numbers."""
+    around = found.string[found.start() - 1 : found.start()] + found.string[found.end() : found.end() + 1]
+    return " " if "\t" in found[0] or (len(around) == 2 and around.isdigit()) else ""
 
 
 def words(lines: Iterable[str]) -> Counter[str]:
@@ -207,12 +216,13 @@ def _is_within(line: Paragraph) -> bool:
     return line.is_open and not _ENDS.search(line.text)
 
 
-def _joined(lines: Sequence[Paragraph], known: Counter[str], tables: set[str], is_whole: Sign) -> list[Paragraph]:
+def _joined(lines: Sequence[Paragraph], known: Counter[str], is_whole: Sign) -> list[Paragraph]:
     """Lines as paragraphs. One that something set apart cuts goes on with the line that begins within a sentence."""
     found: list[Paragraph] = []
     last, cut, on_page = "", -1, 0
     for place, line in enumerate(lines):
-        is_apart = line.is_small or fold(line.text) in tables
+        is_caption = is_title(line.text) and any(each.is_row for each in lines[place + 1 : place + 2])
+        is_apart = line.is_small or (is_caption and not line.is_row and not last.endswith(":"))
         if found and is_whole(found[-1].text) and not line.text.startswith("("):
             found[-1] = replace(found[-1], is_open=False)
         if found and _goes_on(found[-1], last, line) and not is_apart:

@@ -6,14 +6,13 @@ The outline of a book names its upper titles. A title below these is a short lin
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.layout import CELL_GAP, Paragraph, table_names
-from lorekeeper.normalize.printed_srd.tables import split
-from lorekeeper.normalize.printed_srd.titles import LONGEST_TITLE, is_title, is_value, titled
+from lorekeeper.normalize.printed_srd.titles import is_title, is_value, titled
 
 FAR = 4
 """Pages after the one that an outline names on which a title may stand."""
@@ -23,10 +22,10 @@ _RUN_IN = re.compile(
 )
 _ENDS_TEXT = re.compile(r"[.!?:;,\u201d]$")
 _LABELLED = re.compile(r"[A-Z][\w ]{2,30}: \S")
+
+
 _IN_ORDER = 4
 """Lines of a list that are in the order of the alphabet by no accident."""
-
-_DIE = re.compile(r"1?d\d{1,3}\b")
 
 
 @dataclass
@@ -133,12 +132,12 @@ class Structure:
         self.levels = _outlined(self.paragraphs, outline)
         self.paragraphs = self._apart_behind()
         self.levels = _outlined(self.paragraphs, outline)
-        self.captions = table_names(each.text for each in found)
-        self.unread: list[tuple[str, int]] = []
+        self.paragraphs = self._with_tables_in_place()
+        self.levels = _outlined(self.paragraphs, outline)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks of the book."""
-        place, level, in_head, is_taking, list_of, head = 0, 1, False, False, _List(), ""
+        place, level, in_head, is_taking, list_of = 0, 1, False, False, _List()
         while place < len(self.paragraphs):
             each = self.paragraphs[place]
             in_head = self.says_kind(each.text) or (in_head and self.has_value(each.text))
@@ -150,11 +149,6 @@ class Structure:
                 yield self._table(place, end)
                 place = end
                 continue
-            elif self._is_caption(place) and is_title(self._text(place + 1)):
-                head = self._text(place + 1)
-                yield Block(f"**{each.text}**", each.page)
-            elif each.text == head:
-                yield Block(head, each.page)
             elif fold(each.text) in self.rubrics and not each.is_indented:
                 list_of = _List()
                 yield Block(each.text, each.page, level + 2)
@@ -196,10 +190,6 @@ class Structure:
                 break
         return range(0)
 
-    def _is_caption(self, place: int) -> bool:
-        each = self.paragraphs[place]
-        return fold(each.text) in self.captions and is_title(each.text) and not each.is_title
-
     def _text(self, place: int) -> str:
         return self.paragraphs[place].text if place < len(self.paragraphs) else ""
 
@@ -228,7 +218,9 @@ class Structure:
         each = self.paragraphs[place]
         if self.shows_titles:
             return each.is_title
-        if each.is_indented or each.is_point or each.lines > 2 or not is_title(each.text) or self.says_kind(each.text):
+        if each.is_indented or each.is_point or each.is_row or each.lines > 2:
+            return False
+        if not is_title(each.text) or self.says_kind(each.text):
             return False
         if self._is_subtitle(place) and place and is_title(self._text(place - 1)):
             return False
@@ -258,43 +250,38 @@ class Structure:
     def _table_end(self, place: int) -> int:
         """The paragraph after the table that begins at one, the same one if none does."""
         each = self.paragraphs[place]
-        has_caption = is_title(each.text) and not each.is_title
-        if each.is_row or (has_caption and place + 1 < len(self.paragraphs) and self.paragraphs[place + 1].is_row):
-            rows = range(place if each.is_row else place + 1, len(self.paragraphs))
-            return next((row for row in rows if not self.paragraphs[row].is_row), len(self.paragraphs))
-        head = place + 1 if self._is_caption(place) else place
-        if head == place and not _DIE.match(each.text):
-            return place
-        first = head + 1
-        by_value = all(is_value(self._text(row).split(" ")[0]) for row in (first, first + 1) if self._text(row))
+        first = place if each.is_row or each.is_title or not is_title(each.text) else place + 1
         end = first
-        while end < len(self.paragraphs) and end not in self.levels and self._is_row(end, head, by_value=by_value):
+        while end < len(self.paragraphs) and self.paragraphs[end].is_row:
             end += 1
-        return end if end - head > 2 and len(self._text(head)) < 2 * LONGEST_TITLE else place
+        return end if end > first else place
 
-    def _is_row(self, place: int, head: int, *, by_value: bool) -> bool:
-        each = self.paragraphs[place]
-        if each.is_point or each.is_indented or self.says_kind(each.text):
-            return False
-        if by_value:
-            return is_value(each.text.split(" ")[0]) or each.text == self._text(head)
-        if self._is_caption(place):
-            return False
-        is_like_others = self._is_in_order(head + 1, place) or any(map(is_value, each.text.split()))
-        return each.lines == 1 and (is_like_others or not self._is_title(place))
+    def _with_tables_in_place(self) -> list[Paragraph]:
+        """The paragraphs, with a table that stands in another section behind the last text before that names it."""
+        behind: defaultdict[int, list[int]] = defaultdict(list)
+        named: dict[str, int] = {}
+        begin = end = 0
+        for place, each in enumerate(self.paragraphs):
+            if place < end:
+                continue
+            caption, end = fold(each.text), self._table_end(place)
+            by = named.get(caption, begin)
+            if end == place and (place in self.levels or self._is_title(place)):
+                begin = place
+            elif end > place and by < begin and caption != fold(self._text(begin)) and self._is_near(by, place):
+                behind[by] += range(place, end)
+            named |= dict.fromkeys(table_names([each.text]), place)
+        moved = {place for table in behind.values() for place in table}
+        places = (at for place in range(len(self.paragraphs)) if place not in moved for at in (place, *behind[place]))
+        return [self.paragraphs[place] for place in places]
+
+    def _is_near(self, place: int, other: int) -> bool:
+        return abs(self.paragraphs[other].page - self.paragraphs[place].page) <= FAR
 
     def _table(self, place: int, end: int) -> Block:
         each = self.paragraphs[place]
-        if self.paragraphs[place + 1].is_row:
-            rows = [found.text.split(CELL_GAP) for found in self.paragraphs[place:end] if found.is_row]
-            return Block("" if each.is_row else each.text, each.page, rows=rows)
-        has_caption = self._is_caption(place)
-        head = place + 1 if has_caption else place
-        lines = [self._text(row) for row in range(head, end)]
-        rows = split(lines)
-        if len(rows[0]) == 1:
-            self.unread.append((each.text if has_caption else lines[0], each.page))
-        return Block(each.text if has_caption else "", each.page, rows=rows)
+        rows = [found.text.split(CELL_GAP) for found in self.paragraphs[place:end] if found.is_row]
+        return Block("" if each.is_row else each.text, each.page, rows=rows)
 
 
 def _without_brackets(text: str) -> str:

@@ -1,83 +1,91 @@
-"""Rows of a printed table, whose cells only spaces part, in cells: as far as the rows themselves say where one ends."""
+"""Tables of printed pages. Their text has lost where a cell ends, so it is listed how many words each cell has.
+
+A table begins with the titles of its columns, and its rows begin and end where lines do. What a column or a page cuts goes on below
+the same titles, or at once on the next page. A table that stands beside its other half has its titles twice.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate, groupby, pairwise
+from pathlib import Path
 
-from lorekeeper.normalize.printed_srd.titles import VALUE, is_value
+TABLES = Path(__file__).with_name("tables.tsv")
 
-_UNITS = "CP|SP|EP|GP|PP|XP|lb\\.|feet|foot|ft\\.|miles?|days?|hours?|minutes?|gallons?|pounds?"
-_VALUES = re.compile(rf"{VALUE.pattern}(?: (?:{_UNITS}))?(?= |$)")
-_LAST = re.compile(rf"(?:^| ){VALUE.pattern}(?: (?:{_UNITS}))?$")
-_RANGE = re.compile(r"(?<=\d) (?=\u2013\d)")
-
-
-def split(lines: Sequence[str]) -> list[list[str]]:
-    """Rows in cells, the head first; each row in one cell if it cannot be said where its cells end."""
-    lines = [_RANGE.sub("", line) for line in lines]
-    head, rows = lines[0], [line for line in lines[1:] if line != lines[0]]
-    words = head.split()
-    half = len(words) // 2
-    if len(words) % 2 == 0 and words[:half] == words[half:]:
-        return _doubled(words[:half], rows) or [[line] for line in lines]
-    cells = _columns(words, rows)
-    return cells or [[head], *([row] for row in rows)]
+_RULE = re.compile("\u2014{2,} ?")
+"""A line that is drawn beside the title of several columns."""
 
 
-def _columns(head: Sequence[str], rows: Sequence[str]) -> list[list[str]]:
-    """Rows with a value in front, values at the end, or both, and a text between; [] for others."""
-    parted = [_parted(row) for row in rows]
-    if not parted:
-        return []
-    behind = min(len(values) for _, _, values in parted)
-    has_first = all(first for first, _, _ in parted)
-    has_text = any(text or len(values) > behind for _, text, values in parted)
-    width = has_first + has_text + behind
-    titles = _titles(head, width, in_front=has_first)
-    if width < 2 or not titles:
-        return []
-    found = [titles]
-    for first, text, values in parted:
-        more = len(values) - behind
-        middle = " ".join(filter(None, [text, *values[:more]]))
-        middle = middle if has_first else " ".join(filter(None, [first, middle]))
-        found.append([*([first] if has_first else []), *([middle] if has_text else []), *values[more:]])
+@dataclass(frozen=True)
+class Table:
+    """A table on a page.
+
+    Attributes:
+        titles: of its columns.
+        rows: how many words each of its cells has.
+        sign: "+" if it is the rest of one before, "-" if its titles do not stand there again either.
+    """
+
+    titles: tuple[str, ...]
+    rows: list[list[int]]
+    sign: str
+
+    def find(
+        self, lines: Sequence[str], start: int, mend: Callable[[str, str], str]
+    ) -> tuple[range, list[list[str]]] | None:
+        """The lines of the table and its rows in cells; None if the page has not such lines.
+
+        Args:
+            lines: of the page.
+            start: the first that may be of it.
+            mend: joins two lines of a cell.
+        """
+        words = [(number, word) for number, line in enumerate(lines) for word in line.split()]
+        place_of = {number: place for place, (number, _) in reversed([*enumerate(words)])}
+        lines_at = {place_of[number]: number for number in sorted(place_of)} | {len(words): len(lines)}
+        titles = " ".join(() if self.sign == "-" else self.titles).split()
+        for at, first in lines_at.items():
+            begin = at + len(titles)
+            ends = [*accumulate(map(sum, self.rows), initial=begin)]
+            is_here = [word for _, word in words[at:begin]] == titles and lines_at.keys() >= set(ends)
+            if first >= start and is_here:
+                rows = (_cells(words[end:], counts, mend) for end, counts in zip(ends, self.rows, strict=False))
+                return range(first, lines_at[ends[-1]]), self._whole([*rows])
+        return None
+
+    def _whole(self, rows: list[list[str]]) -> list[list[str]]:
+        """All rows, without the titles that stand there again; halves that stand side by side one below the other."""
+        titles, half = [*self.titles], len(self.titles) // 2
+        if half and titles == titles[:half] * 2:
+            titles, rows = titles[:half], [*(row[:half] for row in rows), *(row[half:] for row in rows if row[half:])]
+        return [[_RULE.sub("", title) for title in titles], *(row for row in rows if row != titles)]
+
+
+def _cells(words: Sequence[tuple[int, str]], counts: Sequence[int], mend: Callable[[str, str], str]) -> list[str]:
+    """The words of a row, each with the number of its line, in cells with so many."""
+    cells = (
+        groupby(words[begin:end], key=lambda each: each[0]) for begin, end in pairwise(accumulate(counts, initial=0))
+    )
+    return [reduce(mend, (" ".join(word for _, word in part) for _, part in cell)) for cell in cells]
+
+
+def listed(edition: str, folder: Path) -> Mapping[int, Sequence[Table]]:
+    """The tables of an edition in their order, by their pages: those that a folder lists, if it has a list of its own."""
+    own = folder / TABLES.name
+    found: defaultdict[int, list[Table]] = defaultdict(list)
+    for line in (own if own.is_file() else TABLES).read_text("utf-8").splitlines():
+        if line.startswith(f"{edition}\t"):
+            _, page, sign, titles, rows = line.split("\t")
+            whole = [row for run in rows.split() for row in _run(run)]
+            found[int(page)].append(Table(tuple(titles.split(" | ")), whole, sign))
     return found
 
 
-def _parted(row: str) -> tuple[str, str, list[str]]:
-    """The value at the beginning of a row, the text, and the values at its end."""
-    first, rest = "", row
-    if match := _VALUES.match(row):
-        first, rest = match[0], row[match.end() :].strip()
-    values: list[str] = []
-    while found := _LAST.search(rest):
-        values.insert(0, found[0].strip())
-        rest = rest[: found.start()]
-    return first, rest, values
-
-
-def _titles(head: Sequence[str], width: int, *, in_front: bool) -> list[str]:
-    """The titles of the columns: a word each, or all that is left for the only one that can have several."""
-    if len(head) == width:
-        return list(head)
-    if len(head) < width:
-        return []
-    if in_front and is_value(head[0]) and width == 2:
-        return [head[0], " ".join(head[1:])]
-    return []
-
-
-def _doubled(head: Sequence[str], rows: Sequence[str]) -> list[list[str]]:
-    """Two tables side by side, of a value and a text each, as one below the other."""
-    left, right = [], []
-    for row in rows:
-        parts = re.split(r" (?=(?:\d[\d,]*(?:\u2013\d+)?) \S)", row, maxsplit=1)
-        cells = [part.split(" ", 1) for part in parts]
-        if any(len(cell) != 2 or not is_value(cell[0]) for cell in cells):
-            return []
-        left.append(cells[0])
-        right += cells[1:]
-    titles = [head[0], " ".join(head[1:])]
-    return [titles, *left, *right] if len(titles) == 2 and titles[1] else []
+def _run(text: str) -> list[list[int]]:
+    """Rows whose cells have as many words: "1+2" is one of two cells, "1+2*3" are three."""
+    row, _, times = text.partition("*")
+    return [[int(count) for count in row.split("+")]] * int(times or 1)
