@@ -175,18 +175,19 @@ def _cell(entity: Entity, name: str, label: str) -> Cell:
     value = entity.kind.replace("-", " ") if name == "kind" else entity.fields.get(name)
     text = range_of(entity) if name == "range" else str(value or "")
     if isinstance(value, tuple):
-        # "medium or small" says both of its parts
-        said = {part for each in value if " or " in each for part in each.split(" or ")}
-        text = ", ".join(each for each in value if each not in said)
+        # what another value says too is left out: "medium" beside "medium or small", "weapon" beside "simple weapon"
+        said = [set(each.split()) for each in value]
+        text = ", ".join(each for each in value if not any(set(each.split()) < others for others in said))
     elif isinstance(value, bool):
         text = label if value else ""
     elif isinstance(value, int | float) and name != "range":
-        written_ = {"challenge_rating": format_rating, "modified": _day}.get(name, figure)
+        written_ = {"challenge_rating": format_rating, "modified": day}.get(name, figure)
         return Cell(name, label, written_(value), True, name in LEADING)
     return Cell(name, label, text, False, name in LEADING)
 
 
-def _day(seconds: float) -> str:
+def day(seconds: float) -> str:
+    """The day of a moment."""
     return written(seconds)[: len("2026-11-20")]
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,17 +17,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lorekeeper.audience import Viewer
 from lorekeeper.errors import CacheError
 from lorekeeper.people.person import Person
-from lorekeeper.server.browsers import is_own, own_path
 from lorekeeper.server.identity import VIEWER
-from lorekeeper.server.page.site import SEEN, Page, Site, redirect
-from lorekeeper.server.rest.problems import RefusedError
+from lorekeeper.server.page.site import SEEN, Page, Site, form, remembering
 
 COOKIE = "lorekeeper_as"
 
 ANY_PLAYER = "player"
 """The choice of what all players see."""
 
-MAX_CHOICE, MAX_BODY = 200, 8000
+MAX_CHOICE = 200
 """Longest choice in characters, and longest form in bytes."""
 
 Players = Callable[[], Sequence[Person]]
@@ -80,18 +77,8 @@ class AsSeen:
 
 
 async def _choose(_: Site, request: Request) -> Response:
-    if not is_own(request.scope):
-        raise RefusedError(HTTPStatus.FORBIDDEN, "this form was sent from a page of another site")
-    fields = parse_qs((await request.body())[:MAX_BODY].decode("utf-8", "replace"))
-    chosen, next_ = (fields.get(name, [""])[0] for name in ("as", "next"))
-    response = redirect(own_path(next_))
-    secure = request.url.scheme == "https"
-    if chosen:
-        value = quote(chosen[:MAX_CHOICE], safe="")
-        response.set_cookie(COOKIE, value, httponly=True, samesite="strict", secure=secure)
-    else:
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=secure)
-    return response
+    fields = await form(request)
+    return remembering(request, COOKIE, quote(fields.get("as", "")[:MAX_CHOICE], safe=""), fields.get("next"))
 
 
 PAGES = (Page("/view", _choose, methods=("POST",)),)

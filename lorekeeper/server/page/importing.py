@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.errors import NotFoundError
-from lorekeeper.server.browsers import is_own
-from lorekeeper.server.page.site import Page, Site, may_add, redirect
-from lorekeeper.server.rest.problems import RefusedError
+from lorekeeper.server.page.site import Page, Site, form, may_add, redirect
 
 PATH, PROGRESS = "/import", "/import/progress"
 
@@ -28,10 +25,8 @@ async def _import(site: Site, request: Request) -> Response:
         raise NotFoundError("There is no such page.")
     if request.method != "POST":
         return _page(site, request)
-    if not is_own(request.scope):
-        raise RefusedError(HTTPStatus.FORBIDDEN, "this form was sent from a page of another site")
-    fields = parse_qs((await request.body()).decode("utf-8", "replace"))
-    sent = {name: fields.get(name, [""])[0].strip() for name in FIELDS}
+    fields = await form(request)
+    sent = {name: fields.get(name, "").strip() for name in FIELDS}
     path = Path(sent["path"].strip("\"'"))
     if not await asyncio.to_thread(_is_there, path):
         example = Path.home() / "books" / "marches.pdf"

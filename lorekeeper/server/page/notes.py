@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lorekeeper.dates import written
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import WRITTEN, sections_of
@@ -21,14 +20,13 @@ from lorekeeper.render.note_html import (
 )
 from lorekeeper.search.dossier.names import EVERYDAY
 from lorekeeper.server.backlinks import connections_of, embedded_notes
+from lorekeeper.server.page.hits import day
 from lorekeeper.server.page.sessions import MOST, NOTES, PEOPLE, session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
 from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
-
-DAY_CHARS = len("2026-11-20")
 
 _BLOCK = re.compile(r"^```+ *encounter\b.*?\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 """The block of a note that lists an encounter, as plugins of Obsidian write it."""
@@ -144,7 +142,7 @@ def _session(entity: Entity) -> str:
 
 def _day(entity: Entity, field: str) -> str:
     value = entity.fields.get(field)
-    return written(value)[:DAY_CHARS] if isinstance(value, int) else ""
+    return day(value) if isinstance(value, int) else ""
 
 
 def encounter_in(note: Entity) -> list[str]:

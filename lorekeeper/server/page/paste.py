@@ -10,19 +10,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from urllib.parse import parse_qs
 
 from markupsafe import Markup
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
-from lorekeeper.server.browsers import is_own
 from lorekeeper.server.page.entries import html_of
-from lorekeeper.server.page.site import Page, Site, may_add, trusted
-from lorekeeper.server.rest.problems import RefusedError
+from lorekeeper.server.page.site import Page, Site, form, may_add, trusted
 
 PATH = "/paste"
 
@@ -88,9 +86,7 @@ async def _paste(site: Site, request: Request) -> Response:
         raise NotFoundError("There is no such page.")
     if request.method != "POST":
         return _page(site, request, Sent())
-    if not is_own(request.scope):
-        raise RefusedError(HTTPStatus.FORBIDDEN, "this form was sent from a page of another site")
-    sent = _sent(await request.body())
+    sent = _sent(await form(request))
     if len(sent.text) > MAX_CHARS:
         shorter = replace(sent, text=sent.text[:MAX_CHARS])
         return _page(site, request, shorter, [TOO_LONG.format(MAX_CHARS)], status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -105,9 +101,8 @@ async def _paste(site: Site, request: Request) -> Response:
     return _page(site, request, replace(sent, shown=sent.key), problems, entries)
 
 
-def _sent(body: bytes) -> Sent:
-    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
-    text, secret, done, shown = (fields.get(name, [""])[0] for name in ("text", "secret", "do", "shown"))
+def _sent(fields: QueryParams) -> Sent:
+    text, secret, done, shown = (fields.get(name, "") for name in ("text", "secret", "do", "shown"))
     return Sent(text.replace("\r\n", "\n"), bool(secret), done == "store", shown)
 
 

@@ -34,16 +34,13 @@ from lorekeeper.server.page.desk import desk, examples
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article, nearest
 from lorekeeper.server.page.hits import columns, hits_of, merged, shown_of
-from lorekeeper.server.page.site import HEADERS, Page, Site, address, redirect, target
+from lorekeeper.server.page.site import HEADERS, Page, Site, address, offset_of, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.views.view import View
 
 LIMIT = 50
 """Results a page."""
-
-MAX_OFFSET = 100_000
-"""The furthest result."""
 
 SHORTEST_NAME = 4
 """Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
@@ -77,12 +74,10 @@ class Sought:
     def of(cls, request: Request) -> Sought:
         """What a request asks for; RefusedError if it cannot be."""
         parameters = request.query_params
-        text, offset = parameters.get("q", ""), parameters.get("offset", "0")
-        if not (offset.isascii() and offset.isdecimal() and len(offset) <= 6 and int(offset) <= MAX_OFFSET):
-            raise bad_request(f"offset is a number up to {MAX_OFFSET:,}")
+        text = parameters.get("q", "")
         if len(text) > MAX_QUERY_CHARS:
             raise bad_request(f"a search has at most {MAX_QUERY_CHARS:,} characters; ask in a sentence or two")
-        return cls(text, int(offset), parameters.get("open", ""), "proposed" in parameters)
+        return cls(text, offset_of(request), parameters.get("open", ""), "proposed" in parameters)
 
     def address(self, *, offset: int = 0, opened: str = "") -> str:
         """The address of the same search, with other results or another entry."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.dates import written
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST
@@ -22,8 +21,8 @@ from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.sorting import recent_notes
-from lorekeeper.server.page.site import Asked, Page, Site, address, twin
-from lorekeeper.server.rest.problems import bad_request
+from lorekeeper.server.page.hits import day
+from lorekeeper.server.page.site import Asked, Page, Site, address, offset_of, twin
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import tools_by_name
 from lorekeeper.text.cleaning import clean
@@ -88,7 +87,7 @@ async def _sessions(site: Site, request: Request) -> Response:
     vaults = await _vaults(view)
     chosen = request.query_params.get("vault") or next((key for key, _, number in vaults if number), "")
     notes = await session_notes(view, chosen) if any(key == chosen for key, _, _ in vaults) else []
-    notes, offset = (notes[::-1] if oldest else notes), _offset(request)
+    notes, offset = (notes[::-1] if oldest else notes), offset_of(request)
     shown = await shown_sessions(view, notes[offset : offset + LIMIT])
     further = {"vault": chosen, "order": "oldest" if oldest else None}
     return site.page(
@@ -117,13 +116,6 @@ async def _vaults(view: View) -> list[tuple[str, str, int]]:
     titles = {each.slug: each.name for each in await view.cache.load("documents", [(key, key) for key in keys])}
     counted = [(key, await view.cache.count_entities(NOTES, key, kind=SESSION)) for key in keys]
     return [(key, titles.get(key, key), number) for key, number in sorted(counted, key=lambda each: -each[1])]
-
-
-def _offset(request: Request) -> int:
-    text = request.query_params.get("offset", "0")
-    if not (text.isascii() and text.isdecimal() and len(text) <= 6):
-        raise bad_request("offset is a number")
-    return int(text)
 
 
 def _shown(notes: Sequence[Entity], people: Sequence[Entity]) -> list[Session]:
@@ -178,7 +170,7 @@ async def _recent(site: Site, request: Request) -> Response:
     await view.refresh()
     days: list[Day] = []
     for each in await recent_notes(view.cache, request.query_params.get("since"), MAX_LIMIT):
-        date = written(each.date)[: len("2026-11-20")]
+        date = day(each.date)
         if not days or days[-1].date != date:
             days.append(Day(date, []))
         days[-1].notes.append(each.note)
@@ -193,7 +185,7 @@ async def _recent_twin(site: Site, request: Request) -> Response:
 
 
 def _sessions_twin(request: Request) -> Asked:
-    vault, offset = request.query_params.get("vault"), _offset(request)
+    vault, offset = request.query_params.get("vault"), offset_of(request)
     arguments = {"kind": SESSION, "order": NEWEST, "limit": LIMIT, "offset": offset}
     return tools_by_name()["lookup_note"], arguments | ({"documents": [vault]} if vault else {})
 

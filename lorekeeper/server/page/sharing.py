@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from http import HTTPStatus
-from urllib.parse import parse_qs
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -14,18 +13,17 @@ from starlette.responses import Response
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.render.note_html import note_body
-from lorekeeper.server.browsers import is_own
 from lorekeeper.server.page.entries import found
 from lorekeeper.server.page.impersonation import Seen
-from lorekeeper.server.page.site import SEEN, Page, Site, address, entry_address, redirect, trusted
+from lorekeeper.server.page.site import SEEN, Page, Site, address, entry_address, form, redirect, trusted
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 from lorekeeper.views.explained import explained
 from lorekeeper.views.opening import EVERYTHING, Look, Target, closed_for_all, look, store, target_of, who
 
 PATH = "/share"
 
-MAX_BODY, MAX_LISTED = 64_000, 50
-"""Longest form in bytes, and most lines that are listed."""
+MAX_LISTED = 50
+"""Most lines that are listed."""
 
 
 async def _share(site: Site, request: Request) -> Response:
@@ -34,10 +32,8 @@ async def _share(site: Site, request: Request) -> Response:
         raise NotFoundError("There is no such page.")
     if request.method != "POST":
         return await _page(site, request, request.query_params.get("uri", ""), request.query_params.get("with", ""))
-    if not is_own(request.scope):
-        raise RefusedError(HTTPStatus.FORBIDDEN, "this form was sent from a page of another site")
-    fields = parse_qs((await request.body())[:MAX_BODY].decode("utf-8", "replace"))
-    uri, person, action = (fields.get(name, [""])[0] for name in ("uri", "with", "do"))
+    fields = await form(request)
+    uri, person, action = (fields.get(name, "") for name in ("uri", "with", "do"))
     if action == "look":
         return await _page(site, request, uri, person)
     if action not in ("share", "all", "keep"):
@@ -48,10 +44,10 @@ async def _share(site: Site, request: Request) -> Response:
     if action == "keep":
         after = closed_for_all(target, before)
     else:
-        opens = (EVERYTHING,) if action == "all" else fields.get("open", [])
+        opens = (EVERYTHING,) if action == "all" else fields.getlist("open")
         people = _people(request, person)
         looked = await asyncio.to_thread(look, vaults, target, people)
-        _check_unchanged(looked, fields.get("stood", [""])[0])
+        _check_unchanged(looked, fields.get("stood", ""))
         after = (await asyncio.to_thread(look, vaults, target, people, opens)).after if opens else looked.after
     await store(vaults, before, after)
     return redirect(entry_address(entity.uri) if entity else address("/share", uri=uri))

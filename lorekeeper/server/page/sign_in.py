@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TypeVar
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -23,7 +22,7 @@ from lorekeeper.server.browsers import PROOF, SIGN_IN, SIGN_OUT, again, forget, 
 from lorekeeper.server.exchange import Exchange
 from lorekeeper.server.failures import RETRY_SECONDS, GuessingError
 from lorekeeper.server.identity import DETAILS, VIEWER, callers_of
-from lorekeeper.server.page.site import Page, Site, redirect
+from lorekeeper.server.page.site import Page, Site, form, redirect
 from lorekeeper.server.recording import EXCHANGE
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 
@@ -54,8 +53,8 @@ async def _sign_in(site: Site, request: Request) -> Response:
 
 
 async def _sent(site: Site, request: Request) -> Response:
-    fields = parse_qs((await request.body()).decode("utf-8", "replace"))
-    key, token, next_ = (fields.get(name, [""])[0].strip() for name in ("key", "token", "next"))
+    fields = await form(request)
+    key, token, next_ = (fields.get(name, "").strip() for name in ("key", "token", "next"))
     return await (_with_link(site, request, key) if key else _with_token(site, request, token, next_))
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -25,12 +26,13 @@ from lorekeeper.entities import Entity, uri_of
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
+from lorekeeper.server.browsers import FOREIGN, SAFE, is_own, own_path
 from lorekeeper.server.callers import CALLER, Caller
 from lorekeeper.server.identity import PROXIED, VIEWER, viewer_of
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
-from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, problem, status_of
+from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, bad_request, problem, status_of
 from lorekeeper.server.rest.routes import answered
 from lorekeeper.server.tool import Tool
 from lorekeeper.views.view import View
@@ -62,6 +64,9 @@ THEME, THEMES = "lorekeeper_theme", ("dark", "light")
 
 EDITION = "lorekeeper_edition"
 """The cookie with the edition that comes first."""
+
+MAX_OFFSET = 100_000
+"""The furthest result of a list."""
 
 Handler = Callable[["Site", Request], Awaitable[Response]]
 
@@ -198,6 +203,8 @@ class Endpoint:
     async def _response(self, request: Request) -> Response:
         if request.method not in (*self._methods, *(["HEAD"] if "GET" in self._methods else [])):
             raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {', '.join(self._methods)}")
+        if request.method not in SAFE and not is_own(request.scope):
+            raise RefusedError(HTTPStatus.FORBIDDEN, FOREIGN)
         return await self._handler(self._site, request)
 
     def _refusal(self, request: Request, status: int, detail: str) -> Response:
@@ -270,6 +277,27 @@ def entry_uri(request: Request) -> str:
     """The uri of the entry whose page is asked for."""
     values = request.path_params
     return uri_of(values["type"], values["document"], values["slug"])
+
+
+def offset_of(request: Request) -> int:
+    """How many results of a list are left out before those that are shown."""
+    text = request.query_params.get("offset", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) <= 6 and int(text) <= MAX_OFFSET):
+        raise bad_request(f"offset is a number up to {MAX_OFFSET:,}")
+    return int(text)
+
+
+async def form(request: Request) -> QueryParams:
+    """The fields of a form that was sent."""
+    return QueryParams((await request.body()).decode("utf-8", "replace"))
+
+
+def remembering(request: Request, cookie: str, value: str, path: str | None, max_age: int | None = None) -> Response:
+    """See another page, with a choice in a cookie that no script reads; without one it is forgotten."""
+    response, secure = redirect(own_path(path)), request.url.scheme == "https"
+    age = max_age if value else 0
+    response.set_cookie(cookie, value, age, httponly=True, samesite="strict", secure=secure)
+    return response
 
 
 def redirect(path: str) -> Response:
