@@ -225,7 +225,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field("resistant", T.TEXTS, "damage type that it resists", revision=3),
                 Field("vulnerable", T.TEXTS, "damage type that it is vulnerable to", revision=3),
                 *(
-                    Field(f"speed_{kind}", T.DECIMAL, "speed in feet", revision=3, omitted=True)
+                    Field(f"speed_{kind}", T.DECIMAL, "speed in feet", revision=3, facet=True, omitted=True)
                     for kind in terms.MOVEMENTS
                 ),
                 Field("hover", T.FLAG, "hovers"),

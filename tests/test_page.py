@@ -451,6 +451,31 @@ async def test_a_range_becomes_a_test_in_the_box(client):
     assert open_end.headers["location"] == "/?q=fire+level%3A1.."
 
 
+async def test_a_type_is_a_click_away_and_narrowed_by_speed(tmp_path):
+    async with adding(tmp_path) as (client, _):
+        for text in (SIREN, SIREN.replace("Reed", "Silt").replace("swim 40", "swim 60")):
+            await confirmed(client, text)
+        assert 'href="/?q=in%3Acreatures"' in (await client.get("/")).text
+        page = (await client.get("/", params={"q": "in:creatures"})).text
+        assert 'name="field" value="speed_swim"' in page
+        narrowed = (await client.get("/", params={"q": "in:creatures speed_swim:60.."})).text
+        assert "Silt Siren" in narrowed
+        assert "Reed Siren" not in narrowed
+
+
+async def test_a_cell_says_once_what_another_of_its_values_says(tmp_path):
+    async with adding(tmp_path) as (client, _):
+        oar = {
+            "collection": "equipment",
+            "kind": "weapon",
+            "name": "Oar",
+            "category": ["weapon", "simple weapon", "melee weapon"],
+        }
+        await confirmed(client, json.dumps([oar, {**oar, "name": "Pole"}]))
+        cells = re.findall(r'class="cell category" dir="auto">([^<]*)<', (await client.get("/?q=in:equipment")).text)
+        assert cells == ["simple weapon, melee weapon"] * 2
+
+
 async def test_the_columns_sort_and_turn_round(client):
     assert 'class="chips"' not in (await client.get("/")).text
     first = unescape((await client.get("/", params={"q": "type:spell"})).text)

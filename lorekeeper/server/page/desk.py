@@ -30,7 +30,7 @@ EXAMPLES = (
 )
 """Searches to begin with: the type that a library needs for each, what it is in words, and what is searched for."""
 
-MAX_NEWEST, MAX_QUESTS, MAX_PROMISES, MAX_MISSING, MAX_TASKS, MAX_PARTY = 6, 5, 3, 3, 3, 6
+MAX_NEWEST, MAX_QUESTS, MAX_PROMISES, MAX_MISSING, MAX_TASKS, MAX_PARTY, MAX_TYPES = 6, 5, 3, 3, 3, 6, 3
 
 RECENT_SESSIONS, READ_QUESTS = 12, 100
 """Sessions and quests that are read."""
@@ -65,11 +65,12 @@ async def desk(view: View) -> dict[str, object]:
     """The desk of a viewer: what ``_home.html`` shows."""
     await view.refresh()
     counts = await view.cache.documents()
-    present = {name for by_type in counts.values() for name, number in by_type.items() if number}
+    types = sum(map(Counter, counts.values()), Counter[str]())
+    del types["documents"]
     sessions: list[Entity] = []
     quests: list[Entity] = []
     newest: list[Recent] = []
-    if NOTES in present:
+    if NOTES in types:
         sessions = newest_first(await view.cache.get_entities(NOTES, limit=500, kind=SESSION))[:RECENT_SESSIONS]
         quests = await view.cache.get_entities(NOTES, limit=READ_QUESTS, kind="quest")
         newest = await recent_notes(view.cache, None, MAX_NEWEST)
@@ -88,8 +89,9 @@ async def desk(view: View) -> dict[str, object]:
         "tasks": tasks_of([*sessions, *quests]),
         "party": (await members(view))[:MAX_PARTY],
         "newest": newest,
-        "examples": examples(present),
-        "total": sum(number for by_type in counts.values() for name, number in by_type.items() if name != "documents"),
+        "examples": examples(types),
+        "total": types.total(),
+        "types": types.most_common(MAX_TYPES),
         "books": len(counts),
     }
 

@@ -18,7 +18,6 @@ from lorekeeper.entities import Entity, parse_json
 from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.render.creature import counters, initiative
-from lorekeeper.server.browsers import is_own
 from lorekeeper.server.encounters import planned
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.editions import edition_of
@@ -27,7 +26,7 @@ from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.party import members
 from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Site, address
-from lorekeeper.server.rest.problems import RefusedError, bad_request
+from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.system import private_file
 from lorekeeper.text.secrecy import is_secret
@@ -35,9 +34,6 @@ from lorekeeper.views.view import View
 
 MOST = 60
 """Most combatants."""
-
-MOST_BYTES = 200_000
-"""Largest fight that is kept."""
 
 CONDITIONS = (
     "blinded charmed deafened exhaustion frightened grappled incapacitated invisible paralyzed petrified poisoned "
@@ -100,15 +96,13 @@ async def _kept(site: Site, request: Request) -> Response:
     content = await _content(file)
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
     if request.method == "PUT":
-        if not is_own(request.scope):
-            raise RefusedError(HTTPStatus.FORBIDDEN, "this was sent from a page of another site")
         body = await request.body()
         try:
             fight = parse_json(body)
         except ValueError:
             fight = None
-        if len(body) > MOST_BYTES or not isinstance(fight, dict):
-            raise bad_request(f"a fight is a JSON object of at most {MOST_BYTES:,} bytes")
+        if not isinstance(fight, dict):
+            raise bad_request("a fight is a JSON object")
         if request.headers.get("if-match") == tag and file:
             await asyncio.to_thread(private_file(file).write_bytes, body)
             content, tag = body, f'"{hashlib.sha256(body).hexdigest()}"'
