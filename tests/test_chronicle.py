@@ -167,15 +167,17 @@ async def test_the_last_session_is_the_highest_number_that_tells_something_and_s
     async with vault_library(tmp_path) as library:
         await read(library, tmp_path / "vault", notes)
         asked = ["what happened last session", "what did we do last time", "recap of the last session please"]
+        asked += ["was geschah in der letzten Sitzung?", "cosa è successo nell'ultima sessione?"]
+        asked += ["¿qué pasó en la sesión pasada?", "что было на последней сессии?"]
         answers = [await ask(library, question) for question in (*asked, "what happened in session 7")]
         async with gateway(library, GAME_MASTER) as client:
             desk = (await client.get("/")).text
-    for answer in answers[:3]:
+    for answer in answers[:-1]:
         first = answer.partition("Session 7")[0]
         assert "Session 8" in first
         assert "rang the drowned bell" in first
         assert not any(word in first for word in ("holds the ford", "buried the old miller", "They will climb"))
-    assert "sold the mule to a monk" in answers[3]
+    assert "sold the mule to a monk" in answers[-1]
     assert "rang the drowned bell" in desk
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.notes.stems import listed
 from lorekeeper.order import NEWEST, parse_orders
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.text.notes import tale
@@ -30,14 +31,24 @@ _COUNTED = "zero one two three four five six seven eight nine ten eleven twelve"
 _ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 _NUMBERS = {word: number for words in (_COUNTED, _ORDINALS) for number, word in enumerate(words)}
 
+
+def _said(what: str) -> str:
+    """A pattern for the words that say something, in all languages of the table of stems."""
+    endings = {"-": r"\w*", "~": r"\w{0,2}"}
+    words = (re.escape(stem.rstrip("-~")) + endings.get(stem[-1], "") for stem in listed(f"word {what}"))
+    return f"(?:{'|'.join(words)})"
+
+
+_SESSION = _said("session")
 _NUMBERED = re.compile(
-    rf"\bsession (?:number |no )?(\d{{1,4}}|{'|'.join(_COUNTED)})\b"
-    rf"|\b(\d{{1,4}})(?:st|nd|rd|th) session\b"
-    rf"|\b({'|'.join(_ORDINALS)}) session\b"
+    rf"\b{_SESSION} (?:number |n[or]? )?(\d{{1,4}}|{'|'.join(_COUNTED)})\b"
+    rf"|\b(\d{{1,4}})(?:st|nd|rd|th) {_SESSION}\b"
+    rf"|\b({'|'.join(_ORDINALS)}) {_SESSION}\b"
 )
 _LAST = re.compile(
-    r"\b(?:last|latest|newest|previous|most recent) (?:game |play )?session\b|\blast time(?: we played)?$"
+    rf"\b(?:\w{{0,4}}l)?{_said('last')} (?:\w+ )?{_SESSION}\b|\b{_SESSION} {_said('past')}\b|\blast time(?: we played)?$"
 )
+"""Also with an article before a vowel, "nell'ultima sessione", and as it follows in some languages: "la sesion pasada"."""
 
 PLANNED = 0.8
 """What a plan scores, as a share, if the question asks what happened."""
