@@ -18,6 +18,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OPTIONS = "character_options"
 
+COMMON = "Grubkins hide."
+"""What so many entries have that the words are common."""
+
 FEATURES = {
     "Expertise in Locks": "You open what others cannot, with a pick and patience. " * 8,
     "Low Blow": "Once on each turn you hit harder from the shadows. " * 8,
@@ -41,7 +44,10 @@ async def library(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lib
         make("delver", "Traits of those who live below.", name="Delver", type=OPTIONS, kind="species"),
         make("burglar", "", **burglar("Burglar")),
         make("levels", "What a level is, and what classes get at levels.", name="Level Advancement", type="rules"),
-        *(make(f"r{n}", f"The armor class, level, range and traits of thing {n}.", type="rules") for n in range(9)),
+        *(
+            make(f"r{n}", f"The armor class, level, range and traits of thing {n}. {COMMON}", type="rules")
+            for n in range(9)
+        ),
     ]
     async with open_library(tmp_path_factory.mktemp("named")) as opened:
         for entity_type in SEARCHED:
@@ -55,6 +61,7 @@ async def library(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lib
         ("stats of a wolf", {"Wolf"}),
         ("explain dire wolves", {"Dire Wolf"}),
         ("grubkin's armor class", {"Grubkin"}),
+        ("grubkin stats", {"Grubkin"}),
         ("what level do wizards get emberlance", {"Emberlance"}),
         ("is call of the heron a concentration spell", {"Call of the Heron"}),
         ("delver traits", {"Delver"}),

@@ -29,7 +29,7 @@ SHORT = 3
 """Most words of a wording in which a part of it raises its entry: with 4, nDCG@10 over books falls from 0.831 to 0.828."""
 
 COMMON = 0.03
-"""Share of the entries from which on a word is too common to be a name by itself: "who can fly" may not ask for the spell."""
+"""Share of the entries from which on a word is too common to be a name by itself, but that of a creature, which is no verb."""
 
 MAX_HAVING = 6
 """Most entries that have a feature whose name says something: all have "Equipment"."""
@@ -90,14 +90,13 @@ class _Wording:
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
         asking = _asking() | stems(_CLASSES)
-        if not self.may_name(own):
-            return False
         rest = self.words - own
         return bool(rest or whole) and all(w in asking or _NUMBER.fullmatch(w) for w in rest.difference(*others))
 
-    def may_name(self, own: frozenset[str]) -> bool:
-        """Whether it has a name that tells one entry from others."""
-        if self.is_told or self.of_several or not own <= self.words or (len(own) == 1 and own <= self.common):
+    def may_name(self, own: frozenset[str], of: str = "") -> bool:
+        """Whether it has a name, of an entry of a type, that tells one entry from others; a creature's is no verb."""
+        is_common = of != "creatures" and len(own) == 1 and own <= self.common
+        if self.is_told or self.of_several or not own <= self.words or is_common:
             return False
         return not own <= _asking() | stems(_CLASSES)
 
@@ -129,7 +128,7 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         for key in found.heads
         if key[0] not in CAMPAIGN and possible(beginnings, found.all_ranked[key].name)
     }
-    beside = [_longest(filter(each.may_name, names.values())) for each in asked]
+    beside = [_longest(own for key, own in names.items() if each.may_name(own, key[0])) for each in asked]
     named: dict[Key, Ranked] = {}
     shares: dict[Key, float] = {}
     having: dict[Key, Ranked] = {}
@@ -139,7 +138,7 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         meant = (own in others and each.is_about(own, *others) for each, others in zip(asked, beside, strict=True))
         if any(meant) or (key[0] == OPTIONS and own and any(each.asks_of_class(own) for each in asked)):
             named[key] = hit._replace(score=AS_NAMED)
-        elif any(each.is_about(heading, whole=True) for each in asked for heading in headings):
+        elif any(each.may_name(own) and each.is_about(own, whole=True) for each in asked for own in headings):
             having[key] = hit._replace(score=AS_NAMED)
         parts = [own, *(heading for heading in headings if len(heading) > 1)]
         if len(asked) == 1 and (share := max(map(asked[0].share, parts))):
@@ -161,7 +160,9 @@ def names_its_subject(text: str, known: NameList) -> bool:
     """Whether a question asks something of one entry, whose name it has word by word: "is fireball a cleric spell"."""
     asked, folded = _Wording.of(text), fold(text)
     names = (known[place] for place in known.with_words(content_words(folded)))
-    return any(f" {name} " in f" {folded} " and asked.is_about(stems(name)) for name in names)
+    return any(
+        f" {name} " in f" {folded} " and asked.may_name(own := stems(name)) and asked.is_about(own) for name in names
+    )
 
 
 def _headings(hit: Ranked) -> set[frozenset[str]]:
