@@ -21,7 +21,7 @@ from lorekeeper.folding import words_apart
 from lorekeeper.records.values import Source
 from lorekeeper.render import markdown
 from lorekeeper.render.page import PLUMBING
-from lorekeeper.repairs import OPEN5E
+from lorekeeper.repairs import OPEN5E, repaired_excerpt
 from lorekeeper.repairs.entries import repaired_entry
 from lorekeeper.text.cleaning import clean
 from lorekeeper.text.sections import full_text
@@ -112,16 +112,18 @@ _ORIGIN = frozenset({"book", "tags", "also_called"})
 def not_taken(texts: Iterable[Text], entities: Sequence[Entity]) -> list[Text]:
     """Those of the texts of a source, or parts of them between its markup, that stand in none of the entities made of it.
 
-    The pages are only made if something stands nowhere else.
+    The pages, whose texts are repaired, are only made if something stands nowhere else.
     """
     wanted: dict[str, Text] = {}
     for key, text in texts:
         for part in _parts(text) if _MARKED.search(text) else (text,):
             if words := _words(part):
                 wanted.setdefault(words, (key, " ".join(part.split())))
-    for shown in (_kept, _page):
-        if wanted:
-            _strike_out(wanted, map(shown, entities))
+    _strike_out(wanted, map(_kept, entities))
+    if wanted and entities:
+        printed = ((repaired_excerpt(entities[0], text), (key, text)) for key, text in wanted.values())
+        wanted = {words: each for text, each in printed if (words := _words(text))}
+        _strike_out(wanted, map(_page, entities))
     return list(wanted.values())
 
 
