@@ -117,7 +117,7 @@ COLLECTIONS: dict[str, Collection] = {
             kinds=("spell",),
             fields=(
                 Field("level", T.INTEGER, "spell level, 0 = cantrip", ("level", "level_min", "level_max"), facet=True),
-                Field("school", T.TEXT, "abjuration, evocation, ...", ("school",), facet=True),
+                Field("school", T.TEXT, "abjuration, evocation, ...", ("school",), revision=2, facet=True),
                 Field(
                     "classes",
                     T.TEXTS,
@@ -150,7 +150,7 @@ COLLECTIONS: dict[str, Collection] = {
                     "duration",
                     T.DECIMAL,
                     "duration in minutes, 0 = instantaneous, 0.1 = a round, 1000000000 = without end",
-                    revision=2,
+                    revision=3,
                 ),
                 Field(
                     "area",
