@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.notes.stems import listed
 from lorekeeper.order import NEWEST, parse_orders
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.text.notes import tale
@@ -34,21 +34,31 @@ _NUMBERS = {word: number for words in (_COUNTED, _ORDINALS) for number, word in 
 
 def _said(what: str) -> str:
     """A pattern for the words that say something, in all languages of the table of stems."""
+    from lorekeeper.notes.stems import listed  # not before a question is asked
+
     endings = {"-": r"\w*", "~": r"\w{0,2}"}
     words = (re.escape(stem.rstrip("-~")) + endings.get(stem[-1], "") for stem in listed(f"word {what}"))
     return f"(?:{'|'.join(words)})"
 
 
-_SESSION = _said("session")
-_NUMBERED = re.compile(
-    rf"\b{_SESSION} (?:number |n[or]? )?(\d{{1,4}}|{'|'.join(_COUNTED)})\b"
-    rf"|\b(\d{{1,4}})(?:st|nd|rd|th) {_SESSION}\b"
-    rf"|\b({'|'.join(_ORDINALS)}) {_SESSION}\b"
-)
-_LAST = re.compile(
-    rf"\b(?:\w{{0,4}}l)?{_said('last')} (?:\w+ )?{_SESSION}\b|\b{_SESSION} {_said('past')}\b|\blast time(?: we played)?$"
-)
-"""Also with an article before a vowel, "nell'ultima sessione", and as it follows in some languages: "la sesion pasada"."""
+@cache
+def _numbered() -> re.Pattern[str]:
+    session = _said("session")
+    return re.compile(
+        rf"\b{session} (?:number |n[or]? )?(\d{{1,4}}|{'|'.join(_COUNTED)})\b"
+        rf"|\b(\d{{1,4}})(?:st|nd|rd|th) {session}\b"
+        rf"|\b({'|'.join(_ORDINALS)}) {session}\b"
+    )
+
+
+@cache
+def _last() -> re.Pattern[str]:
+    """Also with an article before a vowel, "nell'ultima sessione", and as it follows in some languages: "la sesion pasada"."""
+    session, last = _said("session"), _said("last")
+    return re.compile(
+        rf"\b(?:\w{{0,4}}l)?{last} (?:\w+ )?{session}\b|\b{session} {_said('past')}\b|\blast time(?: we played)?$"
+    )
+
 
 PLANNED = 0.8
 """What a plan scores, as a share, if the question asks what happened."""
@@ -96,7 +106,7 @@ async def rank(
         return []
     folded = [fold(wording) for wording in wordings]
     notes = [note for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
-    if any(map(_LAST.search, folded)):
+    if any(map(_last().search, folded)):
         notes += await _of_last(cache, documents, filters)
     return [Ranked(note.identity, fold(note.name), SIMILARITY) for note in notes]
 
@@ -104,14 +114,14 @@ async def rank(
 def beside_session(wording: str) -> str:
     """What a question asks of the session that it names, folded: "what happened" of "what happened last session"."""
     folded = fold(wording)
-    asked = _LAST.sub(" ", _NUMBERED.sub(" ", folded))
+    asked = _last().sub(" ", _numbered().sub(" ", folded))
     return wording if asked == folded else asked
 
 
 def _numbers(folded: Sequence[str]) -> Iterator[int]:
     """The numbers of sessions that folded texts name."""
     for text in folded:
-        for found in _NUMBERED.finditer(text):
+        for found in _numbered().finditer(text):
             said = found[1] or found[2] or found[3]
             yield _NUMBERS[said] if said in _NUMBERS else int(said)
 
