@@ -31,6 +31,13 @@ async def read(library: Library, root: Path, notes: Mapping[str, str]) -> dict[s
     return await notes_of(library)
 
 
+async def kinds(folder: Path, notes: dict[str, str]) -> list[str]:
+    """The kinds of the notes of a vault, in their order."""
+    async with vault_library(folder) as library:
+        found = await read(library, folder / "vault", notes)
+    return [str(found[path].kind) for path in notes]
+
+
 def said(note: Entity) -> tuple[object, ...]:
     return note.name, note.kind, note.fields.get("session"), note.fields.get("session_date")
 
@@ -218,17 +225,13 @@ async def test_folders_above_the_whole_vault_tell_nothing_and_places_within_a_fo
         "src/site/notes/MagicalArtifacts/Coal.md": "A piece of coal that glows.",
         "src/site/notes/ITDD Session Notes/Session 1.md": "The party set out at dawn.",
     }
-    async with vault_library(tmp_path) as library:
-        found = await read(library, tmp_path / "vault", notes)
-    assert [found[path].kind for path in notes] == ["note", "quest", "npc", "npc", "item", "session"]
+    assert await kinds(tmp_path, notes) == ["note", "quest", "npc", "npc", "item", "session"]
 
 
 async def test_what_only_the_people_of_a_vault_have_above_their_text_makes_another_note_a_person(tmp_path):
     people = {f"NPCs/{name}.md": f"STATUS: ALIVE\n\n{name} lives in the mill." for name in ("Ada", "Bo", "Cy")}
     others = {"mine/Greep.md": "STATUS: DEAD SOON\n\nAn isopod in the mine.", "mine/Lamp.md": "A lamp of the mine."}
-    async with vault_library(tmp_path) as library:
-        found = await read(library, tmp_path / "vault", {**people, **others})
-    assert [found[path].kind for path in (*people, *others)] == ["npc", "npc", "npc", "npc", "note"]
+    assert await kinds(tmp_path, {**people, **others}) == ["npc", "npc", "npc", "npc", "note"]
 
 
 async def test_beside_a_folder_of_the_party_the_other_characters_are_people(tmp_path):
@@ -237,9 +240,7 @@ async def test_beside_a_folder_of_the_party_the_other_characters_are_people(tmp_
         "Characters/Villains/Ulf.md": "A robber of the road.",
         "Characters/AdventuringParty/Bo.md": "A bard from the coast.",
     }
-    async with vault_library(tmp_path) as library:
-        found = await read(library, tmp_path / "vault", notes)
-    assert [found[path].kind for path in notes] == ["npc", "npc", "character"]
+    assert await kinds(tmp_path, notes) == ["npc", "npc", "character"]
 
 
 async def test_a_date_above_the_text_is_the_session_s_with_a_key_or_alone(tmp_path):
@@ -260,9 +261,7 @@ async def test_a_session_all_of_whose_headings_say_that_they_plan_is_a_plan(tmp_
         "Sessions/Session 2.md": "Before: [[Session 1]]\n\n# Session Prep\n\n## Recap\n\n## Prep\n\nThe duke waits.",
         "Sessions/Session 3.md": "The party met the duke.\nHe fled.\n\n## Plan\n\nFollow him.",
     }
-    async with vault_library(tmp_path) as library:
-        found = await read(library, tmp_path / "vault", notes)
-    assert [found[path].kind for path in notes] == ["session", "prep", "session"]
+    assert await kinds(tmp_path, notes) == ["session", "prep", "session"]
 
 
 async def test_names_of_people_lead_to_their_notes_without_brackets_and_those_of_several_lead_nowhere(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
 from lorekeeper.cli.terminal import show
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.entities import SEARCHED
 
 commands = Commands()
 
@@ -38,9 +38,7 @@ async def edition(call: Call) -> int:
     else:
         settings, origins = call.settings, dict(call.origins)
     async with Library.from_settings(settings) as library:
-        editions = await library.view().searcher.documents.editions(
-            [name for name in COLLECTIONS if name != "documents"]
-        )
+        editions = await library.view().searcher.documents.editions(SEARCHED)
     counts = {code: numbers.total() for code, numbers in editions.items()}
     content = {"edition": settings.edition, "from": origins["edition"], "counts": counts}
     call.show(content, lambda: _print(settings.edition, origins["edition"], counts))

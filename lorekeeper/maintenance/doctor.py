@@ -18,7 +18,7 @@ from lorekeeper.cache.repair import examine as examine_store
 from lorekeeper.composition import repair_backend, vector_cache
 from lorekeeper.editions import LABELS, edition_label
 from lorekeeper.embedding.protocol import prefixes_of
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import CacheError, ConfigError, LoreKeeperError
 from lorekeeper.intake.freshness import freshness
 from lorekeeper.library import Library
@@ -169,7 +169,7 @@ async def _edition(library: Library) -> list[Check]:
         return []
     try:
         await documents.require_edition(documents.edition)
-        counts = await documents.editions([name for name in COLLECTIONS if name != "documents"])
+        counts = await documents.editions(SEARCHED)
     except LoreKeeperError as error:
         return [Check("edition", False, str(error))]
     empty = [edition_label(name) for name in documents.edition if name in LABELS and name not in counts]

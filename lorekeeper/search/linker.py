@@ -66,6 +66,12 @@ def _asking() -> frozenset[str]:
     return stems(fold(" ".join([_ASKING, *ASKING_WORDS, *called])))
 
 
+@cache
+def _beside_names() -> frozenset[str]:
+    """The same, and who does it."""
+    return _asking() | stems(_CLASSES)
+
+
 @dataclass(frozen=True)
 class _Wording:
     """A wording as it is compared with names; all words are stems.
@@ -89,16 +95,17 @@ class _Wording:
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
-        asking = _asking() | stems(_CLASSES)
         rest = self.words - own
-        return bool(rest or whole) and all(w in asking or _NUMBER.fullmatch(w) for w in rest.difference(*others))
+        return bool(rest or whole) and all(
+            w in _beside_names() or _NUMBER.fullmatch(w) for w in rest.difference(*others)
+        )
 
     def may_name(self, own: frozenset[str], of: str = "") -> bool:
         """Whether it has a name, of an entry of a type, that tells one entry from others; a creature's is no verb."""
         is_common = of != "creatures" and len(own) == 1 and own <= self.common
         if self.is_told or self.of_several or not own <= self.words or is_common:
             return False
-        return not own <= _asking() | stems(_CLASSES)
+        return not own <= _beside_names()
 
     def asks_of_class(self, own: frozenset[str]) -> bool:
         """Whether it asks what a class gets at a level."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Self, TypeVar
 
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.entities import COLLECTIONS, MAX_TEXT_LENGTH, Entity, parse_uri
+from lorekeeper.entities import MAX_TEXT_LENGTH, SEARCHED, Entity, parse_uri
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.filters import unknown_name
 from lorekeeper.folding import fold
@@ -38,7 +38,7 @@ SESSION = "session"
 CANDIDATES = 25
 """Notes of one name, or with a part of a name, that are looked at."""
 
-TYPES = tuple(name for name in COLLECTIONS if name != "documents")
+TYPES = tuple(SEARCHED)
 """The types that dossiers are gathered from."""
 
 BOOKS = tuple(name for name in TYPES if name != NOTES)
