@@ -177,17 +177,22 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
     notes = NOTES | {
         "Player Secrets/Ana.md": "# Ana\n\nShe is the heir.\n",
         "Session 9 prep.md": "# Session 9\n\nThe duke strikes.\n",
+        "Quests/The Wolf.md": "---\nquestStatus: In Progress\n---\n\nzqbehind: the miller pays it.\n",
+        "Quests/The Well.md": "# The Well\n\n- [x] Find the rope\n\nIt is dry.\n",
+        "Quests/The Bride.md": "---\nvisibility: players\n---\n\nShe asked for a ring.\n",
     }
     vault = write(tmp_path / "saga", notes)
     async with vault_library(tmp_path) as library:
         await library.vaults.add(vault)
         await library.vaults.sync()
         found = look(library.vaults, target_of(library.vaults, "."))
-        assert {note.path for note in found.open} == {path for path in NOTES if "Henrik" not in path}
+        done_or_given = {"Quests/The Well.md", "Quests/The Bride.md"}
+        assert {note.path for note in found.open} == {path for path in NOTES if "Henrik" not in path} | done_or_given
         assert {(note.path, note.why, note.plan) for note in found.closed} == {
             ("People/Henrik.md", "visibility: dm", False),
             ("Player Secrets/Ana.md", "Player Secrets/ (secrets)", False),
             ("Session 9 prep.md", "Session 9 prep.md (prep)", True),
+            ("Quests/The Wolf.md", "a quest that is not done (prep)", True),
         }
         assert {(each.place, each.text, each.stem) for note in found.open for each in note.held} == {
             ("text", "Secretly she wears the mask.", "secretly"),
@@ -206,7 +211,10 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
         await open_to(library, "Player Secrets", opens=[EVERYTHING])
         assert "heir" in await told(library, "Player Secrets/Ana.md")
         again = look(library.vaults, target_of(library.vaults, "."))
-        assert len(again.open) == 5, "what is shared already is looked at again as a whole"
+        assert len(again.open) == 7, "what is shared already is looked at again as a whole"
+        assert "zqbehind" not in await told(library, "Quests/The Wolf.md")
+        await open_to(library, "The Wolf")
+        assert "zqbehind" in await told(library, "Quests/The Wolf.md"), "a quest that is shared by itself was given"
 
 
 async def test_what_is_new_in_an_open_note_or_folder_waits_is_reported_and_opens_by_one_look(tmp_path: Path) -> None:

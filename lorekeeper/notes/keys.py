@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import is_of_a_world, world_date
 from lorekeeper.notes.kinds import PLAYED_KEYS
+from lorekeeper.notes.marks import humps_apart
 from lorekeeper.notes.stems import first, listed
 
 OPEN, DONE = "open", "done"
@@ -32,7 +33,7 @@ def properties_of(facts: Mapping[str, str]) -> Iterator[str]:
 
 def state_of(facts: Mapping[str, str], texts: Iterable[str], path: str) -> str | None:
     """Whether something is open or done, by a key, its folder or its tasks; None where nothing says so."""
-    by_key = {fold(key): fold(value) for key, value in facts.items()}
+    by_key = {form: fold(value) for key, value in facts.items() for form in (fold(humps_apart(key)), fold(key))}
     for value in (by_key[key] for key in _DONE_KEYS if key in by_key):
         if value in _YES or value in _NO:
             return DONE if value in _YES else OPEN

@@ -18,7 +18,7 @@ from lorekeeper.records.notes import TOLD
 if TYPE_CHECKING:  # it imports the reader of YAML, which those who only make entities need not have
     from lorekeeper.notes.properties import Properties
 
-NOTE, SESSION, PREP, CHARACTER, NPC, CREATURE, JOURNAL = (
+NOTE, SESSION, PREP, CHARACTER, NPC, CREATURE, JOURNAL, QUEST = (
     "note",
     "session",
     "prep",
@@ -26,6 +26,7 @@ NOTE, SESSION, PREP, CHARACTER, NPC, CREATURE, JOURNAL = (
     "npc",
     "creature",
     "journal",
+    "quest",
 )
 
 SUBKIND_KEYS = listed("key subkind")

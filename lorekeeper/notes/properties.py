@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import yaml
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.marks import humps_apart
 from lorekeeper.records.stat_blocks import LARGEST
 
 MOST_TEXTS, MOST_STEPS = 1000, 20_000
@@ -55,7 +56,8 @@ class Properties:
         self.pairs = list(values.items()) if pairs is None else pairs
         self.is_broken = is_broken
         self.mended = mended
-        self._keys = {fold(key): key for key in reversed(list(values))}
+        forms = ((form, key) for key in reversed(list(values)) for form in (fold(humps_apart(key)), fold(key)))
+        self._keys = dict(forms)
 
     def texts(self, *keys: str) -> list[str]:
         """The texts of the first of these keys that has any."""

@@ -12,12 +12,14 @@ from lorekeeper.audience import DM
 from lorekeeper.folding import fold
 from lorekeeper.notes.body import Body, Fact, Place, held_by
 from lorekeeper.notes.facts import HEADED, KNOWN, pairs_in
+from lorekeeper.notes.keys import DONE, state_of
 from lorekeeper.notes.kinds import (
     AHEAD,
     ALONE,
     CHARACTER,
     KIND_KEYS,
     PREP,
+    QUEST,
     SESSION,
     Usage,
     date_of,
@@ -60,6 +62,7 @@ from lorekeeper.notes.visibility import (
 from lorekeeper.printable import one_line
 from lorekeeper.records.printed import CREATURE
 from lorekeeper.records.stat_blocks import base_of, in_front_matter
+from lorekeeper.shares import NOTE as BY_ITSELF
 
 _HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
 
@@ -146,11 +149,14 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     if kind == SESSION and _is_planned(body.sections):
         kind = PREP
     name, origin = name_of(properties, title, path, usage)
-    mark, waits = _note_mark(opening, name, kind, properties, body)
+    facts, secrets = _property_facts(properties, origin, body.own)
+    told_facts = _merged(facts + body.facts)
+    is_done = kind != QUEST or state_of(told_facts, (each.written or each.text for each in body.sections), path) == DONE
+    planned = _plan_mark(kind, body.own, opening, _tags(properties, body.tags), is_done=is_done)
+    mark, waits = _note_mark(opening, name, planned, properties, body)
     aliases = aliases_of(properties, name, "" if is_generic(title, usage) else title, path, kind)
     closed = {alias: closing for alias in aliases if (closing := audience_of(alias, own=body.own)).audience == DM}
     held = [*body.held, *(held_by(each, "alias") for each in closed.values())]
-    facts, secrets = _property_facts(properties, origin, body.own)
     return Note(
         path=path,
         name=name,
@@ -162,7 +168,7 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
         session=session_of(table, kind, path, title, usage),
         session_date=date_of(table, kind, path, title, usage),
         dated=stated_date(table, path, title, usage),
-        facts=_merged(facts + body.facts),
+        facts=told_facts,
         facts_in_text=_in_text(facts, body.facts),
         keys=_settings(properties, body.own),
         sections=[*secrets, *body.sections],
@@ -214,7 +220,17 @@ def _heading(line: str) -> str:
     return f"{'#' * int(match[1])} {match[2].strip()}" if match else line
 
 
-def _note_mark(opening: Mark, name: str, kind: str, properties: Properties, body: Body) -> tuple[Mark, bool]:
+def _plan_mark(kind: str, own: OwnMarks, opening: Mark, tags: Sequence[str], *, is_done: bool) -> Mark:
+    """What keeps a plan, and a quest until it is done or given to the players: marked for them, or shared by itself."""
+    if kind == PREP:
+        return title_mark(PREP, own, NAME)
+    given = opening.audience is not None or any(
+        each.kind == BY_ITSELF for each in own.shares.concerning(own.path, tags)
+    )
+    return UNMARKED if is_done or given else replace(title_mark(PREP, own, NAME), written="a quest that is not done")
+
+
+def _note_mark(opening: Mark, name: str, planned: Mark, properties: Properties, body: Body) -> tuple[Mark, bool]:
     """Who may see the whole note, and whether it is shared but was not looked at.
 
     The narrowest holds of what front matter and path, the title, tags and fields in the text say. Sharing opens what has no mark.
@@ -222,7 +238,6 @@ def _note_mark(opening: Mark, name: str, kind: str, properties: Properties, body
     own = body.own
     fields = ((fact.key, fact.value) for fact in body.facts)
     marks = (opening, title_mark(body.title, own), title_mark(name, own))
-    planned = title_mark(PREP, own, NAME) if kind == PREP else UNMARKED
     closing = (
         planned,
         kind_mark(properties, KIND_KEYS, own),
