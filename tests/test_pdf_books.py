@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.intake.files import Asked
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library
-from tests.support.pdf import BOLD, HEIGHT, ITALIC, Text, lines, write_pdf
+from tests.support.pdf import BOLD, HEIGHT, HYPHENS, ITALIC, UNMAPPED, Text, lines, turned, write_pdf
 from tests.support.tools import call, text_of
 
 pytest.importorskip("pypdfium2")
@@ -328,6 +330,38 @@ def test_pages_without_text_are_named_with_what_to_do(tmp_path):
     assert "none of its 2 pages has text that can be read; 'ocrmypdf" in problems(report)
 
 
+def test_text_that_runs_upwards_is_read_as_it_runs(tmp_path):
+    rows = [f"Row {number} of a table that is wider than the page is." for number in range(4)]
+    drawn = [turned((100 + 12 * row, 700, 10, "F1", text)) for row, text in enumerate(rows)]
+    margin = turned((20, 400, 10, "F1", "Roads of the marches"))
+    pages = [b"\n".join([*drawn, margin]), *([_level(), margin] for _ in range(3))]
+    streams = [each if isinstance(each, bytes) else b"\n".join(each) for each in pages]
+    found = "\n".join(described(read(write_pdf(tmp_path / "turned.pdf", [], streams=streams))[0]).values())
+    assert " ".join(rows) in found
+    assert "Roads of the marches" not in found  # it stands in one place on every page
+
+
+def _level() -> bytes:
+    return b"BT /F1 10 Tf 72 700 Td (" + ROADS[0].encode() + b") Tj ET"
+
+
+def test_a_hyphen_that_its_font_calls_by_several_names_is_one(tmp_path):
+    spell = [
+        (72, 100, 16, BOLD, "Reed Song"),
+        (72, 116, 9, HYPHENS, "2nd~level enchantment"),
+        *lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V", "Duration: 1 hour"], 72, 134),
+        *lines(["All that hear the song stay where they are until it ends."], 72, 190),
+    ]
+    song = named(read(write_pdf(tmp_path / "hyphens.pdf", [spell]))[0])["Reed Song"]
+    assert (song.type, song.fields["level"]) == ("spells", 2)
+
+
+def test_a_page_whose_font_has_no_map_is_named(tmp_path):
+    coded = lines(["".join(f"\x01{chr(ord(letter) - 29)}" for letter in ROADS[0])] * 4, font=UNMAPPED)
+    _, report = read(write_pdf(tmp_path / "coded.pdf", [page(1, *lines(ROADS)), coded]))
+    assert "page 2 of the file has no text that can be read; 'ocrmypdf" in problems(report)
+
+
 def test_locked_and_damaged_files_are_refused_in_one_sentence(book, tmp_path):
     pypdf = pytest.importorskip("pypdf")
     writer = pypdf.PdfWriter(clone_from=book)
@@ -349,14 +383,18 @@ def test_several_books_of_one_title_keep_their_own_keys(tmp_path):
     assert {entity.document for entity in entities} == {"marches", "marches-south"}
 
 
-def test_a_bomb_and_loops_end_within_the_limits(tmp_path, book):
-    import zlib
-
-    bomb = b"<< /Length 1 /Filter /FlateDecode >>"
-    assert bomb
-    drawn = b"BT /F1 10 Tf 72 700 Td (" + b"reed " * 40_000 + b") Tj ET"
-    entities, report = read(
-        write_pdf(tmp_path / "bomb.pdf", marches(), streams=[drawn, b"q " * 200_000, zlib.compress(drawn)])
-    )
-    assert "Peat Goblin" in named(entities)
-    assert len(report.failed) <= 2
+async def test_hostile_files_end_within_the_limits_and_the_library_goes_on(tmp_path):
+    one, other = [("Roads", 0), ("Creatures", 2)], [page(1, *lines(ROADS))]
+    bomb = [zlib.compress(b" " * (96 << 20), 1), b"q " * 200_000, b"BT /F1 10 Tf (" + b"reed " * 40_000 + b") Tj ET"]
+    write_pdf(tmp_path / "bomb.pdf", marches(), one, streams=bomb)
+    looped = write_pdf(tmp_path / "outline.pdf", marches(), one).read_bytes()
+    (tmp_path / "outline.pdf").write_bytes(re.sub(rb"/Next (\d+)", lambda at: b"/Next %d" % (int(at[1]) - 1), looped))
+    tree = write_pdf(tmp_path / "tree.pdf", other).read_bytes()
+    (tmp_path / "tree.pdf").write_bytes(re.sub(rb"/Kids \[.. 0", b"/Kids [ 2 0", tree))
+    write_pdf(tmp_path / "long.pdf", [], streams=[b""] * 5_001)
+    async with open_library(tmp_path / "library", backend="sqlite") as library:
+        report = await library.import_paths([tmp_path / f"{name}.pdf" for name in ("bomb", "outline", "tree", "long")])
+        assert sum(line.endswith("2 sections, 1 creature, 1 spell") for line in report.books) == 2
+        assert "it has 5,001 pages, and at most 5,000 are read: split it" in problems(report)
+        assert "tree.pdf" in problems(report)
+        assert "Reed Step" in await text_of(library, "search_lore", query="Peat Goblin")

@@ -4,8 +4,9 @@
 
 A PDF is a stranger's program for a large library in C, so it never runs in the server. Each line on stdout is JSON: first the
 book, ``{"pages", "title", "outline": [[title, depth, page]]}`` with pages from 0, or ``{"refused"}`` with the reason; then, from
-FIRST_PAGE on, ``{"page", "label", "text": [[left, top, right, baseline, size, style, text]], "unmapped"}``: stretches of one
-font in the order in which they are drawn, in points downward, with style 1 for bold type, 2 for italic, and 3 for both.
+FIRST_PAGE on, ``{"page", "label", "text": [[[left, top, right, baseline, size, style, text]]], "unmapped"}``: for each direction
+in which type runs, stretches of one font in the order in which they are drawn, in points downward as they are read, with style 1
+for bold type, 2 for italic, and 3 for both.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ _HEAVY = 600
 _FORCE_BOLD, _SLANTED = 1 << 18, 1 << 6
 _BOLD_NAMES, _ITALIC_NAMES = ("bold", "black", "heavy", "semibold", "demi"), ("italic", "oblique")
 _PASSWORD = 4
-_BREAKS, _HYPHEN = (10, 13, 32, 160), 2
-"""Codes between words, and that of a hyphen at the end of a line."""
+_BREAKS, _HYPHENS = (10, 13, 32, 160), (0x2, 0x2D, 0xAD, 0x2010, 0x2011)
+"""Codes between words, and those of hyphens; some fonts say all of these of one."""
+
+_TURN = 15
+"""Degrees by which directions of type differ at least."""
 
 
 def main(path: str, first: int) -> int:
@@ -95,26 +99,22 @@ class _Page:
     def __init__(self, document: Any, number: int) -> None:
         import pypdfium2.raw as raw
 
-        self._raw, self._page = raw, document[number]
-        self._text = self._page.get_textpage()
-        self._turns = self._page.get_rotation() // 90
-        left, bottom, right, top = self._page.get_mediabox()
-        self._box = left, bottom, right, top
+        self._raw, self._text = raw, document[number].get_textpage()
 
     def read(self) -> dict[str, Any]:
-        """What is on it."""
-        texts, unmapped = [], 0
-        for *place, style, text, failed in self._stretches():
+        """What is on it, in each direction in which its type runs, that of most type first."""
+        texts, unmapped = dict[int, list[Any]](), 0
+        for turn, *place, style, text, failed in self._stretches():
             unmapped += failed
-            texts.append([*(round(each, 1) for each in place), style, text])
-        return {"text": texts, "unmapped": unmapped}
+            texts.setdefault(turn, []).append([*(round(each, 1) for each in place), style, text])
+        return {"text": sorted(texts.values(), key=len, reverse=True), "unmapped": unmapped}
 
-    def _stretches(self) -> Iterator[tuple[float, float, float, float, float, int, str, int]]:
+    def _stretches(self) -> Iterator[tuple[int, float, float, float, float, float, int, str, int]]:
         raw, handle = self._raw, self._text.raw
         box, x, y = raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
-        thing, size, style, is_level = None, 0.0, 0, True
-        run, own, failed, is_apart = list[str](), (0.0, 0), 0, False
-        left = top = right = base = 0.0
+        thing, kind = None, (0, 0.0, 0)
+        run, own, failed, is_apart = list[str](), kind, 0, False
+        left = top = right = base = start = 0.0
         for index in range(min(raw.FPDFText_CountChars(handle), MAX_CHARS)):
             code = raw.FPDFText_GetUnicode(handle, index)
             address = ctypes.cast(raw.FPDFText_GetTextObject(handle, index), ctypes.c_void_p).value
@@ -124,54 +124,50 @@ class _Page:
                     run.append(" ")
                 continue
             if address != thing:
-                thing = address
-                size, style, is_level = self._set(index)
+                thing, kind = address, self._set(index)
             raw.FPDFText_GetLooseCharBox(handle, index, box)
             raw.FPDFText_GetCharOrigin(handle, index, x, y)
-            x0, y0, x1, _ = self._turned(box.left, box.top, box.right, box.bottom)
-            baseline = self._turned(x.value, y.value, x.value, y.value)[1]
+            x0, y0, x1 = _levelled(kind[0], box.left, box.bottom, box.right, box.top)
+            baseline = _levelled(kind[0], x.value, y.value, x.value, y.value)[1]
+            if code in _HYPHENS and run and run[-1] == "-" and x0 == start:
+                continue
+            size, start = kind[1], x0
             is_far = abs(baseline - base) > size / 2 or not -size < x0 - right < 1.2 * size
             is_mark = len(run) < 3 and len("".join(run).strip()) == 1 and x0 - right > size / 2
-            if run and (is_apart or is_far or is_mark or not is_level or (size, style) != own):
-                yield left, top, right, base, *own, "".join(run), failed
+            if run and (is_apart or is_far or is_mark or kind != own):
+                yield own[0], left, top, right, base, *own[1:], "".join(run), failed
                 run = []
             if not run:
-                left, top, right, base, own, failed = x0, y0, x1, baseline, (size, style), 0
+                left, top, right, base, own, failed = x0, y0, x1, baseline, kind, 0
             is_apart = False
             left, top, right = min(left, x0), min(top, y0), max(right, x1)
-            run.append("-" if code == _HYPHEN else chr(code))
+            run.append("-" if code in _HYPHENS else chr(code))
             failed += raw.FPDFText_HasUnicodeMapError(handle, index) > 0
         if run:
-            yield left, top, right, base, *own, "".join(run), failed
+            yield own[0], left, top, right, base, *own[1:], "".join(run), failed
 
-    def _set(self, index: int) -> tuple[float, int, bool]:
-        """Size and style of the type of a character, and whether it stands level."""
+    def _set(self, index: int) -> tuple[int, float, int]:
+        """Direction in degrees, size and style of the type of a character."""
         raw, handle = self._raw, self._text.raw
         matrix, flags, name = raw.FS_MATRIX(), ctypes.c_int(), ctypes.create_string_buffer(200)
         raw.FPDFText_GetMatrix(handle, index, matrix)
-        scale = math.hypot(matrix.c, matrix.d) or 1.0
-        size = raw.FPDFText_GetFontSize(handle, index) * scale
+        turn = round(math.degrees(math.atan2(matrix.b, matrix.a)) / _TURN) * _TURN % 360
+        size = raw.FPDFText_GetFontSize(handle, index) * (math.hypot(matrix.c, matrix.d) or 1.0)
         raw.FPDFText_GetFontInfo(handle, index, name, 200, flags)
         called = name.value.decode("utf-8", "replace").lower()
         is_bold = raw.FPDFText_GetFontWeight(handle, index) >= _HEAVY or flags.value & _FORCE_BOLD
         style = BOLD if is_bold or any(each in called for each in _BOLD_NAMES) else 0
         style |= ITALIC if flags.value & _SLANTED or any(each in called for each in _ITALIC_NAMES) else 0
-        turned = matrix.b if self._turns % 2 == 0 else matrix.a
-        return round(abs(size), 1), style, abs(turned) < abs(scale) / 4
+        return turn, round(abs(size), 1), style
 
-    def _turned(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
-        """A box with y downward, as the page is shown."""
-        left, bottom, right, top = self._box
-        a, b, c, d = x0 - left, top - y0, x1 - left, top - y1
-        width, height = right - left, top - bottom
-        match self._turns:
-            case 1:
-                a, b, c, d = height - d, a, height - b, c
-            case 2:
-                a, b, c, d = width - c, height - d, width - a, height - b
-            case 3:
-                a, b, c, d = b, width - c, d, width - a
-        return a, b, c, d
+
+def _levelled(turn: int, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float]:
+    """Left, top and right of a box as its type is read, with y downward."""
+    if not turn:
+        return x0, -y1, x1
+    cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+    along = [x * cos + y * sin for x in (x0, x1) for y in (y0, y1)]
+    return min(along), min(x * sin - y * cos for x in (x0, x1) for y in (y0, y1)), max(along)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ blocks and spells, which stay lines.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -435,7 +436,7 @@ def _one(cells: Sequence[Line]) -> Line:
 
 
 def _levelled(column: Sequence[Line]) -> Iterator[tuple[int, Line]]:
-    level, base = 0, -1.0
+    level, base = 0, -math.inf
     for line in column:
         if line.base - base > _SAME_LINE * line.size:
             level, base = level + 1, line.base

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-PLAIN, BOLD, ITALIC = "F1", "F2", "F3"
+PLAIN, BOLD, ITALIC, HYPHENS, UNMAPPED = "F1", "F2", "F3", "F4", "F5"
 _FONTS = {PLAIN: "Helvetica", BOLD: "Helvetica-Bold", ITALIC: "Helvetica-Oblique"}
+
+_MAP = (
+    b"/CIDInit /ProcSet findresource begin begincmap /CMapName /Own def 1 begincodespacerange <00> <FF> endcodespacerange "
+    b"1 beginbfrange <20> <7D> <0020> endbfrange 1 beginbfchar <7E> <002D00AD20102011> endbfchar endcmap"
+)
+"""What the codes of the fourth font stand for: letters, and at "~" all hyphens that there are, as some programs write it."""
 
 Text = tuple[float, float, float, str, str]
 """Left, top and size in points, font, and the text of a line."""
@@ -21,7 +27,7 @@ def write_pdf(
     title: str = "",
     streams: Sequence[bytes] = (),
 ) -> Path:
-    """A file of these pages, with an outline of titles and pages from 0; ``streams`` are pages as they are drawn."""
+    """A file of these pages, with an outline of titles and pages from 0; ``streams`` are pages as they are drawn, or compressed."""
     objects: list[bytes] = [b"", b""]
 
     def add(content: bytes) -> int:
@@ -32,10 +38,17 @@ def write_pdf(
         name: add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>".encode())
         for name, font in _FONTS.items()
     }
+    mapped = add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(_MAP), _MAP))
+    fonts[HYPHENS] = add(f"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode {mapped} 0 R >>".encode())
+    system = "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >>"
+    kind = add(f"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Own {system} >>".encode())
+    whole = f"/Type /Font /Subtype /Type0 /BaseFont /Own /Encoding /Identity-H /DescendantFonts [{kind} 0 R]"
+    fonts[UNMAPPED] = add(f"<< {whole} >>".encode())
     used = " ".join(f"/{name} {number} 0 R" for name, number in fonts.items())
     kids = []
     for drawn in [*(b"\n".join(map(_drawn, page)) for page in pages), *streams]:
-        content = add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn))
+        packed = b" /Filter /FlateDecode" if drawn[:1] == b"\x78" else b""
+        content = add(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(drawn), packed, drawn))
         page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {content} 0 R "
         kids.append(add(f"{page}/Resources << /Font << {used} >> >> >>".encode()))
     root, last = len(objects) + 1, len(objects) + 1 + len(outline)
@@ -51,6 +64,12 @@ def write_pdf(
     objects[1] = f"<< /Type /Pages /Count {len(kids)} /Kids [{' '.join(f'{kid} 0 R' for kid in kids)}] >>".encode()
     path.write_bytes(_file(objects, info))
     return path
+
+
+def turned(text: Text) -> bytes:
+    """A line that runs upwards, as it is drawn; left and top say where it begins."""
+    left, top, size, font, written = text
+    return f"BT /{font} {size} Tf 0 1 -1 0 {left} {HEIGHT - top} Tm ({_escaped(written)}) Tj ET".encode("cp1252")
 
 
 def _drawn(text: Text) -> bytes:

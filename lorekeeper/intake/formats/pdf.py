@@ -50,6 +50,9 @@ FEWEST_CHARS = 20
 MOST_UNMAPPED = 0.3
 """Share of its characters that no letter is known for, from which on a page has no text."""
 
+LEAST_VOWELS = 0.25
+"""Share of the letters of a text that are vowels, at least: where letters stand for others, it is about half of that."""
+
 NO_PACKAGE = "reading a PDF needs the package pypdfium2: in LoreKeeper's environment run 'pip install pypdfium2'"
 REFUSED = {
     "locked": "it is locked with a password: save a copy without one, and import that",
@@ -169,7 +172,7 @@ class _Book:
         kinds = Counter(entity.kind for entity in self.entities[1:])
         told = ", ".join(quantity(number, kind.replace("-", " ")) for kind, number in kinds.most_common(8))
         chapters = [title for title, depth, _ in read.book["outline"] if not depth]
-        file.report.books.append(f"{self.title}: {quantity(len(read.pages), 'page')} with text; {told}")
+        file.report.books.append(f"{self.title}: {quantity(len({page.number for page in read.pages}), 'page')} with text; {told}")
         if chapters:
             file.report.books.append(f"chapters: {one_line(', '.join(chapters), 300)}")
 
@@ -254,12 +257,18 @@ def _take(values: Mapping[str, Any], found: _Read, file: TextFile, first: int) -
     if texts is None:
         found.broken.append(number)
         return int(number) + 1
-    chars = sum(len(each[-1].strip()) for each in texts)
-    if chars <= FEWEST_CHARS or values["unmapped"] > MOST_UNMAPPED * chars:
+    text = "".join("".join(each[-1].split()) for own in texts for each in own)
+    if len(text) <= FEWEST_CHARS or (values["unmapped"] > MOST_UNMAPPED * len(text) and not _reads(text)):
         found.bare.append(number)
     else:
-        found.pages.append(Page(number, values["label"], [tuple(each) for each in texts]))
+        found.pages += [Page(number, values["label"], [tuple(each) for each in own]) for own in texts]
     return int(number) + 1
+
+
+def _reads(text: str) -> bool:
+    """Whether the codes of type that has no map are letters all the same, as they are in old files of TeX."""
+    letters = [each for each in text if each.isalpha()]
+    return len(letters) > len(text) / 2 and sum(each in "aeiouAEIOU" for each in letters) > LEAST_VOWELS * len(letters)
 
 
 def _said(path: Path, first: int) -> Iterator[bytes]:
