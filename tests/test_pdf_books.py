@@ -334,15 +334,11 @@ def test_text_that_runs_upwards_is_read_as_it_runs(tmp_path):
     rows = [f"Row {number} of a table that is wider than the page is." for number in range(4)]
     drawn = [turned((100 + 12 * row, 700, 10, "F1", text)) for row, text in enumerate(rows)]
     margin = turned((20, 400, 10, "F1", "Roads of the marches"))
-    pages = [b"\n".join([*drawn, margin]), *([_level(), margin] for _ in range(3))]
-    streams = [each if isinstance(each, bytes) else b"\n".join(each) for each in pages]
+    level = b"BT /F1 10 Tf 72 700 Td (" + ROADS[0].encode() + b") Tj ET"
+    streams = [b"\n".join([*drawn, margin]), *[b"\n".join([level, margin])] * 3]
     found = "\n".join(described(read(write_pdf(tmp_path / "turned.pdf", [], streams=streams))[0]).values())
     assert " ".join(rows) in found
     assert "Roads of the marches" not in found  # it stands in one place on every page
-
-
-def _level() -> bytes:
-    return b"BT /F1 10 Tf 72 700 Td (" + ROADS[0].encode() + b") Tj ET"
 
 
 def test_a_hyphen_that_its_font_calls_by_several_names_is_one(tmp_path):

@@ -172,7 +172,9 @@ class _Book:
         kinds = Counter(entity.kind for entity in self.entities[1:])
         told = ", ".join(quantity(number, kind.replace("-", " ")) for kind, number in kinds.most_common(8))
         chapters = [title for title, depth, _ in read.book["outline"] if not depth]
-        file.report.books.append(f"{self.title}: {quantity(len({page.number for page in read.pages}), 'page')} with text; {told}")
+        file.report.books.append(
+            f"{self.title}: {quantity(len({page.number for page in read.pages}), 'page')} with text; {told}"
+        )
         if chapters:
             file.report.books.append(f"chapters: {one_line(', '.join(chapters), 300)}")
 
