@@ -15,7 +15,7 @@ from tests.support.libraries import table_folder
 from tests.support.serving import SERVE, http_server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -47,6 +47,11 @@ def found(page: Page, name: str) -> None:
 def opened(page: Page, name: str) -> None:
     """Wait until the entry beside the list has that name."""
     page.locator("#reading article").get_by_text(name).first.wait_for()
+
+
+def chosen(page: Page, name: str) -> None:
+    """Wait until the entry of that name is open because somebody opened it, not because it is the first result."""
+    page.locator("#reading > article h1").get_by_text(name, exact=True).wait_for()
 
 
 def closed(page: Page) -> None:
@@ -202,20 +207,36 @@ def test_back_and_forward_go_through_what_was_open(page):
     texts = []
     for place in (0, 1):
         page.locator(".hits a").nth(place).click()
-        opened(page, shown[place])
+        chosen(page, shown[place])
         texts.append(page.locator("#reading article").inner_text())
     assert texts[0] != texts[1]
     page.go_back()
-    opened(page, shown[0])
+    chosen(page, shown[0])
     assert page.locator("#reading article").inner_text() == texts[0]
     assert page.locator(".hits a[aria-current] .name").all_inner_texts() == [shown[0]]
     page.go_back()
     closed(page)
     assert names(page) == shown
     page.go_forward()
-    opened(page, shown[0])
+    chosen(page, shown[0])
     page.go_forward()
-    opened(page, shown[1])
+    chosen(page, shown[1])
+
+
+def test_of_several_clicks_the_last_is_one_step_of_the_history(page):
+    page.goto("/?q=dragon")
+    page.wait_for_function("() => window.htmx")
+    late: list[Route] = []
+    page.route("**/?q=dragon&open=*", lambda route: route.fallback() if late else late.append(route))
+    first, second = page.locator(".hits a").nth(0), page.locator(".hits a").nth(1)
+    first.click()
+    second.dblclick()
+    chosen(page, second.locator(".name").inner_text())
+    with page.expect_event("requestfinished", lambda request: request.url == late[0].request.url):
+        late[0].continue_()
+    page.go_back()
+    closed(page)
+    assert query(page) == "dragon"
 
 
 def test_on_a_phone_the_entry_covers_the_list(window):

@@ -1,5 +1,28 @@
 // The entry beside the list.
 
+// What was asked for last is shown, beside the list or, through the history, as the page: what was before comes too late.
+let awaited, restoring;
+function awaitOnly(xhr) {
+  clearTimeout(proposing);
+  restoring?.abort();
+  awaited = xhr;
+}
+
+document.addEventListener("htmx:beforeSend", ({ detail }) => { if (detail.target.matches("#reading, #main")) awaitOnly(detail.xhr); });
+document.addEventListener("htmx:historyCacheMiss", ({ detail }) => {
+  awaitOnly(detail.xhr);
+  restoring = detail.xhr;
+});
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { target } = detail.requestConfig;
+  if (!target.isConnected || (target.matches("#reading, #main") && detail.xhr !== awaited)) detail.shouldSwap = false;
+});
+
+// A second click on the same is one step of the history, as with a link that no script handles.
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
+  if (new URL(detail.history.path, location).href === location.href) detail.history.type = "replace";
+});
+
 function mark(address) {
   for (const link of hits()) {
     if (link.getAttribute("href") === address) link.setAttribute("aria-current", "true");

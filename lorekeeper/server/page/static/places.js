@@ -42,12 +42,6 @@ if (comesBack()) {
   if (!$("#reading > article")) (hits().find((link) => link.href === document.referrer) ?? $("#q"))?.focus({ preventScroll: true });
   addEventListener("load", () => restorePlace(left));
 }
-// Of several steps through the history the last one counts: the answer to an earlier one may be the later to come.
-let restoring;
-document.addEventListener("htmx:historyCacheMiss", ({ detail }) => {
-  restoring?.abort();
-  restoring = detail.xhr;
-});
 document.addEventListener("htmx:historyRestore", () => {
   restorePlace(placeOf(location));
   showPins();
