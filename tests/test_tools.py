@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
-from typing import Any
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -561,3 +565,39 @@ async def test_a_concise_answer_is_bounded_however_long_names_and_texts_are(tmp_
         answer = await call(library, "lookup_spell")
     assert len(answer.structured["results"]) == 10
     assert max(len(answer.text), len(as_json(answer))) < 12_000
+
+
+# --- how they read ---------------------------------------------------------------------------------------------------
+
+
+class Counting(sqlite3.Connection):
+    """A connection that notes the transactions that begin on it."""
+
+    begun: ClassVar[list[str]] = []
+
+    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+        if sql.startswith("BEGIN"):
+            file = super().execute("PRAGMA database_list").fetchone()[2]
+            self.begun.append(Path(file).name)
+        return super().execute(sql, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("lookup_spell", {"semantic_query": "a ball of fire", "level_max": 5}),
+        ("lookup_creature", {"where": "cr>=1", "order": "-cr"}),
+        ("search_lore", {"query": "what burns at sea"}),
+        ("gather_topic", {"topic": "fire"}),
+        ("plan_encounter", {"party": "4x3"}),
+        ("list_documents", {}),
+    ],
+)
+async def test_a_call_reads_each_file_of_the_library_in_one_transaction(tmp_path, monkeypatch, tool, arguments):
+    monkeypatch.setattr(sqlite3, "connect", functools.partial(sqlite3.connect, factory=Counting))
+    async with sample_library(tmp_path) as opened:
+        await call(opened, tool, **arguments)  # the first one opens the library
+        Counting.begun.clear()
+        await call(opened, tool, **arguments)
+    assert Counting.begun
+    assert max(Counter(Counting.begun).values()) == 1, Counting.begun

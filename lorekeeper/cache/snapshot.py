@@ -1,8 +1,8 @@
-"""What one search reads: one state of each file, in one thread.
+"""What one question reads: one state of each file, in one thread.
 
-A search asks its cache dozens of times. All of it runs in one thread: each file is read in one transaction, and what was found to
-be current counts as such until the end. What is not for that thread, such as the model, is awaited in the event loop that the
-search came from.
+A question to a tool asks the cache dozens of times. All of it runs in one thread: each file is read in one transaction, and what
+was found to be current counts as such until the end. What is not for that thread, such as the model, is awaited in the event loop
+that the question came from.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -103,8 +103,12 @@ async def apart(function: Callable[..., T], *arguments: Any) -> T:
     return await asyncio.to_thread(function, *arguments) if current() is None else function(*arguments)
 
 
-async def in_snapshot(cache: SearchCache, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+async def in_snapshot(
+    cache: SearchCache, make: Callable[[], Coroutine[Any, Any, T]], known: Mapping[Hashable, Any] | None = None
+) -> T:
     """What a coroutine function returns that reads one snapshot of a cache, in a thread with an event loop of its own.
+
+    ``known`` is what `once` gives there, by its keys.
 
     A cache without snapshots is read as it is. A caller that is cancelled waits for the thread, which ends as soon as it waits
     for anything outside: nothing goes on that reads what may be closed.
@@ -113,6 +117,7 @@ async def in_snapshot(cache: SearchCache, make: Callable[[], Coroutine[Any, Any,
         return await make()
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     snapshot = Snapshot(loop)
+    snapshot.known.update(known or {})
 
     def run() -> T:
         _here.snapshot = snapshot

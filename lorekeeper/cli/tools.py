@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from lorekeeper.cli.command import DONE, JSON, Call, Commands, JsonObject, answers, argument, refreshed
+from lorekeeper.cli.command import DONE, JSON, Call, Commands, JsonObject, answers, argument
 from lorekeeper.errors import FilterError, LoreKeeperError
 from lorekeeper.printable import shown
 
@@ -49,7 +49,7 @@ async def tool_answer(library: Library, question: JsonObject) -> JsonObject:
     if any(name in arguments for name in OF_MEANING):
         with suppress(LoreKeeperError):  # what is missing is reported when it is needed
             await library.open()
-    answer = await tool.run(await refreshed(library), arguments)
+    answer = await tool.run(library.view(), arguments)
     return {"content": answer.structured, "text": answer.text}
 
 

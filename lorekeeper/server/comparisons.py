@@ -211,7 +211,7 @@ COMPARE_ENTRIES = Tool(
     title="Compare entries",
     description="What differs between entries or editions: facts and sentences. Example: name='fireball'.",
     arguments=model("compare_entries", {"uris": (Texts | None, None), "name": optional_text()}),
-    run=compare,
+    function=compare,
     answer=Comparison,
     listed={"uris": "2 to 4: 'Fireball, srd-2024'", "name": "all versions of it"},
 )

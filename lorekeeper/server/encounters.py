@@ -278,7 +278,7 @@ PLAN_ENCOUNTER = Tool(
             "seed": (int | None, None),
         },
     ),
-    run=plan,
+    function=plan,
     answer=Encounters,
     listed={
         "party": "'4x5', '3,3,4' or 'the table of VAULT'",

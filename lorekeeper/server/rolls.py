@@ -103,7 +103,7 @@ ROLL = Tool(
             "seed": (int | None, None),
         },
     ),
-    run=_roll,
+    function=_roll,
     answer=Rolls,
     listed={"what": "'2d6+3', 'd20 advantage', or an entry with a table", "table": "", "times": ""},
 )

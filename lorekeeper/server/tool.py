@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ class Tool:
         title: as clients show it.
         description: tells a model what it does, and when to use it.
         arguments: the parameters.
-        run: answers checked arguments.
+        function: answers checked arguments.
         answer: the model of its answers.
         listed: what models read of the parameters: the names, with a few words where a name says too little. The others work too.
         entity_type: the type that it looks up, None if it is not a lookup.
@@ -44,7 +44,7 @@ class Tool:
     title: str
     description: str
     arguments: type[BaseModel]
-    run: Callable[[View, Arguments], Awaitable[Answer]]
+    function: Callable[[View, Arguments], Coroutine[Any, Any, Answer]]
     answer: type[Model]
     listed: Mapping[str, str] = field(default_factory=dict)
     entity_type: str | None = None
@@ -61,6 +61,10 @@ class Tool:
         known = schema["properties"]
         properties = {name: _lean(known[name], said) for name, said in self.listed.items()}
         return {"type": "object", "properties": properties, **required}
+
+    async def run(self, view: View, arguments: Arguments) -> Answer:
+        """The answer to checked arguments, from one snapshot; what became secret before is kept back, whatever the tool reads."""
+        return await view.reading(lambda: self.function(view, arguments))
 
     def check(self, arguments: Mapping[str, object], *, strict: bool = False) -> Arguments:
         """The arguments that are given, checked; ToolError that names what is wrong and what is known.

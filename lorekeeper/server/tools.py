@@ -182,7 +182,7 @@ def _lookup(name: str, collection: Collection) -> Tool:
                 **_PAGING,
             },
         ),
-        run=run,
+        function=run,
         answer=Page,
         listed={
             "name": "",
@@ -329,7 +329,7 @@ SEARCH_LORE = Tool(
             **_PAGING,
         },
     ),
-    run=_search_lore,
+    function=_search_lore,
     answer=Page,
     listed={"query": "", "wordings": FURTHER, "types": "", "where": "", **COMMON},
 )
@@ -346,7 +346,7 @@ GATHER_TOPIC = Tool(
             "limit": (int, Field(LIMIT, ge=1, le=MAX_LIMIT, description=f"lines a kind, {LIMIT} if not given")),
         },
     ),
-    run=_gather_topic,
+    function=_gather_topic,
     answer=Topic,
     listed={"topic": "", "types": "", "limit": ""},
 )
@@ -364,7 +364,7 @@ GET_ENTITY = Tool(
             "roll": (bool | None, None),
         },
     ),
-    run=_get_entity,
+    function=_get_entity,
     answer=Entry,
     listed={
         "uri": "address or name",
@@ -379,7 +379,7 @@ LIST_DOCUMENTS = Tool(
     title="List source documents",
     description="List the books and vaults: key, title, publisher, licence, counts. Example: type='spells'.",
     arguments=model("list_documents", {"type": optional_text("only documents with entries of this type")}),
-    run=_list_documents,
+    function=_list_documents,
     answer=Documents,
     listed={"type": ""},
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.snapshot import in_snapshot, once, outside, renew
 from lorekeeper.editions import REFERENCES, SUCCESSORS
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
@@ -24,6 +26,8 @@ from lorekeeper.vaults.vaults import EVERY_VAULT, Vaults
 if TYPE_CHECKING:
     from lorekeeper.intake.misses import MissNotingSearcher
     from lorekeeper.search.dossier.lines import Dossier
+
+T = TypeVar("T")
 
 EMPTY = "The library is empty: run 'lorekeeper import PATH' or 'lorekeeper sync open5e'."
 
@@ -64,6 +68,11 @@ class MaintainedLibrary(Protocol):
     @property
     def party(self) -> PartyFile:
         """The levels of the party, if they are remembered."""
+        ...
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether `begin` has nothing to do."""
         ...
 
     async def begin(self) -> None:
@@ -113,7 +122,9 @@ class View:
         Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
         starter compendium first, so that it has an answer.
         """
-        await self._library.begin()
+        if not self._library.is_begun:
+            await outside(self._library.begin)
+            renew()
         behind = await self.refresh()
         page = await self._search(query)
         lacking = self._said_of(behind, query.types, query.documents)
@@ -137,11 +148,20 @@ class View:
         A player does without the entries of files that could not be read in time, and of vaults that were not read with the
         marks that hold now: they may be secret.
         """
+        return await once(self, lambda: asyncio.ensure_future(outside(self._refresh)))
+
+    async def _refresh(self) -> str:
         behind = await self._library.vaults.fresh()
         if not self.viewer.sees_all:
             self.stale_uris = await self._library.vaults.unread() if behind else frozenset()
             self.unreadable_vaults = await self._library.vaults.unreadable()
         return behind
+
+    async def reading(self, answer: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine function returns that reads one snapshot, with what was saved before it began (see `refresh`)."""
+        behind = asyncio.ensure_future(self.refresh())
+        await behind  # what has ended may be awaited in the thread of the snapshot as well
+        return await in_snapshot(self.cache, answer, {self: behind})
 
     async def topic(self, topic: str, types: Sequence[str] | None = None, limit: int = 10) -> Dossier:
         """What the library has on a person, place or theme: see `search.dossier.gather.gather`.
@@ -178,7 +198,8 @@ class View:
             notice = self._library.pop_notice()
             return replace(page, note=" ".join(filter(None, [page.note, notice]))) if notice else page
         try:
-            await self._library.fill()
+            await outside(self._library.fill)
+            renew()
         except EmbeddingError as error:
             return replace(page, note=f"{EMPTY} The first books could not be loaded: {error}")
         self.searcher.documents.forget()

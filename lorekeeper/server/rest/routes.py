@@ -150,7 +150,6 @@ async def answered(request: Request, library: Library, tool: Tool, arguments: Ar
     """The answer of a tool to the sender of a request; ``arguments`` are checked."""
     view = view_of(library, request)
     with library.questions.one():
-        await view.refresh()  # what became secret before this request is kept back, whatever the tool reads
         answer = await tool.run(view, arguments)
     return json_response(request, answer.structured)
 
