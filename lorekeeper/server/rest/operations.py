@@ -54,7 +54,7 @@ ENTITY = replace(
             )
         },
     ),
-    run=_whole_entry,
+    function=_whole_entry,
 )
 """An entry at the path of its uri, however long it is."""
 
