@@ -14,7 +14,7 @@ OPENSPEC := OPENSPEC_TELEMETRY=0 npx -y @fission-ai/openspec@1.13.2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results bench-stall vectors bundle release-check clean
+.PHONY: help venv demo test wheel fuzz lint spec corpus bench bench-results vectors bundle release-check clean
 
 help:
 	@echo "make demo    ask both SRDs and a small campaign some questions"
@@ -95,9 +95,6 @@ corpus: $(READY)
 bench bench-results: $(READY)
 	@$(PIP) --quiet -e '.[bench]' || echo "the other stores were left out"
 	@$(BIN)/python -m benchmarks.results $(ARGS)
-
-bench-stall: $(READY)
-	@$(BIN)/python benchmarks/event_loop_stall.py $(ARGS)
 
 # What the embedding cache of the library has is not embedded again.
 VECTORS := packaging/vectors/lorekeeper_rpg_vectors/open_books.vectors
