@@ -309,3 +309,15 @@ async def test_a_note_that_is_only_named_begins_with_what_it_says_in_sentences(t
     assert "The keepers swear it at dusk." in named.text
     assert "the first of three" not in named.text
     assert "the first of three" in asked.text
+
+
+async def test_a_line_with_a_word_that_the_section_lacks_stands_below_it(tmp_path):
+    debts = Section("Debts", "She owes the salt men for a boat, and for the boat before that.")
+    parts = (debts, Section("Looks", "Tall, and seldom dry.\nHer ring is of horn."))
+    wenna = note_entity(Note("Wenna.md", "Wenna", sections=parts), VAULT, "Fens", 0.0, lambda _: None)
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([wenna], "notes")
+        asked = await call(library, semantic_query="for which boat does Wenna owe the salt men, and her ring")
+        other = await call(library, semantic_query="for which boat does Wenna owe the salt men")
+    assert "boat before that.\n   [Looks]\n   Her ring is of horn.\n" in f"{asked.text}\n"
+    assert "ring" not in other.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lorekeeper.entities import Entity, remembered
 from lorekeeper.errors import NotFoundError
@@ -13,7 +13,7 @@ from lorekeeper.folding import fold
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.search.sessions import beside_session
-from lorekeeper.server.answers import untitled
+from lorekeeper.server.answers import HIDDEN, untitled
 from lorekeeper.server.parts import outline, part
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.evidence import (
@@ -28,9 +28,10 @@ from lorekeeper.text.evidence import (
 )
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.keywords import subject_words
-from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.matching import STEM, occurring, word_stems
 from lorekeeper.text.notes import tale
-from lorekeeper.text.sections import written
+from lorekeeper.text.secrecy import is_secret
+from lorekeeper.text.sections import Section, written
 
 NOTES = "notes"
 
@@ -39,6 +40,9 @@ WHOLE, SECTION, LEVEL = 900, 1_100, 1_500
 
 LINES = 800
 """Most characters of the lines that are given of a longer text."""
+
+ELSEWHERE, COMMON = 400, 3
+"""Most characters of the lines that are added for words which the passage lacks, and most lines of a section that have them."""
 
 CREATURES, SESSION = "creatures", "session"
 
@@ -77,7 +81,14 @@ def passage(entity: Entity, section: str, query: str) -> str:
         query: the question.
     """
     if entity.type == NOTES:
-        return _of_note(entity, section, query)
+        told = _of_note(entity, section, query)
+        return "\n".join([told, *_elsewhere(entity, section, written(entity), told, query)])
+    told = _of_book(entity, section, query)
+    return "\n".join([told, *_elsewhere(entity, "", [Section("", body(entity))], told, query)])
+
+
+def _of_book(entity: Entity, section: str, query: str) -> str:
+    """The same of an entry of a book: its page, its section, what a class gets at a level, or what it has."""
     page, text = _page(entity), body(entity)
     if len(text) <= WHOLE:
         return text
@@ -95,6 +106,30 @@ def _says(text: str, query: str, entity: Entity) -> bool:
     stems = word_stems(query)
     about = occurring(stems, f"{entity.name} {entity.kind} {entity.collection.label}")
     return bool(occurring([stem for stem in stems if stem not in about], text))
+
+
+def _elsewhere(entity: Entity, shown: str, prose: Iterable[Section], told: str, query: str) -> Iterator[str]:
+    """The lines of an entry that have words of a question which what is told of it lacks, with the heading of each section.
+
+    Such a section is marked if it is secret and the one that is ``shown`` is not.
+    """
+    asked = " ".join(subject_words(fold(query)))
+    lacking = set(word_stems(asked)).difference(occurring(word_stems(asked), f"{entity.name} {entity.kind} {told}"))
+    words = [word for word in asked.split() if word[:STEM] in lacking]
+    if not words:
+        return
+    numbers = _NUMBER.findall(query)
+    room = ELSEWHERE
+    for section in prose:
+        held = [piece for piece in _pieces(section.text) if occurring(lacking, piece)]
+        if not held or len(held) > COMMON:
+            continue
+        found = lines(section.text, " ".join([*words, *numbers]), room).strip(" …\n")
+        if len(found) <= room:
+            is_marked = is_secret(entity, section.heading) and not is_secret(entity, shown)
+            mark = f"; {HIDDEN}" if is_marked else ""
+            yield f"[{section.heading}{mark}]\n{found}" if section.heading else f"… {found}"
+            room -= len(found)
 
 
 def beginning(entity: Entity) -> str:
