@@ -189,15 +189,21 @@ class TestPlans:
 
 @pytest.mark.parametrize(
     ("stated", "said"),
-    [({}, "states no environments"), ({"environments": ["swamp"]}, "does not meet the filters")],
+    [
+        ({}, "states no environments"),
+        ({"environments": []}, "states no environments"),
+        ({"type": "ooze"}, "states no environments and does not meet the filters"),
+        ({"environments": ["swamp"]}, "does not meet the filters"),
+    ],
 )
 async def test_a_creature_that_the_edition_has_but_for_the_filters_is_called_so(tmp_path, stated, said):
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities(books(), "documents")
         lamps = [
             creature("Fen Lamp", OLD, challenge_rating=1, type="beast", environments=["forest"]),
-            creature("Fen Lamp", NEW, challenge_rating=1, type="beast", **stated),
+            creature("Fen Lamp", NEW, **{"challenge_rating": 1, "type": "beast", **stated}),
         ]
         await library.cache.store_entities(lamps, "creatures")
-        answer = await plan(library, party="4x2", difficulty="moderate", environment="forest", rules="2024")
+        wanted = {"environment": "forest", "type": "beast"}
+        answer = await plan(library, party="4x2", difficulty="moderate", rules="2024", **wanted)
         assert f"Fen Lamp is from the 2014 edition ({OLD}); that of 2024 {said}." in answer.structured["note"]

@@ -101,12 +101,16 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str, wanted
         found = [each.entity for each in page.results if await registry.edition_of(each.entity.document) == rules]
         same = [each for each in found if each.name == creature.name]
         unmet = [test for test in tests if same and not any(matches(each, [test]) for each in same)]
-        unstated = [test.field.name for test in unmet if all(each.fields.get(test.field.name) is None for each in same)]
+        unstated = [
+            name
+            for name in (test.field.name for test in unmet)
+            if all(each.fields.get(name) in (None, ()) for each in same)
+        ]
         called = ""
-        if unmet and len(unstated) == len(unmet):
-            called = f"; that of {rules} states no {' or '.join(unstated).replace('_', ' ')}"
-        elif unmet:
-            called = f"; that of {rules} does not meet the filters"
+        if unmet:
+            lacks = [f"states no {' or '.join(unstated).replace('_', ' ')}"] if unstated else []
+            fails = ["does not meet the filters"] if len(unstated) < len(unmet) else []
+            called = f"; that of {rules} {' and '.join([*lacks, *fails])}"
         elif found:
             names = dict.fromkeys(one_line(each.name) for each in found)
             called = f"; of {rules} there is {', '.join(list(names)[:NAMED])}"
