@@ -65,9 +65,10 @@ _SHORT_NAMES = {
     "hit_points": ("hp",),
     "damage_types": ("damage",),
     "casting_time": ("casting", "cast"),
-    "immune": ("immunity",),
-    "resistant": ("resistance",),
-    "vulnerable": ("vulnerability",),
+    "immune": ("immunity", "damage_immunity", "condition_immunity"),
+    "resistant": ("resistance", "damage_resistance"),
+    "vulnerable": ("vulnerability", "damage_vulnerability"),
+    "speed_walk": ("speed", "walk"),
 }
 """What fields are called besides, in stat blocks and at the table."""
 
@@ -322,7 +323,7 @@ def _of_property(test: FieldTest, *, with_key: bool) -> FieldTest:
 def _unknown_field(collection: Collection, name: str) -> str:
     owners = [other.name for other in COLLECTIONS.values() if named_field(other, name)]
     if owners:
-        return f"{name} is a field of {' and '.join(owners)}, not of {collection.name}"
+        return f"{name} is a field of {' and '.join(owners)}, not of {collection.name}, whose texts semantic_query searches"
     return unknown_name(name, list(collection.filters), f"field of {collection.name}")
 
 

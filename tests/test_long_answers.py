@@ -132,6 +132,16 @@ async def test_of_the_rows_below_a_caption_that_answers_the_one_that_is_asked_fo
     assert "| 19th | 1 of the reeds" in answer
 
 
+async def test_the_point_of_a_list_is_shown_that_begins_with_the_number_that_is_asked_for(halls):
+    points = "\n\n".join(f"{number} - {what}" for number, what in enumerate(["Dry", "Damp", "Wet", "Soaked", "Gone"], 1))
+    text = f"Whoever wades takes on levels of silt. {'The fens are wide. ' * 60}\n\n{points}"
+    silt = make("silt", document="halls", name="Silt", type="rules", kind="rule", data={"desc": text})
+    await halls.cache.store_entities([silt], "rules")
+    answer = (await call(halls, "lookup_rule", semantic_query="what does silt lvl 4 do")).text
+    assert "4 - Soaked" in answer
+    assert "3 - Wet" not in answer
+
+
 async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
     async with Client(build_server(halls)) as client:
         first = await client.call_tool("get_entity", {"uri": NORTH})

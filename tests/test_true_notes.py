@@ -306,6 +306,24 @@ async def test_the_word_that_a_short_question_is_about_is_named(starter, questio
     assert f"'{word}'" in (page.note or "") or "is close" in (page.note or "")
 
 
+async def test_a_misspelt_word_is_read_as_the_word_of_a_name_that_it_nearly_is(starter):
+    page = await ask(starter, SEARCHED, "suprise how does it work")
+    assert page.results[0].entity.name == "Surprise"
+    assert page.note == "'suprise' was read as 'surprise'."
+
+
+async def test_what_an_abbreviation_stands_for_is_no_word_that_is_missing(starter):
+    page = await ask(starter, SEARCHED, "concentration check dc after dmg")
+    assert (page.results[0].entity.name, page.results[0].sure, page.note) == ("Concentration", True, None)
+
+
+async def test_a_question_about_a_figure_or_two_editions_sets_no_filter(starter):
+    for question in ("how much xp is a cr 5", "long rest, how much does it heal, 2014 vs 2024"):
+        page = await ask(starter, SEARCHED, question)
+        assert page.results[0].entity.type == "rules"
+        assert "set " not in (page.note or "")
+
+
 # --- editions ----------------------------------------------------------------------------------------------------------
 
 

@@ -61,6 +61,9 @@ READ: list[tuple[str, str, Read]] = [
     ("creatures", "swim_speed>0", [("speed_swim", "above", (0,), False)]),
     ("creatures", "vulnerabilities:radiant", [("vulnerable", "any", ("radiant",), False)]),
     ("creatures", "resistance:cold", [("resistant", "any", ("cold",), False)]),
+    ("creatures", "damage_immunities:fire", [("immune", "any", ("fire",), False)]),
+    ("creatures", "condition_immunities:prone", [("immune", "any", ("prone",), False)]),
+    ("creatures", "speed>=40", [("speed_walk", "min", (40000,), False)]),
 ]  # fmt: skip
 
 
@@ -77,6 +80,7 @@ WRONG = [
     ("spells", "level", "level needs a value: level:VALUE"),
     ("spells", "levl:3", "did you mean 'level'"),
     ("spells", "cr:3", "cr is a field of creatures, not of spells"),
+    ("character_options", "speed>=35", "not of character_options, whose texts semantic_query searches"),
     ("spells", "level:three", "level must be a number, not 'three'"),
     ("spells", "level:2.5", "whole number"),
     ("spells", "level>=1,2", ">= takes one value"),

@@ -5,6 +5,7 @@ A name that is written as in the library is taken as it is, and nothing similar 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import sessions
 from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.doubt import is_closed, known_words
+from lorekeeper.search.doubt import MISSPELT, MISSPELT_LETTERS, closed_name, is_closed, known_words
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key
@@ -73,6 +74,8 @@ MAX_RANKED_NAMES = 8
 
 MAX_NAME_WORDS = 5
 """Words of the longest name that is compared with others word by word: longer texts are sentences."""
+
+_OWNED = re.compile(r"['’]s\b")
 
 MIN_PART_CHARS = 4
 """Fewest characters that are looked for within other names."""
@@ -253,6 +256,21 @@ async def certain(
     least = MISSPELT_SIMILARITY if is_meant or len(wordings) > 1 else 0.0
     begun = f" {fold(typed)}" if typed else _NEVER
     return {key: hit for key, hit in ranking.items() if hit.score >= least or begun in f" {fold(hit.name)}"}
+
+
+async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[str, str]:
+    """The words of a text that no entry has, in any form, and that are nearly a word of a name, with that word."""
+    folded = fold(_OWNED.sub("", text))
+    words = [word for word in content_words(folded) if len(word) >= MISSPELT_LETTERS and word.isalpha()]
+    unknown = set(words).difference(await known_words(cache, types, folded) if words else ())
+    unknown = {word for word in unknown if not closed_name(word, ())}
+    names = [NameList.of(await cache.names(name)) for name in types] if unknown else []
+    meant: dict[str, str] = {}
+    for word in unknown:
+        alike = [each for known in names for each in nearest(word, known.words_beginning_with(word[0]))]
+        best = max(alike, key=lambda each: each[1], default=("", 0.0))
+        meant |= {word: best[0]} if best[1] >= MISSPELT and best[0].isalpha() else {}
+    return meant
 
 
 def best_first(found: Iterable[Ranked]) -> list[Ranked]:

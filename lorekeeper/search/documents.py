@@ -331,12 +331,13 @@ _BRACKET = re.compile(r"\s*[(\[]")
 
 
 def _found(query: Query) -> re.Match[str] | None:
-    """Where the text of a plain question names an edition; None if it does not, or says nothing else."""
+    """Where the text of a plain question names an edition; None if it does not, names several, or says nothing else."""
     text = query.text or ""
     is_plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished)
     if not is_plain or query.edition is not None or set(query.types) == {NOTES}:
         return None
     found = _AT_END.search(text) or _AT_START.search(text)
-    if found is None or "://" in text or _OF_DATE.search(text[: found.start("edition")]):
+    named = {each["edition"].casefold() for each in re.finditer(rf"\b{_NAMED}\b", text, re.IGNORECASE)}
+    if found is None or len(named) > 1 or "://" in text or _OF_DATE.search(text[: found.start("edition")]):
         return None
     return found if any(map(str.isalpha, text[: found.start()] + text[found.end() :])) else None

@@ -20,6 +20,7 @@ from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.documents import DocumentRegistry
+from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import NOTES, corpus_name
 from lorekeeper.search.query import Query
@@ -72,8 +73,8 @@ def doubt_of(hit: Key, entity: Entity, found: Retrieved, wordings: Sequence[str]
     """
     nearest = found.semantic.get(hit)
     near = found.phrases.get(hit) or (nearest.score if nearest else 0.0)
-    text = f"{entity.name} {words_of(entity, read(entity))}"
-    doubts = (_of_wording(wording, text, near, found) for wording in wordings)
+    text = spelt_out(f"{entity.name} {words_of(entity, read(entity))}")
+    doubts = (_of_wording(spelt_out(wording), text, near, found) for wording in wordings)
     return min(doubts, key=lambda doubt: doubt.lacking, default=Doubt(near, 0.0, 1.0))
 
 

@@ -22,6 +22,14 @@ def expanded_text(query: str) -> str:
     return f"{query} ({', '.join(written_out)})" if written_out else query
 
 
+def spelt_out(query: str) -> str:
+    """A query with what its abbreviations stand for in their place."""
+    folded = _padded(query)
+    for short, full in _abbreviations(folded):
+        folded = folded.replace(f" {short} ", f" {full} ")
+    return folded.strip() if folded != _padded(query) else query
+
+
 def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:
     """The words to search for: those of the wordings; as alternatives the same and the terms of the rules; related ones."""
     return KeywordQuery.joined([_expanded_keywords(wording) for wording in wordings])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,7 +49,7 @@ from lorekeeper.search.doubt import (
     why_nothing,
     word_counts,
 )
-from lorekeeper.search.expansion import expanded_keywords, expanded_text
+from lorekeeper.search.expansion import expanded_keywords, expanded_text, spelt_out
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.feedback import with_feedback
@@ -74,7 +75,7 @@ from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
-from lorekeeper.text.evidence import LIST_CHARS, lengths
+from lorekeeper.text.evidence import LIST_CHARS, asks_for_a_figure, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
 
@@ -91,6 +92,8 @@ The head is always the same, so that pages join without overlap or gap."""
 STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
+
+RESPELT = "'{}' was read as '{}'."
 
 SHORT_PAGE = 5
 """Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
@@ -205,6 +208,7 @@ class Searcher:
         self._listed: Sequence[Run] = (self._list, self._say_editions, self._say_filters)
         self._ranked: Sequence[Run] = (
             self._word,
+            self._respell,
             self._filter_names,
             self._read_conditions,
             self._retrieve,
@@ -319,6 +323,18 @@ class Searcher:
             return f"completed to '{whole}'" if whole != query.text else None
         return None
 
+    async def _respell(self, search: Search) -> str | None:
+        """The wordings of a plain question, with words of names in the place of those that are misspelt."""
+        if search.query.mode != "auto" or search.query.unfinished or search.like:
+            return None
+        meant = await by_name.respelt(self._cache, search.query.types, search.text)
+        if not meant:
+            return None
+        pattern = re.compile(rf"\b({'|'.join(map(re.escape, meant))})\b", re.IGNORECASE)
+        search.wordings = [pattern.sub(lambda found: meant[found[0].lower()], wording) for wording in search.wordings]
+        search.note(*(RESPELT.format(one_line(word, MAX_SHOWN), near) for word, near in meant.items()))
+        return ", ".join(meant.values())
+
     async def _entry(self, uri: str) -> Entity:
         try:
             entity_type, document, slug = parse_uri(uri)
@@ -341,13 +357,14 @@ class Searcher:
         """What the text states about the entries, as a filter, if any entry meets it.
 
         Several wordings state nothing: they are words to search for, written by somebody who knows of the filters. Nor does a
-        question about one entry: "is fireball a cleric spell" is answered by what fireball is.
+        question about one entry: "is fireball a cleric spell" is answered by what fireball is; nor, asked of all types, one about a
+        figure: "how much XP is a CR 5" is answered by a table.
         """
         query = search.query
         plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished or search.like)
         entity_type = type_asked_for(query.types, query.text or "") if plain else None
         tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
-        if not entity_type or not tests:
+        if not entity_type or not tests or (len(query.types) > 1 and asks_for_a_figure(query.text or "")):
             return None
         if names_its_subject(query.text or "", NameList.of(await self._cache.names(entity_type))):
             return None
@@ -371,7 +388,7 @@ class Searcher:
         keyword = asyncio.ensure_future(self._keyword(query, wordings, scopes, depth))
         names = asyncio.ensure_future(self._names(query, wordings, scopes))
         sizes = asyncio.ensure_future(self._sizes(query, scopes))
-        text = "" if query.mode == "semantic" else search.text
+        text = "" if query.mode == "semantic" else f"{search.text} {' '.join(map(spelt_out, wordings))}"
         known = asyncio.ensure_future(word_counts(self._cache, query.types, text))
         await finished(semantic, keyword, names, sizes, known)
         ranking, unavailable = semantic.result()

@@ -12,6 +12,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
+from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.sessions import beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
 from lorekeeper.server.parts import outline, part
@@ -41,7 +42,7 @@ WHOLE, SECTION, LEVEL = 900, 1_100, 1_500
 LINES = 800
 """Most characters of the lines that are given of a longer text."""
 
-ELSEWHERE, COMMON = 400, 3
+ELSEWHERE, COMMON = 600, 6
 """Most characters of the lines that are added for words which the passage lacks, and most lines of a section that have them."""
 
 CREATURES, SESSION = "creatures", "session"
@@ -56,6 +57,7 @@ _KIND = re.compile(r"\A\*[^*\n]+\*\n+")
 _STUB = re.compile(r"\n+## Details\n+- \*\*Type\*\* [^\n]*\s*\Z")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s|\|")
 _NUMBER = re.compile(r"\d+")
+_BEGINS_WITH = re.compile(r"^[\s|*-]*(\d+)\b(?!\s*\d)")
 _SAID = re.compile(r"\b[a-zß-ÿ]{2,}")
 _CAPTION = re.compile(r"\*\*[^*]+\*\*")
 
@@ -114,15 +116,14 @@ def _elsewhere(entity: Entity, shown: str, prose: Iterable[Section], told: str, 
     Such a section is marked if it is secret and the one that is ``shown`` is not.
     """
     asked = " ".join(subject_words(fold(query)))
-    lacking = set(word_stems(asked)).difference(occurring(word_stems(asked), f"{entity.name} {entity.kind} {told}"))
-    words = [word for word in asked.split() if word[:STEM] in lacking]
-    if not words:
-        return
+    said = spelt_out(f"{entity.name} {entity.kind} {told}")
+    lacking = set(word_stems(asked)).difference(occurring(word_stems(asked), said))
     numbers = _NUMBER.findall(query)
     room = ELSEWHERE
-    for section in prose:
-        held = [piece for piece in _pieces(section.text) if occurring(lacking, piece)]
-        if not held or len(held) > COMMON:
+    for section in prose if lacking else ():
+        held = Counter(stem for piece in _pieces(section.text) for stem in occurring(lacking, piece))
+        words = [word for word in asked.split() if 0 < held[word[:STEM]] <= COMMON]
+        if not words:
             continue
         found = lines(section.text, " ".join([*words, *numbers]), room).strip(" …\n")
         if len(found) <= room:
@@ -198,6 +199,7 @@ def lines(text: str, query: str, most: int = LINES) -> str:
     figures = frozenset(_NUMBER.findall(query))
     weights = [
         _weight(own, numbers, figure=(counts and has_a_figure(piece)) or not figures.isdisjoint(_NUMBER.findall(piece)))
+        + (1.0 if figures.intersection(_BEGINS_WITH.findall(piece)) else 0.0)
         for own, piece in zip(held, pieces, strict=True)
     ]
     if not any(weights):

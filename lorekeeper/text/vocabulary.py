@@ -19,6 +19,7 @@ ABBREVIATIONS = {
     "gp": "gold pieces",
     "hp": "hit points",
     "int save": "intelligence saving throw",
+    "lvl": "level",
     "oa": "opportunity attack",
     "npc": "nonplayer character",
     "pb": "proficiency bonus",
