@@ -133,7 +133,9 @@ async def test_of_the_rows_below_a_caption_that_answers_the_one_that_is_asked_fo
 
 
 async def test_the_point_of_a_list_is_shown_that_begins_with_the_number_that_is_asked_for(halls):
-    points = "\n\n".join(f"{number} - {what}" for number, what in enumerate(["Dry", "Damp", "Wet", "Soaked", "Gone"], 1))
+    points = "\n\n".join(
+        f"{number} - {what}" for number, what in enumerate(["Dry", "Damp", "Wet", "Soaked", "Gone"], 1)
+    )
     text = f"Whoever wades takes on levels of silt. {'The fens are wide. ' * 60}\n\n{points}"
     silt = make("silt", document="halls", name="Silt", type="rules", kind="rule", data={"desc": text})
     await halls.cache.store_entities([silt], "rules")
