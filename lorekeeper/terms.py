@@ -113,6 +113,16 @@ SKILLS = (
 )
 """The skills, with two of Level Up."""
 
+_OF_SKILLS = """
+acrobatics dex, animal handling wis, arcana int, athletics str, deception cha, history int, insight wis, intimidation cha,
+investigation int, medicine wis, nature int, perception wis, performance cha, persuasion cha, religion int, sleight of hand dex,
+stealth dex, survival wis"""
+
+SKILL_ABILITIES = {
+    skill.strip(): ABILITY_OF[ability] for skill, _, ability in (row.rpartition(" ") for row in _OF_SKILLS.split(","))
+}
+"""The ability of each skill."""
+
 MOVEMENTS = ("walk", "fly", "swim", "climb", "burrow")
 
 SENSES = ("darkvision", "blindsight", "tremorsense", "truesight")

@@ -26,9 +26,9 @@ from lorekeeper.normalize.characters import (
     proficiency,
     told,
 )
-from lorekeeper.normalize.foundry.values import Object, at, first_text, mapping, number, objects, text, whole
-from lorekeeper.normalize.foundry.words import COINS, SKILL_ABILITIES
-from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PASSIVES, SENSES
+from lorekeeper.normalize.foundry.values import Object, at, mapping, number, objects, text, whole
+from lorekeeper.normalize.foundry.words import COINS
+from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
 SOURCE = "dnd-beyond"
 
@@ -128,8 +128,8 @@ def character(sheet: Object) -> Character:
         modified=_modified(sheet),
         rules=_rules(sheet),
         class_levels=classes,
-        race=first_text(sheet, "race.fullName", "race.baseName"),
-        background=first_text(sheet, "background.definition.name", "background.customBackground.name"),
+        race=text(sheet, "race.fullName", "race.baseName"),
+        background=text(sheet, "background.definition.name", "background.customBackground.name"),
         alignment=ALIGNMENTS.get(whole(sheet.get("alignmentId")) or 0, ""),
         armor_class=_armor_class(sheet, granted, scores),
         hit_points=(maximum := _hit_points(sheet, granted, scores, level)),
@@ -155,14 +155,14 @@ def character(sheet: Object) -> Character:
         spells=spells,
         features=list(_features(sheet)),
         scales={
-            first_text(feature, "definition.name"): said
+            text(feature, "definition.name"): said
             for each in objects(sheet.get("classes"))
             for feature in objects(each.get("classFeatures"))
-            if (said := first_text(feature, "levelScale.dice.diceString", "levelScale.fixedValue"))
+            if (said := text(feature, "levelScale.dice.diceString", "levelScale.fixedValue"))
             and (whole(at(feature, "definition.requiredLevel")) or 0) <= (whole(each.get("level")) or 0)
         },
         inventory=[
-            *(_held(item) for item in objects(sheet.get("inventory")) if first_text(item, "definition.name")),
+            *(_held(item) for item in objects(sheet.get("inventory")) if text(item, "definition.name")),
             *(
                 Held(text(own.get("name")), whole(own.get("quantity")))
                 for own in objects(sheet.get("customItems"))
@@ -174,7 +174,7 @@ def character(sheet: Object) -> Character:
         ],
         gold=_gold(sheet),
         desc=told(
-            _plain(first_text(sheet, "notes.backstory")),
+            _plain(text(sheet, "notes.backstory")),
             {**sheet, **mapping(sheet.get("traits")), **mapping(sheet.get("notes"))},
             _plain,
         ),
@@ -269,8 +269,8 @@ def _times(granted: Granted, skill: str) -> float:
 
 
 def _class(each: Object) -> ClassLevel:
-    named = first_text(each, "definition.name")
-    return ClassLevel(named, whole(each.get("level")), first_text(each, "subclassDefinition.name"))
+    named = text(each, "definition.name")
+    return ClassLevel(named, whole(each.get("level")), text(each, "subclassDefinition.name"))
 
 
 def _modified(sheet: Object) -> str:
@@ -359,7 +359,7 @@ def _spells(sheet: Object) -> Iterator[Spell]:
     for granted, lists in ((False, chosen), (True, innate)):
         for caster, listed in lists:
             for each in listed:
-                name, level = first_text(each, "definition.name"), whole(at(each, "definition.level"))
+                name, level = text(each, "definition.name"), whole(at(each, "definition.level"))
                 if name and fold(name) not in seen:
                     seen.add(fold(name))
                     always = granted or each.get("alwaysPrepared") is True
@@ -375,17 +375,17 @@ def _features(sheet: Object) -> Iterator[str]:
         level = whole(each.get("level")) or 0
         for feature in objects(each.get("classFeatures")):
             if (whole(at(feature, "definition.requiredLevel")) or 0) <= level:
-                found[first_text(feature, "definition.name")] = None
+                found[text(feature, "definition.name")] = None
     options = (f"options.{group}" for group in mapping(sheet.get("options")))
     for path in ("race.racialTraits", "feats", *options):
-        found |= {first_text(each, "definition.name"): None for each in objects(at(sheet, path))}
+        found |= {text(each, "definition.name"): None for each in objects(at(sheet, path))}
     return (name for name in found if name and not _STRUCTURE.fullmatch(name))
 
 
 def _held(item: Object) -> Held:
     equipped, attuned = item.get("equipped"), item.get("isAttuned")
     return Held(
-        first_text(item, "definition.name"),
+        text(item, "definition.name"),
         whole(item.get("quantity")),
         equipped if isinstance(equipped, bool) else None,
         attuned if isinstance(attuned, bool) and at(item, "definition.canAttune") is True else None,

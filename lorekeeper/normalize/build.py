@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,6 +122,17 @@ def build(
     )
     _check_size(entity)
     return entity
+
+
+def readable(entity_type: str, values: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Value]:
+    """The filter values that can be read; why another cannot is told."""
+    fields: dict[str, Value] = {}
+    for declared in collection_of(entity_type).fields:
+        try:
+            fields |= clean_fields(entity_type, {declared.name: values.get(declared.name)})
+        except FilterError as error:
+            tell(f"{error}; left out as a value to filter by")
+    return fields
 
 
 def _check_types(name: object, data: object) -> None:

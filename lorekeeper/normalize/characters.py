@@ -28,8 +28,7 @@ from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold, fold_class
 from lorekeeper.normalize.build import Origin, build, without_empty
 from lorekeeper.normalize.foundry.values import mapping, objects, text, texts, whole
-from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
-from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, PASSIVES
+from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, PASSIVES, SKILL_ABILITIES
 
 CHARACTER, COMPANION = "character", "companion"
 

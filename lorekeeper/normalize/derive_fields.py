@@ -8,9 +8,9 @@ from typing import Any
 
 from lorekeeper.entities import AUDIENCE, Entity, Value
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import UnknownShapeError, characters, fivetools, normalize
 from lorekeeper.normalize.book_tables import entry_of
+from lorekeeper.normalize.build import readable
 from lorekeeper.normalize.effects import with_effects
 from lorekeeper.normalize.foundry import fields as foundry
 from lorekeeper.normalize.notes import SOURCE as VAULT
@@ -44,12 +44,7 @@ def _derived(entity: Entity) -> Mapping[str, Value]:
             for normalized in normalize(entity.data, hint=hint_of(entity), document=entity.document):
                 if normalized.type == entity.type:  # the first one is the object itself, the others are nested in it
                     return normalized.fields
-    declared = entity.collection.filters
-    fields: dict[str, Value] = {}
-    for name, value in with_effects(entity.type, entity.kind, entity.data, _raw(entity)).items():
-        with contextlib.suppress(FilterError):
-            fields |= clean_fields(entity.type, {name: value}) if name in declared else {}
-    return fields
+    return readable(entity.type, with_effects(entity.type, entity.kind, entity.data, _raw(entity)), lambda _: None)
 
 
 def _raw(entity: Entity) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from lorekeeper.normalize.characters import (
     fields_of,
 )
 from lorekeeper.normalize.creatures import readings
-from lorekeeper.normalize.foundry.words import SKILL_ABILITIES
 from lorekeeper.normalize.note_parts import slug_of
 from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.stat_block import line, read_block
@@ -37,7 +36,7 @@ from lorekeeper.printable import shown
 from lorekeeper.records.parts import is_players
 from lorekeeper.records.values import first_number
 from lorekeeper.render.prose import inline
-from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, MOVEMENTS, PASSIVES, SENSES
+from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
 KINDS = frozenset({"character", "pc", "player character", "companion"})
 """Kinds of notes that may be the sheet of a character: one is made of those that state a class or hit points."""

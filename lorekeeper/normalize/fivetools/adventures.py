@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.fivetools.entries import CHILDREN
-from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.values import Object, listed, mapping, objects, text
+from lorekeeper.normalize.fivetools.subject import Subject
+from lorekeeper.normalize.fivetools.values import Data, Object, listed, mapping, objects, text
 
 LONG_SECTION = 12_000
 """A section whose text has more characters is divided into those within it."""
@@ -47,12 +47,10 @@ class Chapter:
 
 def overview(subject: Subject) -> Data:
     """What the index of an adventure or a book says."""
-    level = mapping(subject.value("level"))
+    level = mapping(subject.obj, "level")
     ends = [text(level.get(key)) for key in ("start", "end") if text(level.get(key))]
     chapters = [
-        f"- {name}"
-        for each in objects(subject.value("contents"))
-        if (name := subject.reader.plain(text(each.get("name"))))
+        f"- {name}" for each in objects(subject.obj, "contents") if (name := subject.reader.plain(text(each, "name")))
     ]
     return without_empty(
         {
@@ -73,7 +71,7 @@ def chapters(subject: Subject, entries: object) -> Iterator[Chapter]:
         yield from _sections(subject, section, place, (subject.name,), 0)
         for found in _read_aloud(section, 0):
             spoken += 1
-            own = subject.reader.plain(text(found.get("name")))
+            own = subject.reader.plain(text(found, "name"))
             name = own or f"Read-aloud text {spoken}"
             desc = subject.writer.markdown([found.get("entries")])
             data = without_empty({"parent": subject.name, "desc": desc})
@@ -85,7 +83,7 @@ def chapters(subject: Subject, entries: object) -> Iterator[Chapter]:
 
 def _sections(subject: Subject, section: Object, place: int, path: tuple[str, ...], level: int) -> Iterator[Chapter]:
     """A section as one entry; a long one as an entry for each named part, and one for what stands before them."""
-    name = subject.reader.plain(text(section.get("name"))) or f"Part {place}"
+    name = subject.reader.plain(text(section, "name")) or f"Part {place}"
     own_path = (*path, name)
     children = [each for key in CHILDREN for each in listed(section.get(key))]
     words = subject.writer.markdown(children, headings=2)

@@ -74,15 +74,15 @@ class Copies:
             result = {key: value for key, value in result.items() if key != "_copy"}
         for child in reversed(chain[:-1]):
             result = self._copied(kind, child, result, tell)
-        if wanted := mapping(chain[-1].get("_copy")):
+        if wanted := mapping(chain[-1], "_copy"):
             self.unresolved[id(result)] = wanted
         return result
 
     def _chain(self, kind: str, obj: Object, tell: Tell) -> list[Object]:
         """An object, the one that it copies, and so on."""
         chain = [obj]
-        while (wanted := mapping(chain[-1].get("_copy"))) and len(chain) < MAX_CHAIN:
-            name, source = text(wanted.get("name")), text(wanted.get("source"))
+        while (wanted := mapping(chain[-1], "_copy")) and len(chain) < MAX_CHAIN:
+            name, source = text(wanted, "name"), text(wanted, "source")
             what = f"it is a copy of {shown(name, 60)} of {shown(source, 60)}"
             parent = self._parent(kind, wanted, name, source)
             if parent is None and (filled := self._elsewhere(kind, name, source)):
@@ -108,13 +108,13 @@ class Copies:
 
     def _copied(self, kind: str, child: Object, parent: Object, tell: Tell) -> Object:
         """A copy with its own values, those of its parent, and the changes that it asks for."""
-        wanted = mapping(child.get("_copy"))
-        preserved = mapping(wanted.get("_preserve")) or mapping(child.get("_preserve"))
+        wanted = mapping(child, "_copy")
+        preserved = mapping(wanted, "_preserve") or mapping(child, "_preserve")
         left_out = _OWN | _OWN_OF_KIND.get(kind, frozenset())
         inherited = {k: v for k, v in parent.items() if k not in left_out or preserved.get(k) or preserved.get("*")}
         own = {key: value for key, value in child.items() if key != "_copy"}
         result = {key: value for key, value in {**inherited, **own}.items() if value is not None}
-        for template in objects(wanted.get("_templates")):
+        for template in objects(wanted, "_templates"):
             result = self._templated(kind, template, result, tell)
         copied = modified(result, wanted.get("_mod"), tell)
         self._allowance.take(size_of(copied))
@@ -122,15 +122,15 @@ class Copies:
 
     def _templated(self, kind: str, wanted: Object, obj: dict[str, object], tell: Tell) -> dict[str, object]:
         """An object with a template applied, as "a skeleton of that creature"."""
-        name, source = text(wanted.get("name")), text(wanted.get("source"))
+        name, source = text(wanted, "name"), text(wanted, "source")
         found = next(iter(self._find(f"{kind}Template", name, source)), None)
         if found is None:
             tell(
                 f"its template {shown(name, 60)} of {shown(source, 60)} is not in {self._searched()}; it was not applied"
             )
             return obj
-        apply = mapping(found.get("apply"))
-        return modified({**obj, **mapping(apply.get("_root"))}, apply.get("_mod"), tell)
+        apply = mapping(found, "apply")
+        return modified({**obj, **mapping(apply, "_root")}, apply.get("_mod"), tell)
 
 
 def versions(obj: Object, tell: Tell, allowance: Allowance | None = None) -> Iterator[Object]:
@@ -146,7 +146,7 @@ def versions(obj: Object, tell: Tell, allowance: Allowance | None = None) -> Ite
     """
     allowance = allowance or Allowance(0)
     base = {key: value for key, value in obj.items() if key not in ("_versions", "_copy")}
-    drafts = [each for version in objects(obj.get("_versions")) for each in _drafts(version, allowance)]
+    drafts = [each for version in objects(obj, "_versions") for each in _drafts(version, allowance)]
     if len(drafts) > MAX_VERSIONS:
         tell(f"it has {len(drafts):,} versions; the first {MAX_VERSIONS} are read")
     for draft in drafts[:MAX_VERSIONS]:
@@ -158,14 +158,14 @@ def versions(obj: Object, tell: Tell, allowance: Allowance | None = None) -> Ite
 
 def _drafts(version: Object, allowance: Allowance) -> list[Object]:
     """A version as it is; of one with variables, a version for each set of their values."""
-    implementations = listed(version.get("_implementations"))[: MAX_VERSIONS + 1]
+    implementations = listed(version, "_implementations")[: MAX_VERSIONS + 1]
     if "_abstract" not in version:
         return [version]
     abstract = json.dumps(version["_abstract"])
     found: list[Object] = []
     for implementation in objects(implementations):
         filled = abstract
-        for name, value in mapping(implementation.get("_variables")).items():
+        for name, value in mapping(implementation, "_variables").items():
             mark, words = f"{{{{{name}}}}}", json.dumps(text(value))[1:-1]
             allowance.take(filled.count(mark) * len(words) + len(filled))
             filled = filled.replace(mark, words)

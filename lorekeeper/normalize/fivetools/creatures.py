@@ -7,42 +7,31 @@ from collections.abc import Iterator, Mapping
 
 from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.creatures import creature_fields
-from lorekeeper.normalize.fivetools.alignments import alignment
-from lorekeeper.normalize.fivetools.casting import spellcasting
-from lorekeeper.normalize.fivetools.stat_mods import modifier, proficiency, rating
-from lorekeeper.normalize.fivetools.subject import Data, Subject
+from lorekeeper.normalize.fivetools.entries import Writer
+from lorekeeper.normalize.fivetools.mods import modifier, proficiency, rating
+from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import (
+    Data,
     Object,
     ability,
+    at,
+    commas,
+    counted_name,
     listed,
     mapping,
     number,
     objects,
+    paragraphs,
     sizes,
+    spaced,
     text,
     texts,
     title,
     uid,
+    word,
 )
+from lorekeeper.render.spell import ordinal
 from lorekeeper.terms import ABILITY_OF
-
-FEATURES = {
-    "trait": "traits",
-    "action": "actions",
-    "bonus": "bonus_actions",
-    "reaction": "reactions",
-    "legendary": "legendary_actions",
-    "mythic": "mythic_actions",
-    "variant": "variants",
-}
-"""Lists of traits and actions, and where they are kept."""
-
-_SHOWN_AMONG = {
-    "action": "actions",
-    "bonus": "bonus_actions",
-    "reaction": "reactions",
-    "legendary": "legendary_actions",
-}
 
 _WITH_DETAIL = re.compile(r"\s*(\d{1,4})\s*(?:\((.*)\))?\s*", re.DOTALL)
 _SPLIT_TYPE = re.compile(r"([^(]*)\(([^)]*)\)")
@@ -54,205 +43,196 @@ MAX_NESTED = 8
 def creature(subject: Subject) -> Data:
     """A creature in the shape in which stat blocks are kept."""
     obj = subject.obj
-    described = "\n\n".join(filter(None, (subject.fluff(), subject.prose("entries"))))
     return without_empty(
         {
-            "desc": described,
-            "size": joined(sizes(obj.get("size")), "or"),
+            "desc": paragraphs(subject.fluff(), subject.prose("entries")),
+            "size": joined(sizes(obj, "size"), "or"),
             **_type(subject),
-            "alignment": f"{text(obj.get('alignmentPrefix'))}{alignment(obj.get('alignment'))}",
+            "alignment": f"{text(obj, 'alignmentPrefix')}{alignment(obj.get('alignment'))}",
             **_armor_class(subject),
             **_hit_points(subject),
             "speed": _speed(subject),
             "initiative_bonus": _initiative(obj),
-            **_able_to(subject),
-            **_challenge(obj),
+            "ability_scores": {
+                name: score for code, name in ABILITY_OF.items() if (score := number(obj, code)) is not None
+            },
+            "saving_throws": _bonuses(subject, "save"),
+            "skill_bonuses": _bonuses(subject, "skill"),
+            **{place: _defences(subject, key) for key, place in word["defences"].items()},
+            "condition_immunities": _defences(subject, "conditionImmune"),
+            "senses": subject.names("senses"),
+            "passive_perception": number(obj, "passive") or subject.words("passive"),
+            "languages": subject.names("languages"),
+            "challenge_rating": text(obj, "cr", "cr.cr") if (known := rating(obj)) is None else known,
+            "experience_points": number(obj, "cr.xp"),
+            "challenge_in_lair": text(obj, "cr.lair"),
+            "experience_points_in_lair": number(obj, "cr.xpLair"),
+            "challenge_in_coven": text(obj, "cr.coven"),
             **_features(subject),
-            **_lair(subject),
-            "environments": [part for place in texts(obj.get("environment")) for part in place.split(", ")],
+            **{place: [{"desc": words}] for place, words in _lair(subject).items() if words},
+            "environments": [part for place in texts(obj, "environment") for part in place.split(", ")],
             "gear": _gear(subject),
             "treasure": subject.names("treasure"),
             "group": subject.names("group"),
-            "level": number(obj.get("level")),
+            "level": number(obj, "level"),
         }
     )
 
 
-def _able_to(subject: Subject) -> Data:
-    """The abilities, and the lines below them."""
-    obj = subject.obj
-    return {
-        "ability_scores": {
-            name: score for code, name in ABILITY_OF.items() if (score := number(obj.get(code))) is not None
-        },
-        "saving_throws": _bonuses(subject, "save"),
-        "skill_bonuses": _bonuses(subject, "skill"),
-        **{f"damage_{noun}": _defences(subject, key) for key, noun in DAMAGE.items()},
-        "condition_immunities": _defences(subject, "conditionImmune"),
-        "senses": subject.names("senses"),
-        "passive_perception": number(obj.get("passive")) or subject.words("passive"),
-        "languages": subject.names("languages"),
-    }
-
-
-DAMAGE = {"vulnerable": "vulnerabilities", "resist": "resistances", "immune": "immunities"}
-
-
 def _type(subject: Subject) -> Data:
     """The type and what stands in brackets behind it: "swarm of tiny beasts", "humanoid" and "elf"."""
-    value = subject.value("type")
+    value = subject.obj.get("type")
     if isinstance(value, str):
         match = _SPLIT_TYPE.fullmatch(value)
-        return (
-            {"type": match[1].strip(), "subtype": match[2].strip()} if match else {"type": subject.reader.plain(value)}
-        )
-    found = mapping(value)
-    chosen = mapping(found.get("type")).get("choose")
-    kind = joined(texts(chosen), "or") if chosen else text(found.get("type"))
-    swarm = "".join(sizes(found.get("swarmSize")))
-    tags = [
-        " ".join(filter(None, (text(mapping(t).get("prefix")), text(mapping(t).get("tag")) or text(t))))
-        for t in listed(found.get("tags"))
-    ]
-    subtype = ", ".join(filter(None, [*tags, subject.reader.plain(text(found.get("note"))).strip("()")]))
+        kind, subtype = (match[1], match[2]) if match else (subject.reader.plain(value), "")
+        return {"type": kind.strip(), "subtype": subtype.strip()}
+    kind = joined(texts(value, "type.choose"), "or") or text(value, "type")
+    swarm = "".join(sizes(value, "swarmSize"))
+    tags = [spaced(text(tag, "prefix"), text(tag, "tag") or text(tag)) for tag in listed(value, "tags")]
+    subtype = commas(*tags, subject.reader.plain(text(value, "note")).strip("()"))
     return {"type": f"swarm of {swarm} {kind}" if swarm else kind, "subtype": subtype.lower()}
+
+
+_ALIGNMENTS = ("L NX C", "G NY E")
+"""The letters of either axis."""
+
+
+def alignment(value: object) -> str:
+    """An alignment in words: "lawful good", "any evil alignment", "chaotic evil (75%) or neutral (25%)"."""
+    if isinstance(value, str):
+        return word("alignments", value)
+    codes, told = texts(value), []
+    for each in objects(value):
+        chance = f"({text(each, 'chance')}%)" if each.get("chance") is not None else ""
+        named = spaced(_of_codes(texts(each, "alignment")), chance, text(each, "note"))
+        told.append(text(each, "special") or named)
+    pairs = codes and all(len(code) == 2 and {*code} <= word["alignments"].keys() for code in codes)
+    named_ = [_of_codes([*code]) for code in codes] if pairs else [_of_codes(codes)]
+    return " or ".join(filter(None, [*named_, *told]))
+
+
+def _of_codes(codes: list[str]) -> str:
+    """Several letters stand for all alignments that they can make."""
+    order, morals = ([code for code in axis.split() if code in codes] for axis in _ALIGNMENTS)
+    if len(order) == len(morals) == 3 or set(codes) == {"NX", "NY", "N"}:
+        return "any alignment" if len(order) == 3 else "any neutral alignment"
+    for mine, axis, others in ((order, _ALIGNMENTS[0], morals), (morals, _ALIGNMENTS[1], order)):
+        if len(others) == 3 and len(mine) == 1:
+            return f"any {word('alignments', mine[0])} alignment"
+        if len(others) == 3 and len(mine) == 2:
+            (missing,) = {*axis.split()} - {*mine}
+            return f"any non-{word('alignments', missing)} alignment"
+    return " ".join(word("alignments", code) for code in codes)
 
 
 def _armor_class(subject: Subject) -> Data:
     """The first armor class, and where it is from; further ones in words."""
-    found = [_one_armor_class(subject, each) for each in listed(subject.value("ac"))]
+    found = [_one_armor_class(subject, each) for each in listed(subject.obj, "ac")]
     if not found:
         return {}
     (value, detail, _), *others = found
-    more = [f"{other} {why}".strip() for other, _, why in others]
+    more = (f"{other} {why}".strip() for other, _, why in others)
     return {"armor_class": value, "armor_detail": "; ".join(filter(None, [detail, *more]))}
 
 
-def _one_armor_class(subject: Subject, value: object) -> tuple[int | float | str, str, str]:
+def _one_armor_class(subject: Subject, value: object) -> tuple[float | str, str, str]:
     """An armor class, and where it is from: on its own, and as words behind the number."""
+    if at(value, "special") is not None:
+        return subject.plain(at(value, "special")), "", ""
     if isinstance(value, Mapping):
-        if "special" in value:
-            return subject.plain(value["special"]), "", ""
-        sources = ", ".join(filter(None, map(subject.plain, listed(value.get("from")))))
-        condition = ", ".join(filter(None, map(subject.plain, listed(value.get("condition")))))
-        amount = number(value.get("ac")) or text(value.get("ac"))
-        words = " ".join(filter(None, (f"with {sources}" if sources else "", condition)))
-        return amount, ", ".join(filter(None, (sources, condition))), words
+        sources, condition = (commas(*map(subject.plain, listed(value, key))) for key in ("from", "condition"))
+        words = spaced(f"with {sources}" if sources else "", condition)
+        return number(value, "ac") or text(value, "ac"), commas(sources, condition), words
+    amount, detail = _detailed(subject, value)
+    return amount, detail, f"({detail})" if detail else ""
+
+
+def _detailed(subject: Subject, value: object) -> tuple[float | str, str]:
+    """A number, and what stands in brackets behind it; a text without a number as it is."""
     match = _WITH_DETAIL.fullmatch(value) if isinstance(value, str) else None
     if match:
-        detail = subject.reader.plain(match[2] or "")
-        return int(match[1]), detail, f"({detail})" if detail else ""
-    return number(value) or subject.reader.plain(text(value)), "", ""
+        return int(match[1]), subject.reader.plain(match[2] or "")
+    return (found if (found := number(value)) is not None else subject.reader.plain(text(value))), ""
 
 
 def _hit_points(subject: Subject) -> Data:
-    value = subject.value("hp")
-    found = mapping(value)
-    if found:
-        special = subject.plain(found["special"]) if found.get("special") is not None else ""
-        average = number(found.get("average"))
-        return {"hit_points": special if average is None else average, "hit_dice": text(found.get("formula"))}
-    match = _WITH_DETAIL.fullmatch(value) if isinstance(value, str) else None
-    if match:
-        return {"hit_points": int(match[1]), "hit_dice": match[2] or ""}
-    return {"hit_points": number(value) if number(value) is not None else text(value)}
+    value = subject.obj.get("hp")
+    points, dice = _detailed(subject, value)
+    if isinstance(value, Mapping):
+        average = number(value, "average")
+        points, dice = subject.plain(value.get("special")) if average is None else average, text(value, "formula")
+    return {"hit_points": points, "hit_dice": dice}
 
 
 def _speed(subject: Subject) -> object:
     """Speeds in feet by mode, in words where one depends on something; the whole in words if it is no map."""
-    value = subject.value("speed")
+    value = subject.obj.get("speed")
     if number(value) is not None:
         return {"walk": number(value)}
     if not isinstance(value, Mapping):
-        return subject.words("speed").lower() if text(value) else None
-    speeds: Data = {}
-    for mode in ("walk", "burrow", "climb", "fly", "swim"):
-        speeds[mode] = _one_speed(subject, value.get(mode), number(value.get("walk")))
-    hover = value.get("canHover") is True or "hover" in text(mapping(value.get("fly")).get("condition"))
+        return subject.words("speed").lower()
+    speeds: Data = {
+        mode: _one_speed(subject, value.get(mode), number(value, "walk"))
+        for mode in ("walk", "burrow", "climb", "fly", "swim")
+    }
+    hover = value.get("canHover") is True or "hover" in text(value, "fly.condition")
     speeds["hover"] = hover if any(speed is not None for speed in speeds.values()) else None
-    speeds["or"] = _choice(subject, mapping(value.get("choose")))
-    for mode, others in mapping(value.get("alternate")).items():
+    if chosen := mapping(value, "choose"):
+        note = subject.reader.plain(text(chosen, "note"))
+        speeds["or"] = f"{joined(texts(chosen, 'from'), 'or')} {text(chosen, 'amount')} ft. {note}".strip()
+    for mode, others in mapping(value, "alternate").items():
         speeds[f"or_{mode}"] = ", ".join(text(_one_speed(subject, each, None)) for each in listed(others))
     return without_empty(speeds)
 
 
 def _one_speed(subject: Subject, value: object, walking: float | None) -> object:
     """A speed in feet, or in words with its condition; ``true`` is as fast as it walks."""
-    if value is True:
-        return walking
-    given = mapping(value)
-    if not given:
-        return number(value)
-    condition = subject.reader.plain(text(given.get("condition")))
-    feet = number(given.get("number"))
-    return feet if not condition or condition == "(hover)" else f"{text(feet)} ft. {condition}"
+    if not isinstance(value, Mapping):
+        return walking if value is True else number(value)
+    condition = subject.reader.plain(text(value, "condition"))
+    feet = number(value, "number")
+    return feet if condition in ("", "(hover)") else f"{text(feet)} ft. {condition}"
 
 
-def _choice(subject: Subject, chosen: Object) -> str:
-    if not chosen:
-        return ""
-    note = subject.reader.plain(text(chosen.get("note")))
-    return f"{joined(texts(chosen.get('from')), 'or')} {text(chosen.get('amount'))} ft. {note}".strip()
-
-
-def _initiative(obj: Object) -> int | float | None:
+def _initiative(obj: Object) -> float | None:
     """The bonus to initiative, if the stat block has one."""
-    value = obj.get("initiative")
-    found = mapping(value)
-    if not found:
-        return number(value)
-    given = number(found.get("initiative"))
-    factor = number(found.get("proficiency")) or 0
+    if not mapping(obj, "initiative"):
+        return number(obj, "initiative")
+    given = number(obj, "initiative.initiative")
+    factor = number(obj, "initiative.proficiency") or 0
     return modifier(obj, "dex") + int(factor * proficiency(obj)) if given is None else given
 
 
 def _bonuses(subject: Subject, key: str) -> object:
     """Bonuses by name; in words if one is no number."""
-    value = subject.value(key)
+    value = subject.obj.get(key)
     if not isinstance(value, Mapping):
         return subject.words(key)
     named = {(ability(code) or code) if key == "save" else code: each for code, each in value.items()}
-    found = {each: number(bonus) for each, bonus in named.items() if isinstance(bonus, (str, int, float))}
-    if None not in found.values() and len(found) == len(named):
+    found = {each: number(bonus) for each, bonus in named.items()}
+    if None not in found.values():
         return found
-    told = [f"{title(each)} {subject.reader.plain(text(bonus))}" for each, bonus in named.items() if text(bonus)]
-    others = [mapping(each.get("oneOf")) for each in objects(value.get("other"))]
-    told += [f"one of {', '.join(f'{title(n)} {text(bonus)}' for n, bonus in each.items())}" for each in others if each]
-    return ", ".join(told)
+    others = (mapping(each, "oneOf") for each in objects(value, "other"))
+    return commas(
+        *(f"{title(each)} {subject.reader.plain(text(bonus))}" for each, bonus in named.items() if text(bonus)),
+        *(f"one of {', '.join(f'{title(n)} {text(bonus)}' for n, bonus in each.items())}" for each in others if each),
+    )
 
 
 def _defences(subject: Subject, key: str) -> str:
     """A line of defences: simple ones with commas, each with conditions of its own behind a semicolon."""
-    return "; ".join(_defence_parts(subject, key, subject.value(key), 0))
+    return "; ".join(_defence_parts(subject, key, subject.obj.get(key), 0))
 
 
 def _defence_parts(subject: Subject, key: str, value: object, level: int) -> list[str]:
-    simple = [subject.reader.plain(each) for each in texts(value)]
-    parts = [", ".join(simple)] if simple else []
+    plain = subject.reader.plain
+    parts = [", ".join(map(plain, texts(value)))]
     for each in objects(value) if level < MAX_NESTED else ():
-        if "special" in each:
-            parts.append(subject.plain(each["special"]))
-            continue
         nested = _defence_parts(subject, key, each.get(key), level + 1)
         inner = joined(nested[0].split(", ")) if len(nested) == 1 else "; ".join(nested)
-        words = (subject.reader.plain(text(each.get("preNote"))), inner, subject.reader.plain(text(each.get("note"))))
-        parts.append(" ".join(filter(None, words)))
+        words = spaced(plain(text(each, "preNote")), inner, plain(text(each, "note")))
+        parts.append(subject.plain(each["special"]) if "special" in each else words)
     return [part for part in parts if part]
-
-
-def _challenge(obj: Object) -> Data:
-    """The challenge rating as a number, else in words; in its lair and in a coven where they differ."""
-    value = obj.get("cr")
-    found = mapping(value)
-    told = text(found.get("cr")) if found else text(value)
-    known = rating(obj)
-    return {
-        "challenge_rating": told if known is None else known,
-        "experience_points": number(found.get("xp")),
-        "challenge_in_lair": text(found.get("lair")),
-        "experience_points_in_lair": number(found.get("xpLair")),
-        "challenge_in_coven": text(found.get("coven")),
-    }
 
 
 # --- what it does ----------------------------------------------------------------------------------------------------
@@ -260,18 +240,19 @@ def _challenge(obj: Object) -> Data:
 
 def _features(subject: Subject) -> Data:
     """Traits and actions, with the spells where the stat block shows them."""
+    places = word["creature features"]
     found: dict[str, list[object]] = {
-        place: [*map(subject.writer.named, _with_names(subject.value(key)))] for key, place in FEATURES.items()
+        place: [*map(subject.writer.named, _with_names(subject.obj.get(key)))] for key, place in places.items()
     }
     known: list[str] = []
-    for cast in objects(subject.value("spellcasting")):
-        feature, names = spellcasting(subject.writer, cast)
-        found[_SHOWN_AMONG.get(text(cast.get("displayAs")), "traits")].append(feature)
-        known += names
-    legendary = subject.prose("legendaryHeader") or (_legendary(subject) if found["legendary_actions"] else "")
+    for cast in objects(subject.obj, "spellcasting"):
+        shown = text(cast, "displayAs")
+        found[places[shown] if shown in ("action", "bonus", "reaction", "legendary") else "traits"].append(
+            _spellcasting(subject.writer, cast, known)
+        )
     return {
         "spell_list": list(dict.fromkeys(known)),
-        "legendary_desc": legendary,
+        "legendary_desc": subject.prose("legendaryHeader") or (found["legendary_actions"] and _legendary(subject)),
         "mythic_desc": subject.prose("mythicHeader"),
         **found,
     }
@@ -288,72 +269,115 @@ def _with_names(value: object) -> Iterator[Object]:
 
 def _legendary(subject: Subject) -> str:
     """How many legendary actions it has, where its source leaves that sentence to its readers' programs."""
-    count, lair = number(subject.value("legendaryActions")), number(subject.value("legendaryActionsLair"))
-    told = f"{text(count or 3)}{f' ({text(lair)} in its lair)' if lair else ''}"
+    count, lair = number(subject.obj, "legendaryActions"), text(number(subject.obj, "legendaryActionsLair"))
+    told = f"{text(count or 3)}{f' ({lair} in its lair)' if lair else ''}"
     return (
         f"{subject.name} can take {told} legendary actions, one at a time and only at the end of another creature's turn. "
         "Those it has spent return at the start of its own turn."
     )
 
 
-def _lair(subject: Subject) -> Data:
+def _lair(subject: Subject) -> dict[str, str]:
     """What it does in its lair, and what its lair does to the region."""
-    wanted = mapping(subject.value("legendaryGroup"))
-    found = subject.find("legendaryGroup", text(wanted.get("name")), text(wanted.get("source"))) if wanted else []
-    group: Object = found[0] if found else {}
-    subject.used.add(id(group))
+    wanted = mapping(subject.obj, "legendaryGroup")
+    found = subject.find("legendaryGroup", text(wanted, "name"), text(wanted, "source"))[:1] if wanted else []
+    subject.used.update(map(id, found))
     places = {
         "lairActions": "lair_actions",
         "regionalEffects": "regional_effects",
         "mythicEncounter": "mythic_encounter",
     }
-    told = {place: subject.writer.markdown(group.get(key)) for key, place in places.items()}
-    return {place: [{"desc": words}] for place, words in told.items() if words}
+    return {place: subject.writer.markdown(group.get(key)) for group in found for key, place in places.items()}
 
 
 def _gear(subject: Subject) -> str:
     """What it carries: "trident, net (2)"."""
     found = []
-    for each in listed(subject.value("gear")):
-        name, source = uid(mapping(each).get("item") or each)
-        count = number(mapping(each).get("quantity")) or 1
-        shown = subject.reader.plain(f"{{@item {name}|{source}}}") if name else ""
-        found.append(f"{shown} ({text(count)})" if count > 1 and shown else shown)
-    return ", ".join(filter(None, found))
+    for each in listed(subject.obj, "gear"):
+        name, source = uid(at(each, "item") or each)
+        found.append(counted_name(subject.reader.plain(f"{{@item {name}|{source}}}"), at(each, "quantity")))
+    return commas(*found)
+
+
+# --- spells ----------------------------------------------------------------------------------------------------------
+
+_REMARK = re.compile(r"\([^()]{0,200}\)|[*†‡]+")
+
+
+def _spellcasting(writer: Writer, cast: Object, known: list[str]) -> Data:
+    """The trait with its introduction, a line for each frequency and level, and its remarks; adds the names of all spells."""
+    hidden, rows = texts(cast, "hidden"), []
+    for key, label, spells in _groups(cast):
+        found = (each.get("entry") if isinstance(each, Mapping) else each for each in listed(spells))
+        shown = [writer.reader.plain(each) if isinstance(each, str) else writer.line(each) for each in found]
+        known += filter(None, (_REMARK.sub("", name).strip() for name in shown))
+        if key not in hidden and shown:
+            rows.append(f"- {label}: {commas(*shown)}")
+    before, after = writer.markdown(cast.get("headerEntries")), writer.markdown(cast.get("footerEntries"))
+    name = writer.reader.plain(text(cast, "name")) or "Spellcasting"
+    return {"name": name, "desc": paragraphs(before, "\n".join(rows), after)}
+
+
+def _groups(cast: Object) -> Iterator[tuple[str, str, object]]:
+    """(key, label, spells) of each frequency and level, in the order of the books."""
+    for key, label in (("constant", "Constant"), ("will", "At will"), ("ritual", "Rituals")):
+        yield key, label, cast.get(key)
+    for key, period in word["periods"].items():
+        for often, spells in sorted(mapping(cast, key).items(), reverse=True):
+            each = " each" if often.endswith("e") else ""
+            yield key, f"{often.removesuffix('e')}/{period}{each}", spells
+    for often, spells in mapping(cast, "recharge").items():
+        yield "recharge", f"Recharge {often}" if often == "6" else f"Recharge {often}–6", spells
+    for key, unit in (("charges", "charge"), ("legendary", "legendary action")):
+        for often, spells in mapping(cast, key).items():
+            count = often.removesuffix("e")
+            yield key, f"{count} {unit}{'' if count == '1' else 's'}", spells
+    for level, group in sorted(mapping(cast, "spells").items()):
+        yield "spells", _level(level, group), mapping(group).get("spells")
+
+
+def _level(level: str, group: object) -> str:
+    """ "Cantrips (at will)", "3rd level (2 slots)", "1st to 5th level (2 5th-level slots)"."""
+    rank, slots, lower = number(level), number(group, "slots"), number(group, "lower")
+    if not rank:
+        return "Cantrips (at will)"
+    name = ordinal(int(rank))
+    told = f"{text(slots)} {f'{name}-level ' if lower else ''}slot{'' if slots == 1 else 's'}" if slots else "at will"
+    return f"{f'{ordinal(int(lower))} to ' if lower else ''}{name} level ({told})"
 
 
 # --- fields ----------------------------------------------------------------------------------------------------------
 
 
-def fields(data: Object) -> dict[str, object]:
+def fields(data: Object) -> Data:
     """The raw filter values of a creature that `creature` has made."""
     derived = creature_fields(data)
-    spells = [*texts(data.get("spell_list")), *listed(derived.get("spells"))]
+    spells = [*texts(data, "spell_list"), *listed(derived.get("spells"))]
+    alignments = [re.sub(r"^typically | \([^()]*\)", "", each) for each in _alternatives(data.get("alignment"))]
     return {
         **derived,
-        "challenge_rating": _if_number(data.get("challenge_rating")),
         "type": _types(data, listed(derived.get("type"))) or None,
         "size": [size for size in _alternatives(data.get("size")) if size != "varies"] or None,
-        "alignment": [re.sub(r"^typically | \([^()]*\)", "", each) for each in _alternatives(data.get("alignment"))]
-        or None,
-        "armor_class": _if_number(data.get("armor_class")),
-        "hit_points": _if_number(data.get("hit_points")),
-        "passive_perception": _if_number(data.get("passive_perception")),
+        "alignment": alignments or None,
+        **{name: _if_number(data.get(name)) for name in _STATED},
         "spells": list(dict.fromkeys(spells)) or None,
         "lair": True if data.get("lair_actions") or data.get("regional_effects") else derived.get("lair"),
     }
 
 
+_STATED = ("challenge_rating", "armor_class", "hit_points", "passive_perception")
+
+
 def _types(data: Object, derived: list[object]) -> list[str]:
     """The types, what stands in brackets behind them, and "swarm"."""
     kinds = [re.sub(r"^swarm of (?:[a-z]+ )?(?=[a-z]+$)", "", each) for each in _alternatives(data.get("type"))]
-    is_swarm = "swarm" in derived or text(data.get("type")).startswith("swarm of ")
-    return [*kinds, *texts(text(data.get("subtype")).split(", ")), *(["swarm"] if is_swarm else [])]
+    is_swarm = "swarm" in derived or text(data, "type").startswith("swarm of ")
+    return [*kinds, *texts(text(data, "subtype").split(", ")), *(["swarm"] if is_swarm else [])]
 
 
 def _alternatives(value: object) -> list[str]:
     return [each for each in re.split(r",? or |, (?!nonmagical)", text(value)) if each.strip()]
 
 
-def _if_number(value: object) -> int | float | None:
+def _if_number(value: object) -> object:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -6,22 +6,19 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from lorekeeper.audience import DM
 from lorekeeper.entities import AUDIENCE, MAX_KEY_LENGTH, Entity, uri_of
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import clean_fields
 from lorekeeper.normalize.allowance import Allowance, size_of
-from lorekeeper.normalize.build import Origin, build, own_error, slugify
+from lorekeeper.normalize.build import Origin, build, own_error, readable, slugify
 from lorekeeper.normalize.fivetools import rules
 from lorekeeper.normalize.fivetools.adventures import Chapter, chapters, overview
-from lorekeeper.normalize.fivetools.brew import BOOKS, NEW_BOOKS, Book, Brew, Index, Shelf, known_book
+from lorekeeper.normalize.fivetools.brew import NEW_BOOKS, Book, Brew, Index, known_book
 from lorekeeper.normalize.fivetools.copies import Copies, versions
 from lorekeeper.normalize.fivetools.kinds import JOINED, KINDS, TABLE_GROUPS, TEXTS_OF, Kind, fields_of
-from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.tags import Reference
-from lorekeeper.normalize.fivetools.values import Object, listed, mapping, number, objects, text, texts
+from lorekeeper.normalize.fivetools.subject import Subject
+from lorekeeper.normalize.fivetools.values import Data, Object, mapping, number, text, texts, word
 from lorekeeper.printable import shown
 
 SOURCE = "5etools"
@@ -87,33 +84,33 @@ class Importer:
         known: Known | None = None,
     ) -> None:
         self._brew, self._name, self._document, self._report = brew, name, document, report
-        self._shelf = Shelf(brew, others)
+        self._own, self._others = Index([brew]), others
         self._allowance = Allowance(size_of(list(brew.lists.values())))
         self._sizes: dict[int, int] = {}
         self._known = known or (lambda *_: None)
-        self._copies = Copies(self._shelf.find, lambda: self._shelf.searched, self._allowance, self._filled_from)
-        self._codes = brew.codes()
-        self._books = brew.books()
-        self._unknown_books: set[str] = set()
+        self._copies = Copies(self._found, self._searched, self._allowance, self._filled_from)
+        self._codes, self._books = brew.codes(), brew.books()
         self._used_books: dict[str, Book] = {}
         self._wholes: dict[int, Object] = {}
         self._used: set[int] = set()
-        self._read: list[Object] = []
+        self._read: dict[int, Object] = {}
         self._identities: Identities = {} if identities is None else identities
         self._chapters: Counter[tuple[str, str]] = Counter()
         self._problems = 0
 
     def entities(self) -> Iterator[Entity]:
         """The entries, kind by kind, and at the end the documents that they are from."""
-        for problem in self._odd_lists():
-            self._tell(problem)
+        self._tell_odd_lists()
         for key, kind in KINDS.items():
             for place, raw in enumerate(self._brew.lists.get(key, [])):
                 yield from self._of_object(key, kind, f"{key}[{place}]", raw)
         for key, texts_key in TEXTS_OF.items():
             yield from self._texts(key, texts_key)
-        if self._document is None:
-            yield from (_document(book) for book in self._used_books.values())
+        for book in self._used_books.values() if self._document is None else ():
+            origin, fields = Origin(SOURCE, book.key), fields_of("documents", book.record)
+            yield build(
+                "documents", book.record, origin, name=book.title, kind="document", slug=book.key, fields=fields
+            )
 
     def skipped(self) -> Counter[str]:
         """Numbers of objects that gave no entry, and are part of none, by kind; to be asked for at the end."""
@@ -123,72 +120,69 @@ class Importer:
 
     def read(self) -> list[Object]:
         """The objects of the file that gave entries, or are part of one; to be asked for at the end."""
-        known = {id(each): each for each in self._read}
-        parts = (each for values in self._brew.lists.values() for each in values if isinstance(each, Mapping))
-        return [*known.values(), *(each for each in parts if id(each) in self._used and id(each) not in known)]
+        parts = (each for kind in self._brew.lists for each in self._brew.objects(kind) if id(each) in self._used)
+        return [*(self._read | {id(each): each for each in parts}).values()]
 
     # --- problems --------------------------------------------------------------------------------------------------------
 
-    def _tell(self, problem: Problem) -> None:
+    def _tell(self, place: str, reason: str, *, is_failure: bool = False) -> None:
         self._problems += 1
-        if self._problems < MAX_PROBLEMS:
-            self._report(problem)
-        elif self._problems == MAX_PROBLEMS:
-            self._report(Problem("", "it has more problems, which are not listed", problem.is_failure))
+        if self._problems == MAX_PROBLEMS:
+            place, reason = "", "it has more problems, which are not listed"
+        if self._problems <= MAX_PROBLEMS:
+            self._report(Problem(place, reason, is_failure))
 
-    def _warn(self, place: str, label: str, reason: str) -> None:
-        self._tell(Problem(place, f"{label}: {reason}" if label else reason))
+    def _teller(self, place: str, label: str) -> Callable[[str], None]:
+        """Tells what was mended in an entry."""
+        return lambda reason: self._tell(place, f"{label}: {reason}")
 
-    def _odd_lists(self) -> Iterator[Problem]:
+    @contextlib.contextmanager
+    def _telling(self, place: str, label: str) -> Iterator[None]:
+        """A failure to make an entry is told."""
+        try:
+            with own_error():
+                yield
+        except FilterError as error:
+            self._tell(place, f"{label}: {error}", is_failure=True)
+
+    def _tell_odd_lists(self) -> None:
         """Lists of unknown kinds, and what stands where a list belongs."""
         for key, value in self._brew.others.items():
             if key in KINDS and value is None:
-                yield Problem(key, "it is null instead of a list of objects; nothing was read from it")
+                self._tell(key, "it is null instead of a list of objects; nothing was read from it")
             elif key in KINDS:
-                yield Problem(
-                    key, f"it must be a list of objects, not {_kind(value)}; put it in brackets: [{{...}}]", True
-                )
+                reason = f"it must be a list of objects, not {_kind(value)}; put it in brackets: [{{...}}]"
+                self._tell(key, reason, is_failure=True)
             else:
-                known = ", ".join(KINDS)
                 number = f"{len(value):,} " if isinstance(value, (list, Mapping)) else ""
-                reason = f"unknown kind of content, {number}skipped; the kinds that are read: {known}"
-                yield Problem(shown(key, MAX_SHOWN), reason, isinstance(value, list))
+                reason = f"unknown kind of content, {number}skipped; the kinds that are read: {', '.join(KINDS)}"
+                self._tell(shown(key, MAX_SHOWN), reason, is_failure=isinstance(value, list))
         if not (self._brew.lists or self._brew.others):
-            yield Problem("", "it has no content, such as a list of spells, monsters or items", True)
+            self._tell("", "it has no content, such as a list of spells, monsters or items", is_failure=True)
 
     # --- objects ---------------------------------------------------------------------------------------------------------
 
     def _of_object(self, key: str, kind: Kind, place: str, raw: object) -> Iterator[Entity]:
         """The entries of an object: one, and one for each of its versions."""
         if not isinstance(raw, Mapping):
-            self._tell(Problem(place, f"it must be an object, not {_kind(raw)}", True))
+            self._tell(place, f"it must be an object, not {_kind(raw)}", is_failure=True)
             return
-        label = shown(text(raw.get("name")) or "(no name)", MAX_SHOWN)
-        tell = partial(self._warn, place, label)
-        try:
-            with own_error():
-                whole = self._whole(key, raw, tell)
-                if id(whole) in self._used and (key in JOINED or key.endswith("Feature")):
-                    return
-                for problem in self._brew.problems.get(id(raw), []):
-                    tell(problem)
-                further = [] if key in TABLE_GROUPS else versions(whole, tell, self._allowance)
-                drafts = rules.tables_of_group(whole) if key in TABLE_GROUPS else [whole, *further]
-        except FilterError as error:
-            self._tell(Problem(place, f"{label}: {error}", True))
-            return
+        label = shown(text(raw, "name") or "(no name)", MAX_SHOWN)
+        tell = self._teller(place, label)
+        drafts: list[Object] = []
+        with self._telling(place, label):
+            whole = self._whole(key, raw, tell)
+            if id(whole) in self._used and (key in JOINED or key.endswith("Feature")):
+                return
+            for problem in self._brew.problems.get(id(raw), []):
+                tell(problem)
+            is_group = key in TABLE_GROUPS
+            drafts = rules.tables_of_group(whole) if is_group else [whole, *versions(whole, tell, self._allowance)]
         for draft in drafts:
-            for entity in self._checked(place, label, partial(self._entity, key, kind, draft, tell)):
-                self._read.append(raw)
+            with self._telling(place, label):
+                entity = self._entity(key, kind, draft, tell)
+                self._read[id(raw)] = raw
                 yield entity
-
-    def _checked(self, place: str, label: str, make: Callable[[], Entity]) -> Iterator[Entity]:
-        """An entity, or a failure."""
-        try:
-            with own_error():
-                yield make()
-        except FilterError as error:
-            self._tell(Problem(place, f"{label}: {error}", True))
 
     def _whole(self, kind: str, raw: Object, tell: Callable[[str], None]) -> Object:
         """An object with what it inherits from the one that it is a copy of."""
@@ -198,10 +192,21 @@ class Importer:
             self._wholes[id(raw)] = self._copies.whole(kind, raw, tell)
         return self._wholes[id(raw)]
 
+    def _found(self, kind: str, name: str, source: str, *, everywhere: bool = True) -> list[Object]:
+        """Objects of the file, or else of the other files, as these have them."""
+        found = self._own.find(kind, name, source)
+        return found if found or not everywhere else self._others().find(kind, name, source)
+
+    def _searched(self) -> str:
+        """Where was looked for what was not found, for messages."""
+        return f"the first {limit >> 20} MB of the files" if (limit := self._others().limit) else "the files"
+
     def _find(self, kind: str, name: str, source: str, *, everywhere: bool = True) -> list[Object]:
-        """Objects of the import, with what they inherit; their texts are inserted into those of others."""
-        found = self._shelf.find(kind, name, source, everywhere=everywhere)
-        wholes = [self._whole(kind, each, _say_nothing) for each in found]
+        """The same with what they inherit; their texts are inserted into those of others."""
+        found = self._found(kind, name, source, everywhere=everywhere)
+        wholes = [
+            self._whole(kind, each, lambda _: None) for each in found
+        ]  # its problems are told where it is read itself
         for whole in wholes[:1]:
             if id(whole) not in self._sizes:
                 self._sizes[id(whole)] = size_of(whole)
@@ -211,44 +216,42 @@ class Importer:
     def _entity(self, key: str, kind: Kind, obj: Object, tell: Callable[[str], None]) -> Entity:
         subject = Subject(key, obj, self._codes, self._find, tell, self._used)
         if not isinstance(obj.get("name"), (str, type(None))):
-            raise FilterError(f'its "name" must be a text, not {_kind(obj.get("name"))}')
+            raise FilterError(f'its "name" must be a text, not {_kind(obj["name"])}')
         name = subject.reader.plain(kind.name(obj))
         if not name:
             raise FilterError('it has no name; give it a "name"')
-        is_secret = key in TEXTS_OF
-        data = overview(subject) if is_secret else kind.data(subject)
+        data = overview(subject) if key in TEXTS_OF else kind.data(subject)
         if subject.writer.was_too_deep:
             tell("its text is nested too deeply; the deepest levels were left out")
-        return self._built(subject, kind, name, data, is_secret=is_secret)
-
-    def _built(self, subject: Subject, kind: Kind, name: str, data: Data, *, is_secret: bool) -> Entity:
-        """A checked entity of data."""
-        source = subject.source or text(mapping(subject.value("inherits")).get("source"))
-        book = self._book(source, subject.tell)
-        kind_name = self._kind_of(subject, kind, data)
-        kept = {"name": name, **data, "page": number(subject.value("page")) or None, "source": source or None}
-        kept["also_called"] = texts(subject.value("alias"))
-        kept["references"] = self._references(subject, source, name)
-        whole = {key: value for key, value in kept.items() if value is not None and value != []}
-        fields = self._fields(kind.type, whole, subject.tell)
+        source = subject.source or text(obj, "inherits.source")
+        book = self._book(source, tell)
+        kept = {"name": name, **data, "page": number(obj, "page") or None, "source": source or None}
+        kept |= {"also_called": texts(obj, "alias"), "references": self._references(subject, source, name)}
+        whole: Data = {key: value for key, value in kept.items() if value is not None and value != []}
+        given = {name: None if value in ("", []) else value for name, value in fields_of(kind.type, whole).items()}
+        fields: Data = {**readable(kind.type, given, tell)}
         if base := self._base(subject):
             own = {key: value for key, value in whole.items() if value not in ("", {})}
             whole = {**base.data, "base": base.uri, "base_name": base.name, **own}
             fields = {**base.fields, **{key: value for key, value in fields.items() if value not in (None, False)}}
+        kind_name = kind.kind or text(data, "kind")
+        if key == "optionalfeature":
+            kind_name = next((slugify(each) for each in rules.feature_kinds(subject)), kind_name)
+        apart = [text(obj.get(part)) for part in word["apart by"].get(key, ())]
         return build(
             kind.type,
             whole,
             Origin(SOURCE, self._document or book.key, book.title),
             name=name,
             kind=kind_name,
-            slug=self._slug(kind, book.key, name, kind_name, [text(subject.value(key)) for key in kind.apart_by]),
-            fields={**fields, AUDIENCE: (DM,) if is_secret else None},
+            slug=self._slug(kind, book.key, name, kind_name, apart),
+            fields={**fields, AUDIENCE: (DM,) if key in TEXTS_OF else None},
         )
 
     def _base(self, subject: Subject) -> Entity | None:
         """The entry of the library that fills a copy of what is not in the files."""
         wanted = self._copies.unresolved.get(id(subject.obj))
-        return self._in_library(subject.kind, text(wanted.get("name")), text(wanted.get("source"))) if wanted else None
+        return self._in_library(subject.kind, text(wanted, "name"), text(wanted, "source")) if wanted else None
 
     def _in_library(self, kind: str, name: str, source: str) -> Entity | None:
         if kind not in FILLED:
@@ -258,27 +261,6 @@ class Importer:
     def _filled_from(self, kind: str, name: str, source: str) -> str:
         base = self._in_library(kind, name, source)
         return base.uri if base else ""
-
-    def _kind_of(self, subject: Subject, kind: Kind, data: Data) -> str:
-        """The kind of an entry, where it depends on the object."""
-        if kind.type == "equipment":
-            return text(data.get("kind"))
-        codes = [code for code in listed(subject.value("featureType")) if subject.kind == "optionalfeature"]
-        named = [found for code in codes if (found := rules.feature_kind(subject, text(code)))]
-        return slugify(named[0]) if named else kind.kind
-
-    def _fields(self, entity_type: str, data: Object, tell: Callable[[str], None]) -> dict[str, object]:
-        """The filter values that can be read; the others are left out with a warning."""
-        given = {name: None if value in ("", []) else value for name, value in fields_of(entity_type, data).items()}
-        with contextlib.suppress(FilterError):
-            return dict(clean_fields(entity_type, given))
-        fields: dict[str, object] = {}
-        for name, value in given.items():
-            try:
-                fields |= clean_fields(entity_type, {name: value})
-            except FilterError as error:
-                tell(f"{error}; left out as a value to filter by")
-        return fields
 
     def _slug(self, kind: Kind, document: str, name: str, kind_name: str, apart: list[str]) -> str:
         """The key of an entry: of its name, followed by what tells it apart from other things of that name."""
@@ -302,100 +284,65 @@ class Importer:
                 continue
             entry = {"type": reference.type, "name": reference.name}
             source = reference.source or own_source
-            if (book := self._books.get(source.casefold())) and self._is_here(reference, source):
+            keys = (key for key, kind in KINDS.items() if kind.type == reference.type)
+            book = self._books.get(source.casefold())
+            if book and any(self._own.find(key, reference.name, source) for key in keys):
                 slug = slugify(reference.name)[:MAX_KEY_LENGTH]
                 entry["uri"] = uri_of(reference.type, self._document or book.key, slug)
             found.append(entry)
         return found
 
-    def _is_here(self, reference: Reference, source: str) -> bool:
-        """Whether the file itself has what a text names."""
-        keys = (key for key, kind in KINDS.items() if kind.type == reference.type)
-        return any(self._shelf.find(key, reference.name, source, everywhere=False) for key in keys)
-
     # --- sources ---------------------------------------------------------------------------------------------------------
 
     def _book(self, code: str, tell: Callable[[str], None]) -> Book:
-        """The source of an entry."""
+        """The source of an entry: of its file, of another file, a well-known book, or one that is named by its code."""
+        book = self._books.get(code.casefold())
         if not code:
             book = next(iter(self._books.values())) if len(self._books) == 1 else known_book(self._name)
             tell(f"it has no source; assigned to {shown(book.title, MAX_SHOWN)}")
-        else:
-            book = self._books.get(code.casefold()) or self._undeclared(code)
+        elif book is None:
+            elsewhere = None if code.upper() in word["books"] else self._others().books.get(code.casefold())
+            book = self._books[code.casefold()] = elsewhere or known_book(code)
+            if book.title == code:
+                self._tell("_meta", f"the source {shown(code, MAX_SHOWN)} {UNDECLARED}")
         if not book.key:
             raise FilterError(f"its source {shown(code, MAX_SHOWN)} has no letters or digits; correct _meta.sources")
         self._used_books.setdefault(book.key, book)
         return book
 
-    def _undeclared(self, code: str) -> Book:
-        """A source that the file does not declare: of another file, a well-known book, or one that is named by its code."""
-        found = known_book(code) if code.upper() in BOOKS else self._shelf.book(code) or known_book(code)
-        self._books[code.casefold()] = found
-        if found.title == code:
-            reason = f"the source {shown(code, MAX_SHOWN)} {UNDECLARED}"
-            self._tell(Problem("_meta", reason))
-        return found
-
     # --- adventures and books ----------------------------------------------------------------------------------------------
 
     def _texts(self, key: str, texts_key: str) -> Iterator[Entity]:
         """The sections of the adventures or books of the file."""
-        indexes = {text(each.get("id")).casefold(): each for each in objects(self._brew.lists.get(key))}
+        indexes = {text(each, "id").casefold(): each for each in self._brew.objects(key)}
         for place, each in enumerate(self._brew.lists.get(texts_key, [])):
-            found = mapping(each)
-            where, source = f"{texts_key}[{place}]", text(found.get("source"))
-            index = indexes.get(text(found.get("id")).casefold(), {"name": text(found.get("id")), "source": source})
-            tell = partial(self._warn, where, shown(text(index.get("name")), MAX_SHOWN))
+            where, found = f"{texts_key}[{place}]", mapping(each)
+            unlisted = {"name": text(found, "id"), "source": text(found, "source")}
+            index = indexes.get(text(found, "id").casefold(), unlisted)
+            label = shown(text(index, "name"), MAX_SHOWN)
+            tell = self._teller(where, label)
             subject = Subject(key, index, self._codes, self._find, tell, self._used)
-            self._read.append(found)
-            try:
-                with own_error():
-                    yield from self._chapters_of(subject, where, found.get("data"))
-            except FilterError as error:
-                self._tell(Problem(where, f"{error}; the rest was not read", True))
-
-    def _chapters_of(self, subject: Subject, place: str, data: object) -> Iterator[Entity]:
-        book = self._book(subject.source, subject.tell)
-        for chapter in chapters(subject, data):
-            label = shown(chapter.name, MAX_SHOWN)
-            yield from self._checked(place, label, partial(self._chapter, subject, book, chapter))
+            self._read[id(found)] = found
+            with self._telling(where, label):
+                book = self._book(subject.source, tell)
+                for chapter in chapters(subject, found.get("data")):
+                    with self._telling(where, shown(chapter.name, MAX_SHOWN)):
+                        yield self._chapter(subject, book, chapter)
 
     def _chapter(self, subject: Subject, book: Book, chapter: Chapter) -> Entity:
         name = chapter.name[:MAX_KEY_LENGTH]
-        data = {"name": name, **chapter.data, "source": subject.source or None}
+        title, rest = slugify(chapter.path[0])[:60], slugify(" ".join(chapter.path[1:]))[-120:].strip("-")
+        self._chapters[book.key, slug := f"{title}-{rest}"] += 1  # of all headings that it is under
+        number = self._chapters[book.key, slug]
         return build(
             "rules",
-            {key: value for key, value in data.items() if value is not None},
+            {"name": name, **chapter.data} | ({"source": subject.source} if subject.source else {}),
             Origin(SOURCE, self._document or book.key, book.title),
             name=name,
             kind=chapter.kind,
-            slug=self._slug_of(book.key, chapter),
-            fields={**fields_of("rules", {"parent": chapter.path[-2]}), AUDIENCE: (DM,) if chapter.is_secret else None},
+            slug=slug if number == 1 else f"{slug}-{number}",
+            fields={"parent": chapter.path[-2], AUDIENCE: (DM,) if chapter.is_secret else None},
         )
-
-    def _slug_of(self, document: str, chapter: Chapter) -> str:
-        """The key of a section: of all headings that it is under, with a number where several are alike."""
-        title, rest = slugify(chapter.path[0])[:60], slugify(" ".join(chapter.path[1:]))[-120:].strip("-")
-        self._chapters[document, f"{title}-{rest}"] += 1
-        number = self._chapters[document, f"{title}-{rest}"]
-        return f"{title}-{rest}" if number == 1 else f"{title}-{rest}-{number}"
-
-
-def _document(book: Book) -> Entity:
-    """The record of a source."""
-    return build(
-        "documents",
-        dict(book.record),
-        Origin(SOURCE, book.key),
-        name=book.title,
-        kind="document",
-        slug=book.key,
-        fields=fields_of("documents", book.record),
-    )
-
-
-def _say_nothing(_: str) -> None:
-    """For problems that are told where the object itself is read."""
 
 
 def _kind(value: object) -> str:

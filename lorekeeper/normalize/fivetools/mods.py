@@ -1,27 +1,28 @@
 """The changes that a copy makes to what it inherits: the modes of ``_mod``.
 
 Every mode is a function of the object, the property and the operation. What an operation cannot do is told, and the others are
-still applied.
+still applied. Some change a stat block as a whole: senses, saves, skills, spells, attack bonuses and the like.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lorekeeper.errors import FilterError
-from lorekeeper.normalize.fivetools.stat_mods import STAT_MODES
-from lorekeeper.normalize.fivetools.values import listed, mapping, number, objects, text, thawed
+from lorekeeper.normalize.fivetools.values import Data, Object, at, listed, mapping, number, objects, text, thawed
+from lorekeeper.normalize.formulas import worked_out
 from lorekeeper.printable import shown
+from lorekeeper.terms import ABILITY_OF, SKILL_ABILITIES
 
 if TYPE_CHECKING:
     import regex
 
-Object = Mapping[str, object]
-Draft = dict[str, object]
 Tell = Callable[[str], None]
-Mode = Callable[[Draft, str, Object], None]
+Mode = Callable[[Data, str, Object], None]
 """Changes a property of an object in place. FilterError, with the reason, if it cannot."""
 
 TEXT_PROPERTIES = ("action", "reaction", "trait", "legendary", "variant", "spellcasting", "bonus", "mythic")
@@ -42,55 +43,47 @@ MAX_TEXT, MAX_TEXTS = 200_000, 1_000_000
 MAX_COMPARED = 1_000_000
 """Most comparisons of the items of two lists in one operation."""
 
+_TOO_LONG = "it makes a text too long"
+_NO_NUMBER = "its scalar must be a number"
 
-def modified(obj: Object, mods: object, tell: Tell) -> Draft:
+
+def modified(obj: Object, mods: object, tell: Tell) -> Data:
     """An object with changes; the object itself is left as it is."""
     if not mods:
         return dict(obj)
-    result: Draft = dict(mapping(thawed(obj)))
-    operations = list(_operations(mods))
+    result: Data = dict(mapping(thawed(obj)))
+    operations = [(name, each) for name, found in mapping(mods).items() for each in listed(found)]
     if len(operations) > MAX_OPERATIONS:
         tell(f"it asks for {len(operations):,} changes; the first {MAX_OPERATIONS} were made")
     for name, operation in operations[:MAX_OPERATIONS]:
-        try:
-            _apply(result, name, operation)
-        except FilterError as error:
-            tell(f"a change of {_where(name)} was left out: {error}")
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
-            tell(f"a change of {_where(name)} was left out: its values have the wrong type")
+        for each in [key for key in TEXT_PROPERTIES if key in result] if name == "*" else [name]:
+            where = "the whole" if each == "_" else shown(each, 40)
+            try:
+                _apply(result, each, operation)
+            except FilterError as error:
+                tell(f"a change of {where} was left out: {error}")
+            except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
+                tell(f"a change of {where} was left out: its values have the wrong type")
     return result
 
 
-def _where(name: str) -> str:
-    return {"*": "all texts", "_": "the whole"}.get(name, shown(name, 40))
-
-
-def _operations(mods: object) -> Iterator[tuple[str, object]]:
-    """Each property with an operation, in their order."""
-    for name, operations in mapping(mods).items():
-        for operation in listed(operations):
-            if name == "*" and isinstance(operation, Mapping):
-                yield from ((each, {**operation, _IF_THERE: True}) for each in TEXT_PROPERTIES)
-            else:
-                yield name, operation
-
-
-_IF_THERE = "_if_there"
-"""Marks an operation on all texts, none of which need be there."""
-
-
-def _apply(obj: Draft, name: str, operation: object) -> None:
+def _apply(obj: Data, name: str, operation: object) -> None:
     if operation == "remove":
         obj.pop(name, None)
         return
     if not isinstance(operation, Mapping):
         raise FilterError(f"it must be an object with a mode, or 'remove', not {shown(operation, 60)}")
-    mode = text(operation.get("mode"))
-    if operation.get(_IF_THERE) and name not in obj:
-        return
+    mode = text(operation, "mode")
     if mode not in MODES:
         raise FilterError(f"the mode {shown(mode, 40)} is unknown; known: {', '.join(sorted(MODES))}")
     MODES[mode](obj, name, operation)
+
+
+def _scalar(operation: Object) -> float:
+    by = number(operation, "scalar")
+    if by is None:
+        raise FilterError(_NO_NUMBER)
+    return by
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
@@ -107,7 +100,7 @@ class _Replacement:
         import regex
 
         self._pattern, self._with, flags = (text(operation.get(key)) for key in ("replace", "with", "flags"))
-        if not self._pattern or len(self._pattern) > MAX_PATTERN:
+        if not 0 < len(self._pattern) <= MAX_PATTERN:
             raise FilterError(f"its pattern must have 1 to {MAX_PATTERN} characters")
         if len(self._with) > MAX_WORDS:
             raise FilterError(f"its replacement has more than {MAX_WORDS:,} characters")
@@ -120,8 +113,7 @@ class _Replacement:
         self._words = words.replace("$&", r"\g<0>")
         self._groups = self._words.count(r"\g<")
         self._ends = time.monotonic() + PATTERN_SECONDS
-        self._left = MAX_TEXTS
-        self._added = 0
+        self._left, self._added = MAX_TEXTS, 0
 
     def __call__(self, value: str) -> str:
         """A text with its matches replaced; FilterError if that takes too long, or makes it too long."""
@@ -135,57 +127,52 @@ class _Replacement:
         except (regex.error, IndexError) as error:
             raise FilterError(f"its replacement {shown(self._with, 60)} is not valid") from error
         self._left -= len(result)
-        if len(result) > MAX_TEXT or self._left < 0:
+        if self._left < 0:
             raise FilterError(_TOO_LONG)
-        return result
+        return _limited(result)
 
     def _expanded(self, match: regex.Match[str]) -> str:
         """What replaces one match; its length is known before it is made."""
-        longest = max(map(len, (match[0], *match.groups(""))))
-        self._added += len(self._words) + self._groups * longest
+        self._added += len(self._words) + self._groups * max(map(len, (match[0], *match.groups(""))))
         if self._added > MAX_TEXT:
             raise FilterError(_TOO_LONG)
         return str(match.expand(self._words))
 
 
-_TOO_LONG = "it makes a text too long"
-
-
-def _replace_text(obj: Draft, name: str, operation: Object) -> None:
-    properties = [key for key in ("name",) if operation.get("_names")] or None
-    obj[name] = _each_text(obj.get(name), _Replacement(operation), properties)
-
-
-def _replace_name(obj: Draft, name: str, operation: Object) -> None:
-    _replace_text(obj, name, {**operation, "_names": True})
-
-
-def _each_text(value: object, change: Callable[[str], str], keys: list[str] | None = None) -> object:
-    """A value with every text in it changed: those under these keys, or all but names."""
+def _each_text(value: object, change: Callable[[str], str], is_meant: Callable[[str], bool], key: str = "") -> object:
+    """A value with the texts under some keys changed; those in lists are under ""."""
     if isinstance(value, str):
-        return value if keys else change(value)
+        return change(value) if is_meant(key) else value
     if isinstance(value, list):
-        return [_each_text(item, change, keys) for item in value]
+        return [_each_text(item, change, is_meant) for item in value]
     if not isinstance(value, Mapping):
         return value
-    result: Draft = {}
-    for key, item in value.items():
-        is_meant = key in keys if keys else key not in ("name", "type", "source")
-        if isinstance(item, str):
-            result[key] = change(item) if is_meant else item
-        else:
-            result[key] = _each_text(item, change, keys)
-    return result
+    return {name: _each_text(item, change, is_meant, name) for name, item in value.items()}
 
 
-def _append_text(obj: Draft, name: str, operation: Object) -> None:
-    before = text(obj.get(name))
-    obj[name] = _limited(f"{before}{text(operation.get('joiner')) if before else ''}{text(operation.get('str'))}")
+def _replace_text(is_meant: Callable[[str], bool], obj: Data, name: str, operation: Object) -> None:
+    obj[name] = _each_text(obj.get(name), _Replacement(operation), is_meant)
 
 
-def _around_text(obj: Draft, name: str, operation: Object) -> None:
+def _add_to_tags(tag: str, obj: Data, name: str, operation: Object) -> None:
+    """Adds to the numbers of a tag in all texts of a stat block."""
+    by, pattern = int(_scalar(operation)), re.compile(rf"(\{{@{tag} )([+-]?\d{{1,3}})(?=[|}}])")
+
+    def changed(words: str) -> str:
+        return pattern.sub(lambda m: f"{m[1]}{int(m[2]) + by}", words)
+
+    for key in list(obj) if name == "_" else [name]:
+        obj[key] = _each_text(obj.get(key), changed, lambda _: True)
+
+
+def _append_text(obj: Data, name: str, operation: Object) -> None:
+    before = text(obj, name)
+    obj[name] = _limited(f"{before}{text(operation, 'joiner') if before else ''}{text(operation, 'str')}")
+
+
+def _around_text(obj: Data, name: str, operation: Object) -> None:
     part, key = _part(obj, name, operation)
-    part[key] = _limited(f"{text(operation.get('prefix'))}{text(part.get(key))}{text(operation.get('suffix'))}")
+    part[key] = _limited(f"{text(operation, 'prefix')}{text(part.get(key))}{text(operation, 'suffix')}")
 
 
 def _limited(words: str) -> str:
@@ -197,17 +184,13 @@ def _limited(words: str) -> str:
 # --- lists -----------------------------------------------------------------------------------------------------------
 
 
-def _items(operation: Object) -> list[object]:
-    return listed(operation.get("items"))
-
-
 def _require_few(found: list[object], others: list[object]) -> None:
     """FilterError if it would take too long to look for each of some items in a list."""
     if len(found) * len(others) > MAX_COMPARED:
         raise FilterError(f"{len(others):,} items in a list of {len(found):,} are too many to look for")
 
 
-def _list(obj: Draft, name: str) -> list[object]:
+def _list(obj: Data, name: str) -> list[object]:
     """The list of a property, which is made where there is none."""
     value = obj.setdefault(name, [])
     if not isinstance(value, list):
@@ -215,69 +198,57 @@ def _list(obj: Draft, name: str) -> list[object]:
     return value
 
 
-def _prepend(obj: Draft, name: str, operation: Object) -> None:
-    _list(obj, name)[:0] = _items(operation)
+def _insert(first: object, obj: Data, name: str, operation: Object) -> None:
+    """Items at the place that the operation says, else at this one; None for the end."""
+    found, place = _list(obj, name), number(operation.get("index", first))
+    place = len(found) if place is None else int(place)
+    found[place:place] = listed(operation, "items")
 
 
-def _append(obj: Draft, name: str, operation: Object) -> None:
-    _list(obj, name).extend(_items(operation))
-
-
-def _append_new(obj: Draft, name: str, operation: Object) -> None:
-    found, items = _list(obj, name), _items(operation)
+def _append_new(obj: Data, name: str, operation: Object) -> None:
+    found, items = _list(obj, name), listed(operation, "items")
     _require_few([*found, *items], items)
     found.extend(item for item in items if item not in found)
 
 
-def _insert(obj: Draft, name: str, operation: Object) -> None:
-    place = number(operation.get("index"))
-    at = len(_list(obj, name)) if place is None else int(place)
-    _list(obj, name)[at:at] = _items(operation)
+def _replace(obj: Data, name: str, operation: Object, *, or_append: bool = False) -> None:
+    found, wanted = _list(obj, name), operation.get("replace")
+    place = _place(found, wanted)
+    if place is None and not or_append:
+        raise FilterError(f"there is no {shown(wanted, 60)} to replace")
+    found[slice(len(found), None) if place is None else slice(place, place + 1)] = listed(operation, "items")
 
 
-def _replace(obj: Draft, name: str, operation: Object) -> None:
+def _remove(obj: Data, name: str, operation: Object) -> None:
     found = _list(obj, name)
-    at = _place(found, operation.get("replace"))
-    if at is None:
-        raise FilterError(f"there is no {shown(operation.get('replace'), 60)} to replace")
-    found[at : at + 1] = _items(operation)
-
-
-def _replace_or_append(obj: Draft, name: str, operation: Object) -> None:
-    is_there = _place(_list(obj, name), operation.get("replace")) is not None
-    (_replace if is_there else _append)(obj, name, operation)
-
-
-def _remove(obj: Draft, name: str, operation: Object) -> None:
-    found = _list(obj, name)
-    unwanted = [*listed(operation.get("names")), *_items(operation)]
+    unwanted = [*listed(operation, "names"), *listed(operation, "items")]
     _require_few(found, unwanted)
     for wanted in unwanted:
-        at = _place(found, wanted)
-        if at is not None:
-            del found[at]
+        place = _place(found, wanted)
+        if place is not None:
+            del found[place]
         elif operation.get("force") is not True:
             raise FilterError(f"there is no {shown(wanted, 60)} to remove")
 
 
-def _rename(obj: Draft, name: str, operation: Object) -> None:
-    renames = objects(operation.get("renames"))
-    _require_few(_list(obj, name), [*renames])
+def _rename(obj: Data, name: str, operation: Object) -> None:
+    found, renames = _list(obj, name), objects(operation, "renames")
+    _require_few(found, [*renames])
     for rename in renames:
-        at = _place(_list(obj, name), rename.get("rename"))
-        if at is None:
+        place = _place(found, rename.get("rename"))
+        if place is None:
             raise FilterError(f"there is no {shown(rename.get('rename'), 60)} to rename")
-        _list(obj, name)[at] = {**mapping(_list(obj, name)[at]), "name": text(rename.get("with"))}
+        found[place] = {**mapping(found[place]), "name": text(rename, "with")}
 
 
 def _place(found: list[object], wanted: object) -> int | None:
     """Where in a list an item is: by its name, as it is, by its place, or by a pattern that its name matches."""
     if isinstance(wanted, Mapping) and "index" in wanted:
-        at = number(wanted.get("index"))
-        return int(at) if at is not None and 0 <= at < len(found) else None
+        place = number(wanted, "index")
+        return int(place) if place is not None and 0 <= place < len(found) else None
     if isinstance(wanted, Mapping) and "regex" in wanted:
         return _matching(found, wanted)
-    names = (at for at, item in enumerate(found) if isinstance(wanted, str) and _name(item) == wanted)
+    names = (place for place, item in enumerate(found) if isinstance(wanted, str) and _name(item) == wanted)
     return next(names, found.index(wanted) if wanted in found else None)
 
 
@@ -285,23 +256,24 @@ def _matching(found: list[object], wanted: Object) -> int | None:
     import regex
 
     try:
-        pattern = regex.compile(text(wanted.get("regex"))[:MAX_PATTERN], regex.IGNORECASE if wanted.get("flags") else 0)
-        return next((at for at, item in enumerate(found) if pattern.search(_name(item), timeout=PATTERN_SECONDS)), None)
+        pattern = regex.compile(text(wanted, "regex")[:MAX_PATTERN], regex.IGNORECASE if wanted.get("flags") else 0)
+        places = (place for place, item in enumerate(found) if pattern.search(_name(item), timeout=PATTERN_SECONDS))
+        return next(places, None)
     except (regex.error, TimeoutError) as error:
         raise FilterError(f"its pattern {shown(wanted.get('regex'), 60)} is not valid or takes too long") from error
 
 
 def _name(item: object) -> str:
-    return text(mapping(item).get("name")) if isinstance(item, Mapping) else text(item)
+    return text(item, "name") or text(item)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def _part(obj: Draft, name: str, operation: Object) -> tuple[Draft, str]:
+def _part(obj: Data, name: str, operation: Object) -> tuple[Data, str]:
     """The object and the key that "hp.formula" means, within a property, or within the whole."""
-    part: Draft = obj
-    *path, last = ([] if name == "_" else [name]) + text(operation.get("prop")).split(".")
+    part = obj
+    *path, last = ([] if name == "_" else [name]) + text(operation, "prop").split(".")
     for key in path:
         nested = part.setdefault(key, {})
         if not isinstance(nested, dict):
@@ -310,21 +282,19 @@ def _part(obj: Draft, name: str, operation: Object) -> tuple[Draft, str]:
     return part, last
 
 
-def _set(obj: Draft, name: str, operation: Object) -> None:
+def _set(obj: Data, name: str, operation: Object) -> None:
     part, key = _part(obj, name, operation)
     part[key] = thawed(operation.get("value"))
 
 
-def _set_all(obj: Draft, name: str, operation: Object) -> None:
+def _set_all(obj: Data, name: str, operation: Object) -> None:
     part = obj if name == "_" else _part(obj, name, {"prop": ""})[0]
     part.update(mapping(thawed(operation.get("props"))))
 
 
-def _scaled(obj: Draft, name: str, operation: Object, change: Callable[[float, float], float]) -> None:
+def _scale(change: Callable[[float, float], float], obj: Data, name: str, operation: Object) -> None:
     """Numbers, also those in texts such as "+5", changed by a factor or a summand."""
-    by = number(operation.get("scalar"))
-    if by is None:
-        raise FilterError("its scalar must be a number")
+    by = _scalar(operation)
     part, last = _part(obj, name, operation)
     for key in list(part) if last == "*" else [last]:
         value = number(part.get(key))
@@ -335,31 +305,151 @@ def _scaled(obj: Draft, name: str, operation: Object, change: Callable[[float, f
         part[key] = f"{result:+g}" if isinstance(part[key], str) else result
 
 
-def _add(obj: Draft, name: str, operation: Object) -> None:
-    _scaled(obj, name, operation, lambda value, by: value + by)
+def _multiply_points(obj: Data, _: str, operation: Object) -> None:
+    if number(obj, "cr.xp") is None:
+        raise FilterError("it has no experience points of its own")
+    _scale(lambda value, by: value * by, obj, "cr", {**operation, "prop": "xp"})
 
 
-def _multiply(obj: Draft, name: str, operation: Object) -> None:
-    _scaled(obj, name, operation, lambda value, by: value * by)
+def _calculate(obj: Data, name: str, operation: Object) -> None:
+    """A number from a formula with ``<$prof_bonus$>`` and ``<$dex_mod$>``."""
+    formula = text(operation, "formula")[:200]
+    values = {"prof_bonus": proficiency(obj), **{f"{code}_mod": modifier(obj, code) for code in ABILITY_OF}}
+    for variable, value in values.items():
+        formula = formula.replace(f"<${variable}$>", str(value))
+    result = worked_out(formula)
+    if result is None:
+        raise FilterError(f"its formula {shown(formula, 60)} cannot be calculated")
+    part = dict(mapping(obj.get(name))) if name != "_" else obj
+    part[text(operation, "prop")] = f"{result:+g}"
+    obj |= {name: part} if name != "_" else {}
+
+
+# --- stat blocks -----------------------------------------------------------------------------------------------------
+
+_SIZES = "FDTSMLHGC"
+_RANGE = re.compile(r"(\d{1,6})")
+_RATING = re.compile(r"\s*1/([248])\s*")
+
+
+def rating(obj: Object) -> float | None:
+    """The challenge rating as a number: 0.25 of "1/4"; None if it is unknown."""
+    found = at(obj, "cr.cr") if isinstance(obj.get("cr"), Mapping) else obj.get("cr")
+    if isinstance(found, str) and (match := _RATING.fullmatch(found)):
+        return 1 / int(match[1])
+    result = number(found)
+    return None if result is None or not 0 <= result <= 40 else result
+
+
+def proficiency(obj: Object) -> int:
+    """The proficiency bonus that a creature has by its challenge rating (SRD 5.1, "Proficiency Bonus")."""
+    return max(2, 1 + -(-int(rating(obj) or 0) // 4))
+
+
+def modifier(obj: Object, code: str) -> int:
+    """The modifier of an ability by its score, 0 if it is unknown."""
+    score = number(obj.get(code))
+    return 0 if score is None else int(score - 10) // 2
+
+
+def _add_senses(obj: Data, _: str, operation: Object) -> None:
+    senses = [text(sense) for sense in listed(obj, "senses")]
+    for added in objects(operation, "senses"):
+        kind, reach = text(added, "type"), number(added, "range")
+        place = next((place for place, sense in enumerate(senses) if sense.lower().startswith(kind.lower())), None)
+        if place is None:
+            senses.append(f"{kind} {reach} ft.")
+        elif (match := _RANGE.search(senses[place])) and reach is not None and int(match[1]) < reach:
+            senses[place] = _RANGE.sub(str(reach), senses[place], count=1)
+    obj["senses"] = senses
+
+
+def _raise(prop: str, abilities: Mapping[str, str], obj: Data, _: str, operation: Object) -> None:
+    """Bonuses of proficiency (1) or expertise (2), of all or of some, where those that are there are not higher."""
+    found, wanted = dict(mapping(obj.get(prop))), operation.get(f"{prop}s")
+    levels: Object = wanted if isinstance(wanted, Mapping) else dict.fromkeys(abilities, wanted)
+    for name, level in levels.items():
+        bonus = modifier(obj, abilities.get(name.lower(), "int")) + proficiency(obj) * int(number(level) or 1)
+        before = number(found.get(name))
+        found[name] = f"{bonus if before is None else max(bonus, before):+g}"
+    obj[prop] = found
+
+
+_SAVES = {code: code for code in ABILITY_OF}
+_SKILLS = {skill: ability[:3] for skill, ability in SKILL_ABILITIES.items()}
+
+_FREQUENCIES = ("daily", "rest", "restLong", "weekly", "monthly", "yearly", "charges", "recharge", "legendary")
+
+Change = Callable[[list[object], object], Iterable[object]]
+
+
+def _change_spells(change: Change, obj: Data, _: str, operation: Object) -> None:
+    """The first list of spells with those of each level and frequency changed."""
+    lists = objects(obj, "spellcasting")
+    if not lists:
+        raise FilterError("it casts no spells")
+    trait: Data = dict(lists[0])
+    for key in ("will", "constant", "ritual"):
+        if key in operation:
+            trait[key] = [*change(listed(trait.get(key)), operation[key])]
+    for key in _FREQUENCIES:
+        groups = dict(mapping(trait.get(key)))
+        for often, wanted in mapping(operation.get(key)).items():
+            groups[often] = [*change(listed(groups.get(often)), wanted)]
+        trait |= {key: groups} if groups else {}
+    levels = dict(mapping(trait, "spells"))
+    for level, wanted in mapping(operation, "spells").items():
+        group = {**mapping(levels.get(level)), **mapping(wanted)}
+        names = listed(levels.get(level), "spells")
+        levels[level] = {**group, "spells": [*change(names, at(wanted, "spells") if mapping(wanted) else wanted)]}
+    trait |= {"spells": levels} if levels else {}
+    obj["spellcasting"] = [trait, *lists[1:]]
+
+
+def _replaced(names: list[object], wanted: object) -> Iterator[object]:
+    by_name = {text(each, "replace"): listed(each, "with") for each in objects(wanted)}
+    return (new for name in names for new in by_name.get(text(name), [name]))
+
+
+def _most_size(obj: Data, _: str, operation: Object) -> None:
+    most = text(operation, "max")
+    if most not in _SIZES or not most:
+        raise FilterError(f"{shown(most, 20)} is not a size")
+    kept = [size for size in map(text, listed(obj, "size")) if size in _SIZES[: _SIZES.index(most) + 1]]
+    obj["size"] = kept or [most]
 
 
 MODES: dict[str, Mode] = {
-    "replaceTxt": _replace_text,
-    "replaceName": _replace_name,
+    "replaceTxt": partial(_replace_text, lambda key: key not in ("name", "type", "source")),
+    "replaceName": partial(_replace_text, lambda key: key == "name"),
     "appendStr": _append_text,
     "prefixSuffixStringProp": _around_text,
-    "prependArr": _prepend,
-    "appendArr": _append,
+    "prependArr": partial(_insert, 0),
+    "appendArr": partial(_insert, None),
     "appendIfNotExistsArr": _append_new,
-    "insertArr": _insert,
+    "insertArr": partial(_insert, None),
     "replaceArr": _replace,
-    "replaceOrAppendArr": _replace_or_append,
+    "replaceOrAppendArr": partial(_replace, or_append=True),
     "removeArr": _remove,
     "renameArr": _rename,
     "setProp": _set,
     "setProps": _set_all,
-    "scalarAddProp": _add,
-    "scalarMultProp": _multiply,
-    **STAT_MODES,
+    "scalarAddProp": partial(_scale, lambda value, by: value + by),
+    "scalarMultProp": partial(_scale, lambda value, by: value * by),
+    "addSenses": _add_senses,
+    **dict.fromkeys(("addSaves", "addAllSaves"), partial(_raise, "save", _SAVES)),
+    **dict.fromkeys(("addSkills", "addAllSkills"), partial(_raise, "skill", _SKILLS)),
+    "addSpells": partial(
+        _change_spells, lambda names, added: [*names, *(each for each in listed(added) if each not in names)]
+    ),
+    "replaceSpells": partial(_change_spells, _replaced),
+    "removeSpells": partial(
+        _change_spells, lambda names, removed: [name for name in names if name not in listed(removed)]
+    ),
+    "scalarAddHit": partial(_add_to_tags, "hit"),
+    "scalarAddDc": partial(_add_to_tags, "dc"),
+    "maxSize": _most_size,
+    "scalarMultXp": _multiply_points,
+    "calculateProp": _calculate,
 }
 """Every mode of the format."""

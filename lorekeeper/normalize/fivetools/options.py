@@ -1,171 +1,268 @@
-"""Races, subraces, backgrounds and feats of 5etools in the shapes in which they are kept."""
+"""Classes, races, backgrounds and feats of 5etools in the shapes in which they are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from lorekeeper.normalize.build import joined, without_empty
-from lorekeeper.normalize.fivetools.requirements import (
-    ability_scores,
-    equipment,
-    prerequisite,
-    proficiencies,
-    spells_known,
-)
-from lorekeeper.normalize.fivetools.subject import Data, Subject
+from lorekeeper.normalize.fivetools.requirements import ability_scores, equipment, prerequisite, proficiencies
+from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import (
+    Data,
     Object,
+    abilities,
     capital,
+    commas,
     listed,
     mapping,
     number,
     objects,
+    paragraphs,
     sizes,
+    spell_names,
     text,
     texts,
     title,
     uid,
+    word,
 )
 from lorekeeper.normalize.options import read as granted
-
-CATEGORIES = {"G": "general", "O": "origin", "FS": "fighting style", "EB": "epic boon", "D": "dragonmark"}
-"""Categories of feats by their codes; longer codes begin with one of them."""
-
-LABELS = {
-    "skill": "skill_proficiencies",
-    "tool": "tool_proficiencies",
-    "language": "languages",
-    "equipment": "equipment",
-    "feat": "feats",
-    "ability": "ability_score_increase",
-}
-"""How an item begins in the list at the head of a background, and where its text is kept."""
+from lorekeeper.terms import MAX_LEVEL
 
 
-def race(subject: Subject) -> Data:
-    """A race, subrace or lineage."""
-    obj = subject.obj
-    entries = listed(obj.get("entries"))
-    named = [each for each in objects(entries) if text(each.get("name"))]
-    others = [each for each in entries if not (isinstance(each, Mapping) and text(each.get("name")))]
-    told = {text(each.get("name")).casefold() for each in named}
-    dark = number(obj.get("darkvision"))
-    scores = ability_scores(listed(obj.get("ability")))
+def _spells(obj: Object) -> str:
+    return ", ".join(dict.fromkeys(spell_names(obj.get("additionalSpells"))))
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+
+def character_class(subject: Subject) -> Data:
+    """A class: what it starts with, and its features."""
+    obj, desc = subject.obj, subject.fluff()
+    start = mapping(obj, "startingProficiencies")
+    faces = number(obj, "hd.faces")
+    told = {key: proficiencies(subject.reader, start.get(key)) for key in ("armor", "weapons", "tools", "skills")}
+    bonuses = [f"+{2 + (level - 1) // 4}" for level in range(1, MAX_LEVEL + 1)]
     return without_empty(
         {
-            "subrace_of": subject.words("raceName"),
-            "desc": "\n\n".join(filter(None, (subject.fluff(), subject.writer.markdown(others)))),
-            "asi_desc": f"**Ability Score Increase.** {scores}." if scores else "",
-            "size": capital(joined(sizes(obj.get("size")), "or")) if "size" not in told else "",
-            "speed_desc": f"**Speed.** {speed}." if (speed := _speed(obj.get("speed"))) and "speed" not in told else "",
-            "vision": f"**Darkvision.** {text(dark)} feet." if dark and "darkvision" not in told else "",
-            "languages": proficiencies(subject.reader, obj.get("languageProficiencies"))
-            if "languages" not in told
-            else "",
-            "skills": proficiencies(subject.reader, obj.get("skillProficiencies")),
-            "creature_types": ", ".join(texts(obj.get("creatureTypes"))),
-            **{f"damage_{noun}": _resistances(obj.get(key)) for key, noun in _DEFENCES.items()},
-            "condition_immunities": _resistances(obj.get("conditionImmune")),
-            "spells": ", ".join(dict.fromkeys(spells_known(obj.get("additionalSpells")))),
-            "traits": [subject.writer.named(each) for each in named],
+            "desc": desc,
+            "primary_abilities": joined(
+                (name for each in objects(obj, "primaryAbility") for name in abilities([*each])), "or"
+            ),
+            "hit_die": f"d{text(faces)}" if faces else "",
+            "saving_throws": ", ".join(abilities(obj.get("proficiency"))),
+            **{f"prof_{key}": capital(words.replace("; or ", ", ")) for key, words in told.items()},
+            "equipment": _equipment(subject),
+            "multiclassing": _multiclassing(obj),
+            **_casting(obj),
+            "subtypes_name": subject.words("subclassTitle"),
+            "features": [
+                *_features(subject, "classFeature"),
+                _column("Proficiency Bonus", bonuses),
+                *_columns(subject, "classTableGroups"),
+            ],
         }
     )
 
 
-_DEFENCES = {"resist": "resistances", "immune": "immunities", "vulnerable": "vulnerabilities"}
+def subclass(subject: Subject) -> Data:
+    """A subclass: its features."""
+    return without_empty(
+        {
+            "subclass_of": subject.words("className"),
+            "desc": paragraphs(subject.fluff(), subject.prose("entries")),
+            **_casting(subject.obj),
+            "spells": _spells(subject.obj),
+            "features": [*_features(subject, "subclassFeature"), *_columns(subject, "subclassTableGroups")],
+        }
+    )
+
+
+def _equipment(subject: Subject) -> str:
+    found, line = mapping(subject.obj, "startingEquipment"), subject.writer.line
+    if not found:
+        return subject.prose("startingEquipment")
+    choices = "\n".join(f"- {told}" for each in listed(found, "default") if (told := line(each)))
+    gold = line(found.get("goldAlternative"))
+    otherwise = f"Or {gold} gp to buy equipment with." if gold else ""
+    return paragraphs(choices, subject.writer.markdown(found.get("entries")), otherwise)
+
+
+def _multiclassing(obj: Object) -> str:
+    """What multiclassing into it asks for."""
+    required = mapping(obj, "multiclassing.requirements")
+    alternatives = objects(required, "or")
+    scores = {code: score for each in (alternatives or [required]) for code, score in each.items()}
+    told = (f"{name} {text(score)}" for code, score in scores.items() for name in abilities(code))
+    return joined(told, "or" if alternatives else "and")
+
+
+def _casting(obj: Object) -> Data:
+    return {
+        "spellcasting_ability": "".join(abilities(obj.get("spellcastingAbility"))),
+        "caster_type": word("casters", text(obj, "casterProgression")),
+    }
+
+
+def _features(subject: Subject, kind: str) -> Iterator[Data]:
+    """Features, each with the level at which it is had: named by uid, or, in old files, nested in a list for each level."""
+    for place, each in enumerate(listed(subject.obj, f"{kind}s"), 1):
+        if isinstance(each, list):
+            yield from ({**subject.writer.named(old), "gained_at": [{"level": place}]} for old in objects(each))
+        elif named := text(each, kind) or text(each):
+            yield _feature(subject, kind, named)
+        elif isinstance(each, Mapping):
+            yield subject.writer.named(each)
+
+
+def _feature(subject: Subject, kind: str, named: str) -> Data:
+    found = subject.feature(kind, named)
+    name, *parts = named.split("|")
+    level = next(map(number, parts[2 if kind == "classFeature" else 4 :]), None)
+    if found is None:
+        subject.tell(f"the text of its feature {name!r} is not in the files; only its name was stored")
+    level = number(found, "level") if level is None else level
+    told = subject.writer.named(found) if found else {"name": subject.reader.plain(name)}
+    return without_empty({**told, "gained_at": [] if level is None else [{"level": int(level)}]})
+
+
+def _columns(subject: Subject, key: str) -> Iterator[Data]:
+    """The columns of the table of a class, with the values of each level."""
+    line = subject.writer.line
+    for group in objects(subject.obj, key):
+        labels = map(line, listed(group, "colLabels"))
+        rows = [listed(row) for row in listed(group.get("rows") or group.get("rowsSpellProgression"))][:MAX_LEVEL]
+        for place, label in enumerate(labels):
+            cells = [line(row[place : place + 1]) for row in rows]
+            yield _column(label, ["—" if cell in ("0", "") else cell for cell in cells])
+
+
+def _column(name: str, cells: list[str]) -> Data:
+    """A column in the shape that class tables are kept in (that of Open5e)."""
+    values = [{"level": level, "column_value": cell} for level, cell in enumerate(cells, 1)]
+    return {"name": name, "feature_type": "COLUMN", "data_for_class_table": values}
+
+
+# --- races -----------------------------------------------------------------------------------------------------------
+
+
+def race(subject: Subject) -> Data:
+    """A race, subrace or lineage. What its traits say is not said again."""
+    obj, entries = subject.obj, listed(subject.obj, "entries")
+    named = [each for each in objects(entries) if text(each, "name")]
+    others = [each for each in entries if not text(each, "name")]
+    told = {text(each, "name").casefold() for each in named}
+    dark, speed, scores = number(obj, "darkvision"), _speed(obj.get("speed")), ability_scores(obj.get("ability"))
+    beside = {
+        "size": capital(joined(sizes(obj, "size"), "or")),
+        "speed_desc": f"**Speed.** {speed}." if speed else "",
+        "vision": f"**Darkvision.** {text(dark)} feet." if dark else "",
+        "languages": proficiencies(subject.reader, obj.get("languageProficiencies")),
+    }
+    return without_empty(
+        {
+            "subrace_of": subject.words("raceName"),
+            "desc": paragraphs(subject.fluff(), subject.writer.markdown(others)),
+            "asi_desc": f"**Ability Score Increase.** {scores}." if scores else "",
+            **{key: words for (key, words), name in zip(beside.items(), _BESIDE, strict=True) if name not in told},
+            "skills": proficiencies(subject.reader, obj.get("skillProficiencies")),
+            "creature_types": ", ".join(texts(obj, "creatureTypes")),
+            **{place: _resistances(obj.get(key)) for key, place in word["defences"].items()},
+            "condition_immunities": _resistances(obj.get("conditionImmune")),
+            "spells": _spells(obj),
+            "traits": [*map(subject.writer.named, named)],
+        }
+    )
+
+
+_BESIDE = ("size", "speed", "darkvision", "languages")
+"""The names of traits that say what a race has values for."""
 
 
 def _speed(value: object) -> str:
-    """ "30 ft., swim 30 ft."; a speed of ``true`` is as fast as one walks."""
-    walking = number(mapping(value).get("walk")) if isinstance(value, Mapping) else number(value)
-    if not isinstance(value, Mapping):
-        return f"{text(walking)} ft" if walking is not None else ""
-    parts = [f"{text(walking)} ft."] if walking is not None else []
-    for mode, speed in value.items():
+    """ "30 ft., swim 30 ft"; a speed of ``true`` is as fast as one walks."""
+    walking = number(value, "walk") if isinstance(value, Mapping) else number(value)
+    parts = [f"{text(walking)} ft." if walking is not None else ""]
+    for mode, speed in mapping(value).items():
         feet = walking if speed is True else number(speed)
         if mode != "walk" and feet:
             parts.append(f"{mode} {text(feet)} ft.")
-    return ", ".join(parts).removesuffix(".")
+    return commas(*parts).removesuffix(".")
 
 
 def _resistances(value: object) -> str:
     """Damage types, and those among which one is chosen."""
-    chosen = [mapping(each.get("choose")) for each in objects(value)]
-    return ", ".join([*texts(value), *(f"one of {joined(texts(each.get('from')), 'or')}" for each in chosen if each)])
+    chosen = (texts(each, "choose.from") for each in objects(value) if mapping(each, "choose"))
+    return ", ".join([*texts(value), *(f"one of {joined(each, 'or')}" for each in chosen)])
 
 
 def name_of_subrace(obj: Object) -> str:
     """The name of a subrace as the books have it: that of its race, and its own in brackets."""
-    own, parent = text(obj.get("name")).strip(), text(obj.get("raceName")).strip()
+    own, parent = text(obj, "name").strip(), text(obj, "raceName").strip()
     if not own or not parent or parent.casefold() in own.casefold():
         return own or parent
     return f"{parent} ({own})"
 
 
+# --- backgrounds and feats -------------------------------------------------------------------------------------------
+
+
 def background(subject: Subject) -> Data:
-    """A background."""
-    obj = subject.obj
+    """A background. The list at its head, whose items have labels, says more than codes."""
+    obj, reader = subject.obj, subject.reader
     kept = {
-        "skill_proficiencies": proficiencies(subject.reader, obj.get("skillProficiencies")),
-        "tool_proficiencies": proficiencies(subject.reader, obj.get("toolProficiencies")),
-        "languages": proficiencies(subject.reader, obj.get("languageProficiencies")),
-        "equipment": equipment(subject.reader, obj.get("startingEquipment")),
-        "ability_score_increase": ability_scores(listed(obj.get("ability"))),
-        "feats": joined((title(uid(name)[0]) for each in objects(obj.get("feats")) for name in each), "or"),
-        "prerequisite": prerequisite(subject.reader, obj.get("prerequisite")),
+        "skill_proficiencies": proficiencies(reader, obj.get("skillProficiencies")),
+        "tool_proficiencies": proficiencies(reader, obj.get("toolProficiencies")),
+        "languages": proficiencies(reader, obj.get("languageProficiencies")),
+        "equipment": equipment(reader, obj.get("startingEquipment")),
+        "ability_score_increase": ability_scores(obj.get("ability")),
+        "feats": joined((title(uid(name)[0]) for each in objects(obj, "feats") for name in each), "or"),
+        "prerequisite": prerequisite(reader, obj.get("prerequisite")),
     }
-    paragraphs: list[object] = []
+    loose: list[object] = []
     benefits: list[object] = []
-    for entry in listed(obj.get("entries")):
+    for entry in listed(obj, "entries"):
         found = mapping(entry)
         if found.get("type") == "list":
-            kept, others = _labelled(subject, found, kept)
-            paragraphs += [{**found, "items": others}] if others else []
-        elif name := text(found.get("name")):
-            named = subject.writer.named(found)
-            if name.casefold() == "suggested characteristics":
-                kept["suggested_characteristics"] = text(named["desc"])
-            else:
-                benefits.append(named)
+            others = [item for item in listed(found, "items") if not _is_labelled(subject, item, kept)]
+            loose += [{**found, "items": others}] if others else []
+        elif not text(found, "name"):
+            loose.append(entry)
+        elif text(found, "name").casefold() == "suggested characteristics":
+            kept["suggested_characteristics"] = text(subject.writer.named(found), "desc")
         else:
-            paragraphs.append(entry)
-    desc = "\n\n".join(filter(None, (subject.fluff(), subject.writer.markdown(paragraphs))))
+            benefits.append(subject.writer.named(found))
+    desc = paragraphs(subject.fluff(), subject.writer.markdown(loose))
     return without_empty({"desc": desc, **kept, "benefits": benefits})
 
 
-def _labelled(subject: Subject, found: Object, kept: dict[str, str]) -> tuple[dict[str, str], list[object]]:
-    """The values with the texts of a list whose items have labels, which say more than codes; and its other items."""
-    told, others = dict(kept), []
-    for item in listed(found.get("items")):
-        label = text(mapping(item).get("name")).casefold()
-        place = next((place for word, place in LABELS.items() if label.startswith(word)), None)
-        words = subject.writer.line([mapping(item).get("entry"), mapping(item).get("entries")]) if place else ""
-        if place and words:
-            told[place] = words if label != "skills:" or not told[place] else told[place]
-        else:
-            others.append(item)
-    return told, others
+def _is_labelled(subject: Subject, item: object, kept: dict[str, str]) -> bool:
+    """Whether an item of a list has a label; its text then is kept in the place of what codes say."""
+    label = text(item, "name").casefold()
+    place = next((place for begin, place in word["labels"].items() if label.startswith(begin)), "")
+    words = subject.writer.line([*listed(item, "entry"), *listed(item, "entries")]) if place else ""
+    if words and not (label == "skills:" and kept[place]):
+        kept[place] = words
+    return bool(words)
 
 
 def feat(subject: Subject) -> Data:
     """A feat."""
-    obj = subject.obj
-    code = text(obj.get("category"))
-    kind = CATEGORIES.get(code) or CATEGORIES.get(code.partition(":")[0]) or code.lower()
+    obj, code = subject.obj, text(subject.obj, "category")
     return without_empty(
         {
-            "type": kind,
+            "type": word("feats", code, word("feats", code.partition(":")[0], code.lower())),
             "prerequisite": prerequisite(subject.reader, obj.get("prerequisite")),
-            "ability_score_increase": ability_scores(listed(obj.get("ability"))),
+            "ability_score_increase": ability_scores(obj.get("ability")),
             "repeatable": True if obj.get("repeatable") is True else None,
-            "spells": ", ".join(dict.fromkeys(spells_known(obj.get("additionalSpells")))),
-            "desc": "\n\n".join(filter(None, (subject.prose("entries"), subject.fluff()))),
+            "spells": _spells(obj),
+            "desc": paragraphs(subject.prose("entries"), subject.fluff()),
         }
     )
 
 
-def fields(data: Object) -> dict[str, object]:
+def fields(data: Object) -> Data:
     """The raw filter values of a character option."""
-    parent = text(data.get("subclass_of")) or text(data.get("subrace_of"))
-    die = text(data.get("hit_die"))
-    return {"parent": parent or None, "hit_die": die or None, **granted(data)}
+    parent = text(data, "subclass_of", "subrace_of")
+    return {"parent": parent or None, "hit_die": text(data, "hit_die") or None, **granted(data)}

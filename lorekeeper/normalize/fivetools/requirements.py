@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivetools.tags import Reader
 from lorekeeper.normalize.fivetools.values import (
     Object,
-    ability,
+    abilities,
+    at,
     capital,
     coins,
+    commas,
+    counted_name,
     listed,
     mapping,
     number,
     objects,
+    spaced,
     text,
     title,
     uid,
+    word,
 )
 from lorekeeper.render.spell import ordinal
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-_COUNTS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+_CAPITAL = re.compile(r"(?=[A-Z])")
 
 MAX_NESTED = 6
 """Most levels of choices within choices."""
 
 
-def counted(count: object, default: int = 1) -> str:
+def counted(count: object) -> str:
     """A number in a word, as far as people write it so."""
-    value = number(count) or default
-    return _COUNTS.get(int(value), text(value))
+    value = text(number(count) or 1)
+    return {"1": "one", "2": "two", "3": "three", "4": "four", "5": "five"}.get(value, value)
+
+
+def _or(rows: Iterator[str]) -> str:
+    return "; or ".join(filter(None, rows))
 
 
 # --- prerequisites -----------------------------------------------------------------------------------------------------
@@ -43,91 +51,54 @@ def prerequisite(reader: Reader, value: object) -> str:
     """A list of alternatives, each with conditions that all hold: "4th level, Wisdom 13 or higher; or Alert"."""
     if isinstance(value, str):
         return reader.plain(value)
-    rows = []
-    for each in objects(value):
-        parts = (_condition(reader, key, wanted) for key, wanted in each.items() if key not in ("choice", "note"))
-        rows.append(", ".join(filter(None, [*parts, reader.plain(text(each.get("note")))])))
-    return capital("; or ".join(filter(None, rows)))
+    rows = (
+        commas(
+            *(_condition(reader, key, wanted) for key, wanted in each.items() if key not in ("choice", "note")),
+            reader.plain(text(each, "note")),
+        )
+        for each in objects(value)
+    )
+    return capital(_or(rows))
 
 
 def _condition(reader: Reader, key: str, wanted: object) -> str:
-    if key in _FIXED:
-        return _FIXED[key] if wanted else ""
-    told = _CONDITIONS.get(key)
-    if told:
+    if key in word["prerequisites"]:
+        return word("prerequisites", key) if wanted else ""
+    if told := _CONDITIONS.get(key):
         return joined((told(each) for each in listed(wanted)), "or")
-    words = joined((_plain(reader, each) for each in listed(wanted)), "or")
-    if key in _AS_THEY_ARE or not words:
-        return words
-    return f"{title(_CAMEL.sub(' ', key))}: {words}"
+    texts = (text(each, "entry", "displayEntry", "name", "entrySummary") or text(each) for each in listed(wanted))
+    words = joined(map(reader.plain, texts), "or")
+    return words if key in _AS_THEY_ARE or not words else f"{title(_CAMEL.sub(' ', key))}: {words}"
 
 
-_FIXED = {
-    "spellcasting": "the ability to cast at least one spell",
-    "spellcasting2020": "Spellcasting or Pact Magic feature",
-    "spellcastingFeature": "Spellcasting feature",
-    "spellcastingPrepared": "Spellcasting feature from a class that prepares spells",
-    "psionics": "Psionic Talent feature or Wild Talent feat",
-}
-
-_AS_THEY_ARE = (
-    "other",
-    "otherSummary",
-    "feature",
-    "item",
-    "background",
-    "alignment",
-    "itemProperty",
-    "culture",
-    "membership",
-)
-
-
-def _plain(reader: Reader, value: object) -> str:
-    found = mapping(value)
-    told = found.get("entry") or found.get("displayEntry") or found.get("name") or found.get("entrySummary")
-    return reader.plain(text(told) if found else text(value))
+_AS_THEY_ARE = frozenset("other otherSummary feature item background alignment itemProperty culture membership".split())
+"""Prerequisites whose words need no label."""
 
 
 def _level(value: object) -> str:
-    found = mapping(value)
-    level = number(found.get("level") if found else value)
-    parts = [text(mapping(found.get(key)).get("name")) for key in ("class", "subclass")]
-    named = " ".join(part for part in parts if part)
-    return f"{ordinal(int(level))} level{f' {named}' if named else ''}" if level is not None else named
+    level = number(value, "level") if isinstance(value, Mapping) else number(value)
+    ranked = f"{ordinal(int(level))} level" if level is not None else ""
+    return spaced(ranked, text(value, "class.name"), text(value, "subclass.name"))
 
 
 def _scores(value: object) -> str:
-    return joined(f"{title(ability(code))} {text(score)} or higher" for code, score in mapping(value).items())
+    scores = mapping(value).items()
+    return joined(f"{''.join(abilities(code))} {text(score)} or higher" for code, score in scores)
 
 
 def _lineage(value: object) -> str:
-    found = mapping(value)
-    name, kind = title(text(found.get("name")) or text(value)), text(found.get("subrace"))
+    name, kind = title(text(value, "name") or text(value)), text(value, "subrace")
     return f"{name} ({kind})" if kind else name
 
 
 def _spell(value: object) -> str:
-    found = mapping(value)
-    if found:
-        return text(found.get("entry"))
     name, _, kind = uid(value)[0].partition("#")
-    return f"{name} {_SPELL_KINDS.get(kind, kind)}" if name else ""
-
-
-_SPELL_KINDS = {"": "spell", "c": "cantrip", "x": "spell or a curse"}
-"""What the letter behind a spell's name stands for."""
+    return f"{name} {word('spell kinds', kind)}" if name else text(value, "entry")
 
 
 def _proficiency(value: object) -> str:
-    return joined(
-        f"proficiency with {text(what)} {'' if kind == 'weapon' else kind}".strip()
-        for kind, what in mapping(value).items()
-    )
-
-
-def _feat(value: object) -> str:
-    return title(uid(value)[0])
+    kinds = mapping(value).items()
+    return joined(f"proficiency with {text(what)} {'' if kind == 'weapon' else kind}".strip() for kind, what in kinds)
 
 
 _CONDITIONS: Mapping[str, Callable[[object], str]] = {
@@ -135,7 +106,7 @@ _CONDITIONS: Mapping[str, Callable[[object], str]] = {
     "ability": _scores,
     "race": _lineage,
     "spell": _spell,
-    "feat": _feat,
+    "feat": lambda value: title(uid(value)[0]),
     "proficiency": _proficiency,
     "pact": lambda value: f"Pact of the {text(value)}",
     "patron": lambda value: f"{text(value)} patron",
@@ -147,30 +118,19 @@ _CONDITIONS: Mapping[str, Callable[[object], str]] = {
 
 def ability_scores(value: object) -> str:
     """Changes of ability scores, alternatives with "or": "Dexterity +2, Wisdom +1; or ..."."""
-    return "; or ".join(filter(None, map(_changes, objects(value))))
+    return _or(commas(*_changes(each)) for each in objects(value))
 
 
-def _changes(changes: Object) -> str:
-    told = []
+def _changes(changes: Object) -> Iterator[str]:
     for code, value in changes.items():
-        found = mapping(value)
-        weighted = mapping(found.get("weighted"))
         if code != "choose":
-            told.append(
-                f"{title(ability(code))} {number(value):+g}" if ability(code) and number(value) is not None else ""
-            )
-        elif weighted:
-            by = ", ".join(f"{number(weight) or 0:+g}" for weight in listed(weighted.get("weights")))
-            told.append(f"{by} to different ones of {_names(weighted.get('from'))}")
-        else:
-            told.append(
-                f"+{text(found.get('amount')) or 1} to {counted(found.get('count'))} of {_names(found.get('from'))}"
-            )
-    return ", ".join(filter(None, told))
-
-
-def _names(codes: object) -> str:
-    return joined(title(ability(code)) for code in listed(codes)) or "your choice"
+            change = number(value)
+            yield from (f"{name} {change:+g}" for name in abilities(code) if change is not None)
+            continue
+        weights = ", ".join(f"{number(each) or 0:+g}" for each in listed(value, "weighted.weights"))
+        how = f"{weights} to different ones" if mapping(value, "weighted") else ""
+        how = how or f"+{text(value, 'amount') or 1} to {counted(at(value, 'count'))}"
+        yield f"{how} of {joined(abilities(listed(value, 'weighted.from', 'from'))) or 'your choice'}"
 
 
 # --- proficiencies -------------------------------------------------------------------------------------------------------
@@ -178,39 +138,26 @@ def _names(codes: object) -> str:
 
 def proficiencies(reader: Reader, value: object) -> str:
     """What one is proficient with, alternatives with "or": "History, and one of Insight or Persuasion"."""
-    return "; or ".join(filter(None, (_proficiencies(reader, each, 0) for each in listed(value))))
+    return _or(_proficiencies(reader, each, 0) for each in listed(value))
 
 
 def _proficiencies(reader: Reader, value: object, level: int) -> str:
     if not isinstance(value, Mapping):
         return capital(reader.plain(text(value)))
-    if level > MAX_NESTED:
-        return ""
     told = []
-    for name, amount in value.items():
+    for name, amount in value.items() if level <= MAX_NESTED else ():
         if name == "choose":
-            told.append(_choice(reader, mapping(amount), level))
-        elif name.startswith("any"):
-            told.append(f"{counted(amount)} {_any(name)}")
+            options = (title(_proficiencies(reader, each, level + 1)) for each in listed(amount, "from"))
+            count = counted(at(amount, "count") or at(amount, "amount"))
+            told.append(f"{count} of {joined(options, 'or') or 'your choice'}")
+        elif name.startswith("any"):  # "anyStandard" is "standard language of your choice"
+            kind = " ".join(_CAPITAL.split(name.removeprefix("any"))).lower()
+            told.append(spaced(counted(amount), kind.strip(), "of your choice"))
         elif name in ("full", "proficiency"):
             told.append(f"{reader.plain(text(amount))}{' (optional)' if value.get('optional') is True else ''}")
-        elif name == "optional":
-            continue
-        elif amount:
+        elif amount and name != "optional":
             told.append(title(uid(name)[0]))
-    return ", ".join(filter(None, told))
-
-
-def _choice(reader: Reader, choice: Object, level: int) -> str:
-    options = [_proficiencies(reader, each, level + 1) for each in listed(choice.get("from"))]
-    titled = [title(each) if each else "" for each in options]
-    return f"{counted(choice.get('count') or choice.get('amount'))} of {joined(titled, 'or') or 'your choice'}"
-
-
-def _any(name: str) -> str:
-    """ "standard language of your choice" of "anyStandard"."""
-    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name.removeprefix("any")).strip()
-    return f"{words} of your choice" if words else "of your choice"
+    return commas(*told)
 
 
 # --- equipment -------------------------------------------------------------------------------------------------------------
@@ -220,36 +167,14 @@ def equipment(reader: Reader, value: object) -> str:
     """Starting equipment: "(a) hammer, 8 gp or (b) 50 gp; common clothes"."""
     rows = []
     for group in objects(value):
-        options = {
-            key: ", ".join(filter(None, (_thing(reader, each) for each in listed(things))))
-            for key, things in group.items()
-        }
-        rows.append(
-            " or ".join(words if key == "_" else f"({key.lower()}) {words}" for key, words in options.items() if words)
-        )
+        options = {key: commas(*(_thing(reader, each) for each in listed(things))) for key, things in group.items()}
+        told = (f"{'' if key == '_' else f'({key.lower()}) '}{words}" for key, words in options.items() if words)
+        rows.append(" or ".join(told))
     return "; ".join(filter(None, rows))
 
 
 def _thing(reader: Reader, value: object) -> str:
-    found = mapping(value)
-    name = uid(found.get("item") or value)[0] or reader.plain(
-        text(found.get("special")) or text(found.get("displayName"))
-    )
-    name = name or title(text(found.get("equipmentType")))
-    inside = coins(found.get("containsValue"))
-    count = number(found.get("quantity")) or 1
-    told = f"{name} ({text(count)})" if count > 1 and name else name
-    return f"{told} with {inside}" if inside and told else told or coins(found.get("value"))
-
-
-def spells_known(value: object, level: int = 0) -> list[str]:
-    """The names of spells in an object of lists by level and frequency."""
-    if level > MAX_NESTED:
-        return []
-    if isinstance(value, Mapping):
-        kept = [each for key, each in value.items() if key not in ("ability", "name", "resourceName", "choose", "all")]
-        return [name for each in kept for name in spells_known(each, level + 1)]
-    if isinstance(value, list):
-        return [name for each in value for name in spells_known(each, level + 1)]
-    name = uid(value)[0].partition("#")[0]
-    return [name] if name and "=" not in name else []
+    name = uid(at(value, "item") or value)[0] or reader.plain(text(value, "special", "displayName"))
+    told = counted_name(name or title(text(value, "equipmentType")), at(value, "quantity"))
+    inside = coins(at(value, "containsValue"))
+    return f"{told} with {inside}" if inside and told else told or coins(at(value, "value"))

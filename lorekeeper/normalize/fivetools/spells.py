@@ -7,219 +7,140 @@ from collections.abc import Mapping
 
 from lorekeeper.normalize import spells
 from lorekeeper.normalize.build import joined, without_empty
-from lorekeeper.normalize.fivetools.subject import Data, Subject
-from lorekeeper.normalize.fivetools.values import Object, listed, mapping, number, objects, text, texts, title
+from lorekeeper.normalize.fivetools.subject import Subject
+from lorekeeper.normalize.fivetools.values import (
+    Data,
+    Object,
+    at,
+    capital,
+    commas,
+    listed,
+    mapping,
+    number,
+    objects,
+    paragraphs,
+    text,
+    texts,
+    title,
+    word,
+)
 from lorekeeper.records.values import feet
 
-SCHOOLS = {
-    "A": "abjuration",
-    "C": "conjuration",
-    "D": "divination",
-    "E": "enchantment",
-    "V": "evocation",
-    "I": "illusion",
-    "N": "necromancy",
-    "T": "transmutation",
-    "P": "psionic",
-}
-
-TIMES = {"bonus": "bonus action"}
-"""Units of casting times that have another name in the books."""
-
-AREAS = ("radius", "sphere", "cone", "line", "cube", "hemisphere", "cylinder", "emanation")
+AREAS = frozenset("radius sphere cone line cube hemisphere cylinder emanation".split())
 """Types of a range that is the caster's own place, with an area around it."""
-
-DISTANCES = {
-    "self": "Self",
-    "touch": "Touch",
-    "sight": "Sight",
-    "unlimited": "Unlimited",
-    "plane": "Unlimited on the same plane",
-}
-
-ENDS = {"dispel": "dispelled", "trigger": "triggered", "discharge": "discharged"}
 
 _LENGTHS = ("feet", "miles", "yards")
 
 _LENGTH = re.compile(r"\b(?:feet|foot|ft|miles?|self|touch)\b", re.IGNORECASE)
-_SINGULAR = {"feet": "foot", "miles": "mile"}
 _TEXT_COMPONENTS = re.compile(r"(?P<letters>[VSMRvsmr, ]+?)\s*(?:\((?P<material>.*)\))?", re.DOTALL)
+_HEADED = re.compile(r"^\*\*At Higher Levels\.?\*\*\s*")
 
 
 def spell(subject: Subject) -> Data:
     """A spell in the shape in which spells are kept."""
     obj = subject.obj
-    level = number(obj.get("level"))
+    level, times = number(obj, "level"), objects(obj, "time")
+    is_ritual = at(obj, "meta.ritual") is True
+    conditions = (subject.reader.plain(text(each, "condition")) for each in times)
+    durations = objects(obj, "duration")
+    duration = " or ".join(filter(None, map(_duration, durations))) if durations else subject.names("duration")
+    concentration = any(each.get("concentration") is True for each in durations) or "concentration" in duration.lower()
     return without_empty(
         {
             "level": level if level is not None else subject.words("level"),
-            "school": _school(subject),
-            "subschools": [_school_name(subject, code) for code in texts(obj.get("subschools"))],
-            **_times(subject),
+            "school": subject.word("schools", subject.words("school")).lower(),
+            "subschools": [subject.word("schools", code).lower() for code in texts(obj, "subschools")],
+            "casting_time": " or ".join(filter(None, map(_time, times))) if times else subject.names("time"),
+            "reaction_condition": next(filter(None, conditions), ""),
             **_range(subject),
             **_components(subject),
-            **_duration(subject),
-            "ritual": _ritual(obj),
-            "desc": "\n\n".join(filter(None, (subject.prose("entries"), subject.fluff()))),
-            "higher_level": _higher(subject),
+            "duration": duration,
+            "concentration": concentration if durations or duration else None,
+            "ritual": is_ritual if is_ritual or obj.get("time") else None,  # it may lack more than its casting time
+            "desc": paragraphs(subject.prose("entries"), subject.fluff()),
+            "higher_level": _HEADED.sub("", subject.prose("entriesHigherLevel")) or _scaling(obj),
             **_classes(obj.get("classes")),
-            "damage_types": texts(obj.get("damageInflict")),
-            "saving_throw_ability": texts(obj.get("savingThrow")),
-            "conditions": texts(obj.get("conditionInflict")),
+            "damage_types": texts(obj, "damageInflict"),
+            "saving_throw_ability": texts(obj, "savingThrow"),
+            "conditions": texts(obj, "conditionInflict"),
         }
     )
 
 
-def _ritual(obj: Object) -> bool | None:
-    """Whether it is a ritual; unknown of a spell that lacks its casting time, and so perhaps more."""
-    is_ritual = mapping(obj.get("meta")).get("ritual") is True
-    return is_ritual if is_ritual or obj.get("time") else None
-
-
-def _school(subject: Subject) -> str:
-    return _school_name(subject, subject.words("school"))
-
-
-def _school_name(subject: Subject, code: str) -> str:
-    """The name of a school by its code in the file, its letter, or as it is."""
-    return (subject.codes.schools.get(code) or SCHOOLS.get(code.upper()) or code).lower()
-
-
-def _times(subject: Subject) -> Data:
-    """The casting times, and the trigger of a reaction."""
-    times = objects(subject.value("time"))
-    if not times:
-        return {"casting_time": subject.names("time")}
-    condition = next((found for each in times if (found := subject.reader.plain(text(each.get("condition"))))), "")
-    return {"casting_time": " or ".join(filter(None, map(_time, times))), "reaction_condition": condition}
+def _counted(count: float, unit: str) -> str:
+    return f"{text(count)} {unit}{'s' if count != 1 and unit and not unit.endswith('s') else ''}".strip()
 
 
 def _time(time: Object) -> str:
-    count, unit = number(time.get("number")) or 1, text(time.get("unit"))
-    return f"{text(count)} {TIMES.get(unit, unit)}{'s' if count != 1 else ''}" if unit else ""
+    unit = text(time, "unit")
+    return _counted(number(time, "number") or 1, "bonus action" if unit == "bonus" else unit) if unit else ""
 
 
-# --- range -----------------------------------------------------------------------------------------------------------
+def _duration(duration: Object) -> str:
+    kind, amount = text(duration, "type"), number(duration, "duration.amount")
+    ends = joined((word("ends", each) for each in texts(duration, "ends")), "or")
+    if kind == "permanent":
+        return f"until {ends}" if ends else kind
+    if kind != "timed" or amount is None:
+        return "" if kind == "timed" else word("units", kind)
+    is_most = duration.get("concentration") is True or at(duration, "duration.upTo") is True
+    return f"{'up to ' if is_most else ''}{_counted(amount, text(duration, 'duration.type'))}"
 
 
 def _range(subject: Subject) -> Data:
     """The range in words, in feet where it has such a length, and the area around the caster."""
-    value = subject.value("range")
+    value = subject.obj.get("range")
     if not isinstance(value, Mapping):
         return {"range_text": subject.words("range")}
-    kind, distance = text(value.get("type")), mapping(value.get("distance"))
-    unit, amount = text(distance.get("type")), number(distance.get("amount"))
-    named = subject.codes.units.get(unit, unit)
+    kind, unit, amount = text(value, "type"), text(value, "distance.type"), number(value, "distance.amount")
+    unit = subject.word("lengths", unit)
+    yards = amount * 3 if amount is not None and unit == "yards" else None
+    length = yards if yards is not None or amount is None else feet(text(amount), unit)
     if kind in AREAS:
-        return _area(kind, named, amount)
-    if kind in ("special", "") or not unit:
+        told = f"{text(amount)}-{word('lengths', unit)} " if amount is not None else ""
+        size = {
+            "shape_type": "sphere" if kind == "radius" else kind,
+            "shape_size": length if unit in _LENGTHS else None,
+        }
+        return {"range_text": f"Self ({told}{kind})", "range": 0, **size}
+    if kind == "special" or not (kind and unit) or (amount is None and unit in _LENGTHS):
         return {"range_text": "Special" if kind == "special" else ""}
-    if amount is None and named in _LENGTHS:
-        return {"range_text": ""}
-    if unit in DISTANCES:
-        return {"range_text": DISTANCES[unit], "range": 0 if unit in ("self", "touch") else None}
-    return {
-        "range_text": f"{text(amount)} {_SINGULAR.get(named, named) if amount == 1 else named}"
-        if amount is not None
-        else named,
-        "range": _feet(amount, named),
-    }
-
-
-def _feet(amount: float | None, unit: str) -> float | None:
-    """A length in feet, None if it is none."""
-    if amount is None:
-        return None
-    return amount * 3 if unit == "yards" else feet(text(amount), unit)
-
-
-def _area(shape: str, unit: str, size: float | None) -> Data:
-    """A range that is an area around the caster: "Self (60-foot cone)"."""
-    told = f"{text(size)}-{_SINGULAR.get(unit, unit)}" if size is not None else ""
-    is_length = unit in _LENGTHS
-    return {
-        "range_text": f"Self ({f'{told} ' if told else ''}{shape})",
-        "range": 0,
-        "shape_type": {"radius": "sphere"}.get(shape, shape),
-        "shape_size": _feet(size, unit) if is_length else None,
-    }
-
-
-# --- components ------------------------------------------------------------------------------------------------------
+    if unit in word["distances"]:
+        return {"range_text": word("distances", unit), "range": 0 if unit in ("self", "touch") else None}
+    named = word("lengths", unit) if amount == 1 else unit
+    return {"range_text": f"{text(amount)} {named}".strip(), "range": length}
 
 
 def _components(subject: Subject) -> Data:
-    value = subject.value("components")
+    value = subject.obj.get("components")
     if isinstance(value, str):
-        return _components_of_text(value)
+        match = _TEXT_COMPONENTS.fullmatch(value.strip())
+        letters = match["letters"].upper() if match else ""
+        flags = {name: name[0].upper() in letters for name in ("verbal", "somatic", "material")} if letters else {}
+        return {**flags, "material_specified": (match["material"] or "") if match else value}
     found = mapping(value)
     if not found:
         return {}
-    material = found.get("m")
-    details = mapping(material)
-    words = subject.reader.plain(text(details.get("text")) if details else text(material))
-    copper = number(details.get("cost"))
-    consume = details.get("consume")
+    material, copper, consume = found.get("m"), number(value, "m.cost"), at(value, "m.consume")
     return {
         "verbal": found.get("v") is True,
         "somatic": found.get("s") is True,
         "material": material is not None and material is not False,
         "royalty": True if found.get("r") else None,
-        "material_specified": words,
+        "material_specified": subject.reader.plain(text(value, "m.text", "m")),
         "material_cost": None if copper is None else copper / 100,
         "material_consumed": consume if isinstance(consume, bool) else None,
         "material_may_be_consumed": True if consume == "optional" else None,
     }
 
 
-def _components_of_text(value: str) -> Data:
-    match = _TEXT_COMPONENTS.fullmatch(value.strip())
-    letters = match["letters"].upper() if match else ""
-    flags = {name: name[0].upper() in letters for name in ("verbal", "somatic", "material")} if letters else {}
-    return {**flags, "material_specified": (match["material"] or "") if match else value}
-
-
-# --- duration --------------------------------------------------------------------------------------------------------
-
-
-def _duration(subject: Subject) -> Data:
-    durations = objects(subject.value("duration"))
-    if not durations:
-        words = subject.names("duration")
-        return {"duration": words, "concentration": "concentration" in words.lower() if words else None}
-    concentration = any(each.get("concentration") is True for each in durations)
-    words = " or ".join(filter(None, map(_one_duration, durations)))
-    return {"duration": words, "concentration": concentration}
-
-
-def _one_duration(duration: Object) -> str:
-    kind, length = text(duration.get("type")), mapping(duration.get("duration"))
-    ends = [ENDS.get(each, each) for each in texts(duration.get("ends"))]
-    if kind == "permanent":
-        return f"until {joined(ends, 'or')}" if ends else "permanent"
-    if kind != "timed":
-        return {"instant": "instantaneous"}.get(kind, kind)
-    amount, unit = number(length.get("amount")), text(length.get("type"))
-    if amount is None:
-        return ""
-    plural = "s" if amount != 1 and not unit.endswith("s") else ""
-    told = f"{text(amount)} {unit}{plural}".strip()
-    return f"up to {told}" if duration.get("concentration") is True or length.get("upTo") is True else told
-
-
-# --- text and classes ------------------------------------------------------------------------------------------------
-
-
-def _higher(subject: Subject) -> str:
-    """What it does at higher levels: its text, else the dice that its damage grows to."""
-    told = re.sub(r"^\*\*At Higher Levels\.?\*\*\s*", "", subject.prose("entriesHigherLevel"))
-    if told:
-        return told
+def _scaling(obj: Object) -> str:
+    """What a spell does at higher levels, by the dice that its damage grows to."""
     rows = []
-    for scaling in objects(subject.value("scalingLevelDice")):
-        steps = ", ".join(f"{text(dice)} at level {level}" for level, dice in mapping(scaling.get("scaling")).items())
-        label = text(scaling.get("label"))
-        rows.append(f"{label[:1].upper()}{label[1:]}: {steps}." if label else f"{steps}.")
+    for scaling in objects(obj, "scalingLevelDice"):
+        steps = ", ".join(f"{text(dice)} at level {level}" for level, dice in mapping(scaling, "scaling").items())
+        label = capital(text(scaling, "label"))
+        rows.append(f"{label}: {steps}." if label else f"{steps}.")
     return "\n\n".join(row for row in rows if len(row) > 1)
 
 
@@ -227,28 +148,19 @@ def _classes(value: object) -> Data:
     """Classes that have it on their list, and subclasses that have it besides."""
     if isinstance(value, str):
         return {"classes": [name.strip() for name in value.split(",") if name.strip()]}
-    found = mapping(value)
-    names = [name for key in ("fromClassList", "fromClassListVariant") for name in _names(found.get(key))]
-    subclasses = []
-    for each in objects(found.get("fromSubclass")):
-        parent, child = mapping(each.get("class")), mapping(each.get("subclass"))
-        subclasses.append(
-            f"{title(text(parent.get('name')))} ({text(child.get('name')) or text(child.get('shortName'))})"
-        )
-    return {"classes": list(dict.fromkeys(names)), "archetype": ", ".join(dict.fromkeys(subclasses))}
+    entries = (each for key in ("fromClassList", "fromClassListVariant") for each in listed(value, key))
+    names = filter(None, (text(each, "name") or text(each) for each in entries))
+    subclasses = (
+        f"{title(text(each, 'class.name'))} ({text(each, 'subclass.name', 'subclass.shortName')})"
+        for each in objects(value, "fromSubclass")
+    )
+    return {"classes": list(dict.fromkeys(names)), "archetype": commas(*dict.fromkeys(subclasses))}
 
 
-def _names(value: object) -> list[str]:
-    return [name for each in listed(value) if (name := text(mapping(each).get("name")) or text(each))]
-
-
-# --- fields ----------------------------------------------------------------------------------------------------------
-
-
-def fields(data: Object) -> dict[str, object]:
+def fields(data: Object) -> Data:
     """The raw filter values of a spell that `spell` has made. What the file lists beside its text counts."""
     derived = spells.read(data)
-    stated, told = data.get("material_consumed"), text(data.get("range_text"))
+    stated, told = data.get("material_consumed"), text(data, "range_text")
     consumed = stated if isinstance(stated, bool) else derived["material_consumed"]
     return {
         **derived,

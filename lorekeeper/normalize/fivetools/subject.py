@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 from lorekeeper.normalize.fivetools.entries import Writer
 from lorekeeper.normalize.fivetools.tags import Reader
-from lorekeeper.normalize.fivetools.values import Object, listed, mapping, text
-
-Data = dict[str, object]
+from lorekeeper.normalize.fivetools.values import Object, commas, listed, mapping, text, word
 
 MAX_VARIABLE = 500
 """Longest value of an object that its own texts can repeat by its key, in characters."""
@@ -24,22 +22,8 @@ class Find(Protocol):
         """All objects of a kind with that name and source: of the file, or else of all files of the import."""
 
 
-@dataclass(frozen=True)
-class Codes:
-    """What the codes of a file stand for, beside those that every file has.
-
-    Attributes:
-        schools: schools of magic.
-        feature_types: types of optional features.
-        item_types, item_properties: of equipment.
-        units: of distance.
-    """
-
-    schools: Mapping[str, str] = field(default_factory=dict)
-    feature_types: Mapping[str, str] = field(default_factory=dict)
-    item_types: Mapping[str, str] = field(default_factory=dict)
-    item_properties: Mapping[str, str] = field(default_factory=dict)
-    units: Mapping[str, str] = field(default_factory=dict)
+Codes = Mapping[str, Mapping[str, str]]
+"""What the codes of a file stand for, beside those that every file has, by the tables of ``words.toml``."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +46,9 @@ class Subject:
     tell: Callable[[str], None]
     used: set[int] = field(default_factory=set)
 
-    def of(self, obj: Object) -> Subject:
-        """Another object in the place of this one."""
-        return replace(self, obj=obj)
+    def word(self, table: str, code: str) -> str:
+        """What a code stands for, in the file or in all files; itself if it is not known."""
+        return self.codes.get(table, {}).get(code) or word(table, code.upper(), code)
 
     @cached_property
     def reader(self) -> Reader:
@@ -84,7 +68,7 @@ class Subject:
     @property
     def source(self) -> str:
         """The code of its source, "" without one."""
-        return text(self.obj.get("source")).strip()
+        return text(self.obj, "source").strip()
 
     def value(self, key: str) -> object:
         """A value of the object, None if there is none."""
@@ -100,7 +84,7 @@ class Subject:
 
     def names(self, key: str) -> str:
         """The texts of a list with commas, in one line."""
-        return ", ".join(filter(None, (self.plain(each) for each in listed(self.obj.get(key)))))
+        return commas(*(self.plain(each) for each in listed(self.obj.get(key))))
 
     def plain(self, value: object) -> str:
         """A text, or entries, in one line: a text has no emphasis."""
@@ -109,23 +93,20 @@ class Subject:
     def fluff(self) -> str:
         """The description that stands apart from the rules: in the object itself, or in a list of its own."""
         own = self.obj.get("fluff")
-        found = mapping(own) if not isinstance(own, list) else {"entries": own}
-        if not found.get("entries"):
-            name, everywhere = text(self.obj.get("name")), self.obj.get("hasFluff") is True
-            found = next(iter(self.find(f"{self.kind}Fluff", name, self.source, everywhere=everywhere)), {})
-            self.used.add(id(found))
-        entries = listed(found.get("entries"))
-        return self.writer.markdown([self._without_own_name(entry) for entry in entries])
-
-    def _without_own_name(self, entry: object) -> object:
-        """An entry without a heading that only repeats the name of the object."""
-        is_own = (
-            isinstance(entry, Mapping) and text(entry.get("name")).casefold() == text(self.obj.get("name")).casefold()
-        )
-        return {**mapping(entry), "name": None} if is_own else entry
+        entries, name = listed(own) if isinstance(own, list) else listed(own, "entries"), text(self.obj, "name")
+        if not entries:
+            found = self.find(f"{self.kind}Fluff", name, self.source, everywhere=self.obj.get("hasFluff") is True)[:1]
+            self.used.update(map(id, found))
+            entries = [entry for each in found for entry in listed(each, "entries")]
+        repeated = (isinstance(each, Mapping) and text(each, "name").casefold() == name.casefold() for each in entries)
+        plain = [
+            {**mapping(each), "name": None} if own_name else each
+            for each, own_name in zip(entries, repeated, strict=True)
+        ]
+        return self.writer.markdown(plain)
 
     def _variables(self) -> Mapping[str, str]:
-        inherits = mapping(self.obj.get("inherits"))
+        inherits = mapping(self.obj, "inherits")
         words = {key: text(value) for key, value in {**self.obj, **inherits}.items()}
         return {key: value for key, value in words.items() if 0 < len(value) <= MAX_VARIABLE}
 

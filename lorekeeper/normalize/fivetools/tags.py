@@ -6,10 +6,10 @@ Tags nest, so a text is read once from its beginning, with a stack of the tags t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.terms import ABILITY_OF
+from lorekeeper.normalize.fivetools.values import abilities, title, word
 
 MAX_OPEN = 24
 """Most tags that are open at once; further ones are read as text, so that the time stays linear in the length."""
@@ -39,94 +39,22 @@ class Reference:
     source: str = ""
 
 
-@dataclass(frozen=True)
-class Target:
-    """What the tag of a reference names.
-
-    Attributes:
-        type: the collection of the entry.
-        source: which part of the tag is the code of its source.
-        shown: which part is shown, if it is there.
-        mark: around it in Markdown, as the books print names of that type; page and searches know names by it.
-    """
-
-    type: str
-    source: int = 1
-    shown: int = 2
-    mark: str = ""
-
-
-def _rules(*names: str) -> dict[str, Target]:
-    return dict.fromkeys(names, Target("rules"))
-
-
-TARGETS: dict[str, Target] = {
-    "spell": Target("spells", mark="*"),
-    "creature": Target("creatures", mark="**"),
-    "item": Target("equipment", mark="*"),
-    "itemEntry": Target("equipment", mark="*"),
-    "feat": Target("character_options"),
-    "background": Target("character_options"),
-    "race": Target("character_options"),
-    "class": Target("character_options"),
-    "subclass": Target("character_options", 3, 4),
-    "deity": Target("rules", 2, 3),
-    "card": Target("rules", 2, 3),
-    **_rules(
-        "condition", "disease", "status", "skill", "sense", "action", "optfeature", "table", "variantrule", "reward"
-    ),
-    **_rules("hazard", "trap", "vehicle", "vehupgrade", "object", "language", "cult", "boon", "deck", "itemProperty"),
-    **_rules("itemMastery", "charoption", "recipe", "facility", "psionic", "legroup"),
-}
-"""Tags that name other entries."""
-
-SHOWN = {"classFeature": 5, "subclassFeature": 7, "quickref": 4, "scaledice": 4, "scaledamage": 4}
-"""Which part of other tags is shown, if it is there; the first one otherwise."""
-
-SHOWN_SECOND = ("dice", "damage", "d20", "hit", "dc", "chance", "autodice", "ability", "savingThrow")
-"""Tags whose second part is shown instead of what the first one gives."""
-
-_ORDINALS = {"1": "First ", "2": "Second ", "3": "Third "}
-
-_WORDS = {
-    "h": "Hit: ",
-    "m": "Miss: ",
-    "hom": "Hit or Miss: ",
-    "actSaveSuccess": "Success:",
-    "actSaveSuccessOrFail": "Failure or Success:",
-    "actTrigger": "Trigger:",
-    "actResponse": "Response:",
-    "dcYourSpellSave": "your spell save DC",
-    "hitYourSpellAttack": "your spell attack modifier",
-}
-"""What tags say whatever their parts are."""
-
-_WITH_OWN_WORDS = frozenset({"hitYourSpellAttack", "dcYourSpellSave"})
-"""Those of them that may have words of their own."""
-
-_MARKS = {"b": "**", "bold": "**", "i": "*", "italic": "*", "note": "*"}
-
-_ATTACKS = {"m": "Melee", "r": "Ranged", "a": "Area"}
-_WEAPONS = {"w": "Weapon ", "s": "Spell ", "p": "Power "}
-
-
 def signed(text: str) -> str:
     """A number with its sign: "+5" of "5"."""
     text = text.strip()
     return f"+{text}" if text[:1].isdigit() else text
 
 
+def _ways(codes: str, table: str, place: int = 0) -> Iterable[str]:
+    """What the letters at a place of some codes stand for, each once."""
+    letters = (code.strip()[place : place + 1] for code in codes.split(","))
+    return dict.fromkeys(word(table, letter) for letter in letters if letter in word[table])
+
+
 def _attack(parts: Parts) -> str:
     """ "Melee or Ranged Weapon Attack:" of "mw,rw"."""
-    codes = [code.strip() for code in parts[0].split(",")]
-    ways = dict.fromkeys(_ATTACKS[code[0]] for code in codes if code[:1] in _ATTACKS)
-    arms = dict.fromkeys(_WEAPONS[code[1]] for code in codes if code[1:2] in _WEAPONS)
+    ways, arms = _ways(parts[0], "attacks"), _ways(parts[0], "weapons", 1)
     return f"{' or '.join(ways)} {'or '.join(arms)}Attack:".strip()
-
-
-def _attack_roll(parts: Parts) -> str:
-    ways = dict.fromkeys(_ATTACKS[code.strip()] for code in parts[0].split(",") if code.strip() in _ATTACKS)
-    return f"{' or '.join(ways)} Attack Roll:".strip()
 
 
 def _recharge(parts: Parts) -> str:
@@ -140,19 +68,6 @@ def _ability(parts: Parts) -> str:
     """ "20 (+5)" of "str 20"."""
     score = parts[0].rpartition(" ")[2]
     return f"{score} ({(int(score) - 10) // 2:+d})" if score.isdecimal() and len(score) < 4 else parts[0]
-
-
-def _last_signed(parts: Parts) -> str:
-    """ "+5" of "animal_handling 5"."""
-    return signed(parts[0].rpartition(" ")[2])
-
-
-def _save(parts: Parts) -> str:
-    return f"{ABILITY_OF.get(parts[0].strip()[:3], parts[0]).title()} Saving Throw:"
-
-
-def _failure(parts: Parts) -> str:
-    return f"{_ORDINALS.get(parts[0].strip(), '')}Failure:"
 
 
 def _dice(words: str) -> str:
@@ -175,24 +90,19 @@ def _link(parts: Parts) -> str:
 
 SAID: dict[str, Callable[[Parts], str]] = {
     "atk": _attack,
-    "atkr": _attack_roll,
+    "atkr": lambda parts: f"{' or '.join(_ways(parts[0], 'attacks'))} Attack Roll:".strip(),
     "recharge": _recharge,
     "ability": _ability,
-    "savingThrow": _last_signed,
-    "skillCheck": _last_signed,
-    "actSave": _save,
-    "actSaveFail": _failure,
+    **dict.fromkeys(("savingThrow", "skillCheck"), lambda parts: signed(parts[0].rpartition(" ")[2])),
+    "actSave": lambda parts: f"{''.join(abilities(parts[0])) or title(parts[0])} Saving Throw:",
+    "actSaveFail": lambda parts: f"{word('ordinals', parts[0].strip(), '')}Failure:",
     "link": _link,
-    "hit": lambda parts: signed(parts[0]),
-    "d20": lambda parts: signed(parts[0]),
-    "initiative": lambda parts: signed(parts[0]),
+    **dict.fromkeys(("hit", "d20", "initiative"), lambda parts: signed(parts[0])),
     "dc": lambda parts: f"DC {parts[0]}",
     "chance": lambda parts: f"{parts[0]} percent",
     "coinflip": lambda parts: parts[0] or "flip a coin",
-    "scaledice": lambda parts: parts[min(2, len(parts) - 1)],
-    "scaledamage": lambda parts: parts[min(2, len(parts) - 1)],
-    "dice": lambda parts: _dice(parts[0]),
-    "damage": lambda parts: _dice(parts[0]),
+    **dict.fromkeys(("scaledice", "scaledamage"), lambda parts: parts[min(2, len(parts) - 1)]),
+    **dict.fromkeys(("dice", "damage"), lambda parts: _dice(parts[0])),
 }
 """What other tags say."""
 
@@ -240,7 +150,7 @@ class Reader:
         inner = open_tags[-1]
         if mark in ("{@", "{=", "{#", "{"):
             if len(open_tags) <= MAX_OPEN:
-                open_tags.append(_Open(mark, is_emphasised=inner.is_emphasised or inner.name in _MARKS))
+                open_tags.append(_Open(mark, is_emphasised=inner.is_emphasised or inner.name in word["marks"]))
         elif mark == "}" and len(open_tags) > 1:
             open_tags.pop()
             open_tags[-1].add(self._closed(inner, marked=marked))
@@ -257,29 +167,26 @@ class Reader:
         if tag.opener == "{=":
             return self._variables.get(first.partition("/")[0], "")
         name, _, content = first.strip().partition(" ")
-        if name in TARGETS:
-            return self._reference(TARGETS[name], [content, *others], marked=marked and not tag.is_emphasised)
-        return self._said(name, [content, *others], marked=marked)
-
-    def _said(self, name: str, parts: list[str], *, marked: bool) -> str:
-        if name in _WORDS:
-            return parts[0] if parts[0] and name in _WITH_OWN_WORDS else _WORDS[name]
-        if name in _MARKS:
-            mark, words = _MARKS[name] if marked else "", parts[0].strip()
-            return f"{mark}{words}{mark}" if words else ""
-        shown = 1 if name in SHOWN_SECOND else SHOWN.get(name, 0)
+        parts = [content, *others]
+        if name in word["references"]:
+            return self._reference(name, parts, marked=marked and not tag.is_emphasised)
+        if name in word["marks"]:
+            mark = word("marks", name) if marked else ""
+            return f"{mark}{content.strip()}{mark}" if content.strip() else ""
+        if name in word["tags"] or (name in word["own tags"] and not content):
+            return word("tags", name, word("own tags", name))
+        shown = word["shown"].get(name, 0)
         if 0 < shown < len(parts) and parts[shown].strip():
             return f"DC {parts[shown]}" if name == "dc" else parts[shown]
-        said = SAID.get(name)
-        return said(parts) if said else parts[0]
+        return SAID[name](parts) if name in SAID else content
 
-    def _reference(self, target: Target, parts: list[str], *, marked: bool) -> str:
-        name = parts[0].strip()
-        source = parts[target.source].strip() if len(parts) > target.source else ""
+    def _reference(self, tag: str, parts: list[str], *, marked: bool) -> str:
+        """The words of a tag that names another entry, which is remembered."""
+        kind, source, shown, mark = word["references"][tag]
+        name, code, words = (parts[place].strip() if len(parts) > place else "" for place in (0, source, shown))
         if name:
-            self.references.setdefault(Reference(target.type, name, source))
-        shown = parts[target.shown] if len(parts) > target.shown else ""
-        words, mark = (shown or name).strip(), target.mark if marked else ""
+            self.references.setdefault(Reference(kind, name, code))
+        mark, words = mark if marked else "", words or name
         return f"{mark}{words}{mark}" if words else ""
 
 

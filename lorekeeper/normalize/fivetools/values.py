@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lorekeeper.normalize.reading import Words, by_path
+from lorekeeper.normalize.reading import at as at
+from lorekeeper.normalize.reading import commas as commas
+from lorekeeper.normalize.reading import mapping as mapping
+from lorekeeper.normalize.reading import paragraphs as paragraphs
+from lorekeeper.normalize.reading import spaced as spaced
 from lorekeeper.records import values
 from lorekeeper.records.values import amount as amount
-from lorekeeper.records.values import listed as listed
-from lorekeeper.records.values import mapping as mapping
-from lorekeeper.records.values import objects as objects
 from lorekeeper.records.values import whole
 from lorekeeper.terms import ABILITY_OF
 
 Object = Mapping[str, object]
+Data = dict[str, object]
 
-SIZES = {"F": "fine", "D": "diminutive", "T": "tiny", "S": "small", "M": "medium", "L": "large", "H": "huge"} | {
-    "G": "gargantuan",
-    "C": "colossal",
-    "V": "varies",
-}
+listed = by_path(values.listed)
+objects = by_path(values.objects)
+
+word = Words(__file__)
+"""What codes of the format stand for."""
 
 
+@by_path
 def texts(value: object) -> list[str]:
     """The texts in a list; a single text as a list."""
     return [each for each in listed(value) if isinstance(each, str) and each.strip()]
 
 
+@by_path
 def text(value: object) -> str:
     """A text or a number as text, "" for anything else."""
     if isinstance(value, bool):
@@ -33,6 +39,7 @@ def text(value: object) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ""
 
 
+@by_path
 def number(value: object) -> float | None:
     """A number, also as a text that has nothing else; None for anything else."""
     return whole(values.number(value))
@@ -54,15 +61,43 @@ def ability(code: object) -> str:
     return ABILITY_OF.get(text(code).strip().lower()[:3], "")
 
 
+def abilities(codes: object) -> list[str]:
+    """The names of some abilities as they begin lines; of what is none, nothing."""
+    return [title(name) for code in listed(codes) if (name := ability(code))]
+
+
+@by_path
 def sizes(value: object) -> list[str]:
     """Sizes by their names."""
-    return [SIZES.get(code.strip().upper(), code.strip().lower()) for code in texts(value)]
+    return [word("sizes", code.strip().upper(), code.strip().lower()) for code in texts(value)]
 
 
 def uid(value: object) -> tuple[str, str]:
     """(name, source) of "longsword|phb"; ("", "") if it is no text."""
     parts = value.split("|") if isinstance(value, str) else [""]
     return parts[0].strip(), parts[1].strip() if len(parts) > 1 else ""
+
+
+_NO_SPELLS = ("ability", "name", "resourceName", "choose", "all")
+
+MAX_LISTS = 6
+"""Most levels of lists of spells."""
+
+
+def spell_names(value: object, level: int = 0) -> list[str]:
+    """The names of spells in lists by level and frequency."""
+    if isinstance(value, Mapping):
+        value = [each for key, each in value.items() if key not in _NO_SPELLS]
+    if isinstance(value, list):
+        return [name for each in value if level <= MAX_LISTS for name in spell_names(each, level + 1)]
+    name = uid(value)[0].partition("#")[0]
+    return [name] if name and "=" not in name else []
+
+
+def counted_name(name: str, count: object) -> str:
+    """A name, with how many there are in brackets where there are several: "net (2)"."""
+    several = number(count) or 1
+    return f"{name} ({text(several)})" if several > 1 and name else name
 
 
 def coins(copper: object) -> str:

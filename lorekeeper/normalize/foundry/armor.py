@@ -5,7 +5,7 @@ from __future__ import annotations
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.features import carried
 from lorekeeper.normalize.foundry.sheets import Sheet
-from lorekeeper.normalize.foundry.values import Object, at, first_number, first_text, objects, text, whole
+from lorekeeper.normalize.foundry.values import Object, at, number, objects, text, whole
 from lorekeeper.normalize.foundry.words import ARMOR_WEIGHTS
 
 UNARMORED = 10
@@ -31,14 +31,14 @@ def armor_class(actor: Object, sheet: Sheet) -> int | None:
     A ``flat`` value counts for the calculations that say so, and for unknown ones. A shield adds to natural armour.
     """
     stated = at(actor, "system.attributes.ac")
-    way = _by_effect(actor) or first_text(stated, "calc")
-    override = whole(at(stated, "override"))
-    flat = whole(at(stated, "flat")) if stated else whole(at(actor, "system.attributes.ac"))
+    way = _by_effect(actor) or text(stated, "calc")
+    override = whole(stated, "override")
+    flat = whole(stated, "flat") if stated else whole(actor, "system.attributes.ac")
     if override:
         return override
     if flat and way not in _WORKED_OUT:  # "" is of Black Flag
         return flat + (_shield(actor) if way in ("natural", "") else 0)
-    formula = first_text(stated, "formula") if way == "custom" else _FORMULAS.get(way, "")
+    formula = text(stated, "formula") if way == "custom" else _FORMULAS.get(way, "")
     counted = formulas.value(formula, sheet.at) if formula else None
     if counted is not None:
         return counted + _shield(actor)
@@ -50,9 +50,9 @@ _CALCULATION = "system.attributes.ac.calc"
 
 def _by_effect(actor: Object) -> str:
     """The calculation that an effect on the actor sets, as Mage Armor does; "" for none."""
-    effects = [effect for effect in objects(actor.get("effects")) if effect.get("disabled") is not True]
-    changes = [change for effect in effects for change in objects(effect.get("changes"))]
-    return next((text(c.get("value")) for c in changes if c.get("key") == _CALCULATION), "")
+    effects = [effect for effect in objects(actor, "effects") if effect.get("disabled") is not True]
+    changes = [change for effect in effects for change in objects(effect, "changes")]
+    return next((text(c, "value") for c in changes if c.get("key") == _CALCULATION), "")
 
 
 def _worn(actor: Object, sheet: Sheet) -> int:
@@ -66,26 +66,26 @@ def _worn(actor: Object, sheet: Sheet) -> int:
 
 def _suit(item: Object, dexterity: int) -> int:
     weight = _weight(item)
-    own = (whole(first_number(item, "system.armor.value")) or UNARMORED) + _magical(item)
+    own = (whole(number(item, "system.armor.value")) or UNARMORED) + _magical(item)
     if weight == "heavy":  # it neither adds the modifier nor, where that is negative, takes it off
         return own
-    limit = whole(at(item, "system.armor.dex"))
+    limit = whole(item, "system.armor.dex")
     limit = MEDIUM_LIMIT if limit is None and weight == "medium" else limit
     return own + (dexterity if limit is None else min(dexterity, limit))
 
 
 def _shield(actor: Object) -> int:
     shields = [item for item in carried(actor) if _weight(item) == "shield"]
-    return max(((whole(at(i, "system.armor.value")) or SHIELD) + _magical(i) for i in shields), default=0)
+    return max(((whole(i, "system.armor.value") or SHIELD) + _magical(i) for i in shields), default=0)
 
 
 def _weight(item: Object) -> str:
     """The weight of armour, or "shield"; "" for anything else."""
-    if text(item.get("type")) not in ("equipment", "armor"):
+    if text(item, "type") not in ("equipment", "armor"):
         return ""
-    kind = first_text(item, "system.type.category", "system.type.value", "system.armor.type")
+    kind = text(item, "system.type.category", "system.type.value", "system.armor.type")
     return kind if kind in ARMOR_WEIGHTS or kind == "shield" else ""
 
 
 def _magical(item: Object) -> int:
-    return formulas.value(first_text(item, "system.magicalBonus", "system.armor.magicalBonus")) or 0
+    return formulas.value(text(item, "system.magicalBonus", "system.armor.magicalBonus")) or 0

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from lorekeeper.normalize.build import slugify
-from lorekeeper.normalize.foundry.values import Object, at, first_text, mapping, text
+from lorekeeper.normalize.foundry.values import Object, at, mapping, spaced, text
 
 TITLES = {"dnd5e": "D&D 5e", "black-flag": "Black Flag"}
 
@@ -47,23 +47,21 @@ class Book:
 
 def rules_of(raw: Object, system: str) -> str:
     """The rules of a document: "2014", "2024", "" where it does not say."""
-    said = text(at(raw, "system.source.rules"))
+    said = text(raw, "system.source.rules")
     return said if system == "dnd5e" and said in RULES else ""
 
 
 def book_of(raw: Object, system: str, rules: str) -> Book:
     """The book that a document names; else its game system and rules."""
     source = _source(raw)
-    title = _PAGE.sub(
-        "", first_text(source, "book") or first_text(source, "custom") or first_text(source, "fallback")
-    ).strip()
-    custom = first_text(source, "custom")
+    title = _PAGE.sub("", text(source, "book", "custom", "fallback")).strip()
+    custom = text(source, "custom")
     name = custom if custom and title and len(title) <= 12 and not _PAGE.search(custom) else title
     game = GAMES.get((system, rules)) or GAMES[system, ""]
     key = "-".join(filter(None, (system, slugify(title) or rules)))
-    shown = name or " ".join(filter(None, (TITLES[system], rules)))
+    shown = name or spaced(TITLES[system], rules)
     book = Book(key[:100].strip("-"), shown if name else f"{shown} (Foundry VTT)", dict(game))
-    license_ = first_text(source, "license")
+    license_ = text(source, "license")
     book.licenses |= {license_} if license_ else set()
     return book
 
@@ -71,11 +69,9 @@ def book_of(raw: Object, system: str, rules: str) -> Book:
 def page_of(raw: Object) -> str:
     """The page in its book that a document names, "" for none."""
     source = _source(raw)
-    if text(source.get("page")):
-        return text(source.get("page"))
-    match = (
-        _PAGE_NUMBER.search(first_text(source, "fallback")) if _PAGE.search(first_text(source, "fallback")) else None
-    )
+    if text(source, "page"):
+        return text(source, "page")
+    match = _PAGE_NUMBER.search(text(source, "fallback")) if _PAGE.search(text(source, "fallback")) else None
     return match[1] if match else ""
 
 

@@ -63,17 +63,17 @@ class Document:
     @property
     def name(self) -> str:
         """Its name, "" if it has none."""
-        return text(self.raw.get("name"))
+        return text(self.raw, "name")
 
     @property
     def type(self) -> str:
         """Its type within its collection, "" if it has none."""
-        return text(self.raw.get("type"))
+        return text(self.raw, "type")
 
     @property
     def system(self) -> Object:
         """What its system says of it."""
-        return mapping(self.raw.get("system"))
+        return mapping(self.raw, "system")
 
 
 class NoDocumentError(ValueError):
@@ -100,12 +100,12 @@ def documents(raw: object, where: str, packs: Iterable[str] = ()) -> Iterator[Do
 def _document(
     collection: str, raw: Object, where: str, packs: Iterable[str], *, in_pack: bool, key_id: str = ""
 ) -> Document:
-    own = text(raw.get("_id")) or key_id or _id_in_name(where)
+    own = text(raw, "_id") or key_id or _id_in_name(where)
     return Document(collection, own, modern(raw), where, frozenset(packs), in_pack)
 
 
 def _keyed(raw: Object) -> tuple[str, str]:
-    match = _KEY.match(text(raw.get("_key")))
+    match = _KEY.match(text(raw, "_key"))
     return (match[1], match[2]) if match else ("", "")
 
 
@@ -140,12 +140,12 @@ def _collection_of(raw: Object) -> str:
 
 def system_of(raw: Object) -> str:
     """The key of the game system that a document is for; by its shape where it does not say."""
-    said = text(at(raw, "_stats.systemId")) or text(at(raw, "_stats.exportSource.systemId"))
-    said = said or text(at(raw, "flags.exportSource.system"))
+    said = text(raw, "_stats.systemId", "_stats.exportSource.systemId")
+    said = said or text(raw, "flags.exportSource.system")
     if said:
         return said
-    system = mapping(raw.get("system"))
-    if mapping(at(system, "details.level")) or at(system, "traits.rarity") or at(system, "traits.traditions"):
+    system = mapping(raw, "system")
+    if mapping(system, "details.level") or at(system, "traits.rarity") or at(system, "traits.traditions"):
         return "pf2e"
     signs = ("circle", "identifier.value", "traits.movement.base", "description.source")
     return "black-flag" if any(at(system, sign) not in (None, {}, "") for sign in signs) else "dnd5e"
@@ -203,11 +203,11 @@ _A_SENSE = re.compile(rf"\b(?:{'|'.join(SENSES)})\b[^,;()]*[,;]?|\bpassive perce
 def _modern_creature(system: Object) -> dict[str, Any]:
     """What a creature of dnd5e before version 1.4 has as texts, in the objects of later versions."""
     details, attributes, traits = (dict(mapping(system.get(key))) for key in ("details", "attributes", "traits"))
-    kind, speed, senses = details.get("type"), mapping(attributes.get("speed")), traits.get("senses")
+    kind, speed, senses = details.get("type"), mapping(attributes, "speed"), traits.get("senses")
     if isinstance(kind, str) and (parts := _KIND.match(kind.strip())):
         details["type"] = {"value": parts[1].strip().lower(), "subtype": (parts[2] or "").strip()}
     if speed and "movement" not in attributes:
-        line = f"{text(speed.get('value'))}, {text(speed.get('special'))}"
+        line = f"{text(speed, 'value')}, {text(speed, 'special')}"
         found = readings({"speed": line})
         attributes["movement"] = {mode: found.get(f"speed_{mode}") for mode in MOVEMENTS} | {
             "hover": found.get("hover")
@@ -215,7 +215,7 @@ def _modern_creature(system: Object) -> dict[str, Any]:
     if isinstance(senses, str) and "senses" not in attributes:
         special = _A_SENSE.sub("", senses).strip(" ,;.()")
         attributes["senses"] = {**readings({"senses": senses}), "special": special}
-    stated = mapping(attributes.get("ac"))
+    stated = mapping(attributes, "ac")
     if stated.get("value") and not {"calc", "flat"} & stated.keys():
         attributes["ac"] = {"calc": "flat", "flat": stated["value"]}
     return {"details": details, "attributes": attributes, "traits": traits}
@@ -230,18 +230,18 @@ _MAGICAL = re.compile(r"\bmagic(?:al|ally)?\b", re.IGNORECASE)
 
 def is_mundane(item: Object) -> bool:
     """Whether the rarity "common" of an item is only the default of older versions."""
-    system = mapping(item.get("system"))
-    if text(system.get("rarity")).lower() != "common" or system_of(item) != "dnd5e":
+    system = mapping(item, "system")
+    if text(system, "rarity").lower() != "common" or system_of(item) != "dnd5e":
         return False
-    version = tuple(map(int, re.findall(r"\d+", text(at(item, "_stats.systemVersion")))[:2]))
+    version = tuple(map(int, re.findall(r"\d+", text(item, "_stats.systemVersion"))[:2]))
     if version >= _NEWEST_DEFAULT:
         return False
     attuned = system.get("attuned") is True or system.get("attunement") in (1, 2, "required")
-    described = text(at(system, "description.value"))
+    described = text(system, "description.value")
     return not (
         attuned
         or "mgc" in objects_or_keys(system.get("properties"))
-        or _MAGICAL_NAME.search(text(item.get("name")))
+        or _MAGICAL_NAME.search(text(item, "name"))
         or _MAGICAL.search(described)
     )
 
@@ -268,8 +268,8 @@ _KINDS = {"save": "save", "heal": "heal", "mwak": "attack", "rwak": "attack", "m
 
 def _activity(system: Object, parts: list[Object]) -> Object:
     """What an item does, in one activity, as versions from 4 on of dnd5e have it."""
-    kind = text(system.get("actionType"))
-    ability = text(at(system, "save.ability"))
+    kind = text(system, "actionType")
+    ability = text(system, "save.ability")
     attack = {
         "ability": system.get("ability"),
         "bonus": system.get("attackBonus"),
@@ -283,7 +283,7 @@ def _activity(system: Object, parts: list[Object]) -> Object:
         "activation": system.get("activation"),
         "damage": {"parts": parts},
         "attack": attack,
-        "save": {"ability": [ability] if ability else [], "dc": {"formula": text(at(system, "save.dc"))}},
+        "save": {"ability": [ability] if ability else [], "dc": {"formula": text(system, "save.dc")}},
     }
 
 
@@ -311,8 +311,8 @@ class Index:
         index = cls(allowance=Allowance(sum(size_of(document.raw) for document in documents)))
         for document in documents:
             index.by_id.setdefault(document.id, []).append(document)
-            for page in objects(document.raw.get("pages")):
-                index.pages.setdefault(text(page.get("_id")), []).append((document, page))
+            for page in objects(document.raw, "pages"):
+                index.pages.setdefault(text(page, "_id"), []).append((document, page))
         return index
 
     def document(self, uuid: str, pack: str = "") -> Document | None:
@@ -331,7 +331,7 @@ class Index:
         """The names of the folders that a document lies in, the outermost first."""
         names: list[str] = []
         seen: set[str] = set()
-        parent = text(document.raw.get("folder"))
+        parent = text(document.raw, "folder")
         while parent and parent not in seen and len(seen) < MAX_FOLDERS:
             seen.add(parent)
             folder = _preferred(
@@ -340,7 +340,7 @@ class Index:
             if folder is None:
                 break
             names.append(folder.name)
-            parent = text(folder.raw.get("folder"))
+            parent = text(folder.raw, "folder")
         return [name for name in reversed(names) if name]
 
 

@@ -9,7 +9,7 @@ from lorekeeper.normalize.foundry.enrichers import WORD, rolled
 from lorekeeper.normalize.foundry.markup import text_of
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.tables import table_of
-from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text
+from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, paragraphs, text
 from lorekeeper.normalize.foundry.words import spoken
 from lorekeeper.rolling.tables import TableData, as_markdown, numbered
 
@@ -118,10 +118,10 @@ def _linked(kind: str, target: str, label: str, scope: Scope) -> str:
     uuid = target.strip()
     item = scope.item(uuid)
     if item:
-        return text(item.get("name"))
+        return text(item, "name")
     page = scope.index.page(uuid) if "JournalEntryPage" in uuid else None
     if page:
-        return text(page[1].get("name"))
+        return text(page[1], "name")
     document = scope.index.document(uuid)
     if document:
         return document.name
@@ -165,26 +165,26 @@ def _hint(identifier: str, scope: Scope) -> str:
 def _body(uuid: str, scope: Scope) -> tuple[str, str]:
     """Name and text of a page, an item or a table; ("", "") if it is not in the import."""
     if uuid.startswith("."):
-        pages = objects(scope.document.raw.get("pages"))
-        page = next((p for p in pages if text(p.get("_id")) == uuid.lstrip(".")), None)
+        pages = objects(scope.document.raw, "pages")
+        page = next((p for p in pages if text(p, "_id") == uuid.lstrip(".")), None)
         if page:
-            return text(page.get("name")), page_text(page, replace(scope, page=text(page.get("_id"))))
+            return text(page, "name"), page_text(page, replace(scope, page=text(page, "_id")))
         item = scope.item(uuid)
-        return (text(item.get("name")), described(item, scope.of_item(item))) if item else ("", "")
+        return (text(item, "name"), described(item, scope.of_item(item))) if item else ("", "")
     if "JournalEntryPage" in uuid:
         found = scope.index.page(uuid)
         if not found:
             return "", ""
         journal, page = found
-        return text(page.get("name")), page_text(page, replace(scope, document=journal))
+        return text(page, "name"), page_text(page, replace(scope, document=journal))
     document = scope.index.document(uuid)
     if document and document.collection == "tables":
         return document.name, table_text(document.raw, scope)[0]
     if document is None or document.collection not in ("items", "journal"):
         return (document.name if document else ""), ""
     inner = replace(scope, document=document, doer=replace(scope.doer, item=document.raw))
-    pages = objects(document.raw.get("pages"))
-    body = "\n\n".join(filter(None, (page_text(page, inner) for page in pages[:20])))
+    pages = objects(document.raw, "pages")
+    body = paragraphs(*(page_text(page, inner) for page in pages[:20]))
     return document.name, body or described(document.raw, inner)
 
 
@@ -192,12 +192,12 @@ def table_text(raw: Object, scope: Scope) -> tuple[str, TableData]:
     """A table that is rolled on: its description above it as Markdown, and the table itself."""
     found = table_of(raw, scope.index, lambda html: line(html, scope))
     rolled_on = as_markdown(numbered(found)) if found["rows"] else ""
-    return "\n\n".join(filter(None, (to_markdown(raw.get("description"), scope), rolled_on))), found
+    return paragraphs(to_markdown(raw.get("description"), scope), rolled_on), found
 
 
 def page_text(page: Object, scope: Scope) -> str:
     """The text of a page of a journal."""
-    said = mapping(page.get("text"))
+    said = mapping(page, "text")
     if scope.within and len(str(said.get("content") or "")) > MAX_INSERTED:
         return ""
     if said.get("format") == MARKDOWN and isinstance(said.get("markdown"), str):
@@ -211,6 +211,6 @@ MARKDOWN = 2
 
 def described(item: Object, scope: Scope) -> str:
     """The description of an item."""
-    system = mapping(item.get("system"))
+    system = mapping(item, "system")
     description = system.get("description")
     return to_markdown(at(description, "value") if isinstance(description, dict) else description, scope)

@@ -10,9 +10,9 @@ from lorekeeper.normalize.foundry import formulas, rolls
 from lorekeeper.normalize.foundry.lookups import looked_up
 from lorekeeper.normalize.foundry.rolls import Activity, Doer
 from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.values import text
-from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILL_ABILITIES, SKILLS, spoken
-from lorekeeper.terms import DAMAGE_TYPES
+from lorekeeper.normalize.foundry.values import spaced, text
+from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILLS, spoken
+from lorekeeper.terms import DAMAGE_TYPES, SKILL_ABILITIES
 
 WORD = re.compile(r'[^\s"=]+="[^"]*"|"[^"]*"|\S+')
 _NUMBER = re.compile(r"\d{1,4}")
@@ -155,7 +155,7 @@ def _save(arguments: Arguments, scope: Scope, following: str) -> str | None:
     short = scope.doer.is_black_flag
     noun = "save" if short else "saving throw"
     named = [name[:3].upper() if short else name.capitalize() for name in abilities]
-    phrase = " ".join(filter(None, (f"DC {dc}" if dc else "", " or ".join(named))))
+    phrase = spaced(f"DC {dc}" if dc else "", " or ".join(named))
     is_long = arguments.options.get("format") == "long"
     return f"{phrase} {noun}" if is_long and not following.startswith(("save", "saving")) else phrase
 
@@ -187,9 +187,7 @@ def _check(arguments: Arguments, scope: Scope, following: str) -> str | None:
     short = scope.doer.is_black_flag
     ability = " or ".join(name[:3].upper() if short else name.capitalize() for name in abilities)
     detail = skill.title().replace(" Of ", " of ") if skill else spoken(tool)
-    phrase = " ".join(
-        filter(None, (f"DC {dc}" if dc else "", ability, f"({detail})" if detail and ability else detail))
-    )
+    phrase = spaced(f"DC {dc}" if dc else "", ability, f"({detail})" if detail and ability else detail)
     is_long = arguments.options.get("format") == "long"
     return (f"{phrase} check" if is_long and not following.startswith("check") else phrase) or None
 
@@ -212,7 +210,7 @@ def _item(arguments: Arguments, scope: Scope, _: str) -> str | None:
     name = " ".join(arguments.words)
     found = scope.item(name)
     if found:
-        return text(found.get("name"))
+        return text(found, "name")
     document = scope.index.document(name) if "." in name else None
     if document:
         return document.name

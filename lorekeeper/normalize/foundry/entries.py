@@ -21,7 +21,7 @@ from lorekeeper.normalize.foundry.markup import line_of, text_of
 from lorekeeper.normalize.foundry.rolls import Doer
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.sheets import NOBODY, Sheet
-from lorekeeper.normalize.foundry.values import first_text, mapping, objects, text
+from lorekeeper.normalize.foundry.values import mapping, objects, paragraphs, text
 from lorekeeper.normalize.foundry.words import spoken
 
 MAX_SLUG = 100
@@ -165,13 +165,13 @@ class Importer:
 
     def _finished(self, shaped: Shaped, document: Document, scope: Scope) -> Shaped:
         """An entry with its source, its folders as tags, and what is for the game master only."""
-        key = text(document.system.get("identifier")) or first_text(document.system, "identifier.value")
+        key = text(document.system, "identifier", "identifier.value")
         data = {"name": shaped.name, **shaped.data}
         folders = self._index.folders(document)
         if folders:
             data["tags"] = folders
         data["source"] = {"id": document.id, "page": books.page_of(document.raw), "system": system_of(document.raw)}
-        secret = "\n\n".join(filter(None, scope.secrets))
+        secret = paragraphs(*scope.secrets)
         if secret:
             data[GM_PART] = secret
         who = visible.audience(document.raw) if _file(document) in self._owned else PLAYERS
@@ -187,8 +187,8 @@ class Importer:
 
     def _pages(self, document: Document) -> Iterator[Shaped | Found]:
         owned = _file(document) in self._owned
-        for page in objects(document.raw.get("pages")):
-            scope = replace(self._scope(document), page=text(page.get("_id")))
+        for page in objects(document.raw, "pages"):
+            scope = replace(self._scope(document), page=text(page, "_id"))
             if journals.only_inserts_a_table(page, scope):
                 continue
             name = line(page.get("name"), scope) or document.name
@@ -201,9 +201,9 @@ class Importer:
                 secrets, who = [str(data.pop("desc", "")), *secrets], PLAYERS
             folders = self._index.folders(document)
             data |= {"tags": folders} if folders else {}
-            data |= {GM_PART: "\n\n".join(filter(None, secrets))} if any(secrets) else {}
-            data["source"] = {"id": f"{document.id}.{text(page.get('_id'))}", "system": system_of(document.raw)}
-            unique = f"{document.id}-{text(page.get('_id'))}"
+            data |= {GM_PART: paragraphs(*secrets)} if any(secrets) else {}
+            data["source"] = {"id": f"{document.id}.{text(page, '_id')}", "system": system_of(document.raw)}
+            unique = f"{document.id}-{text(page, '_id')}"
             yield Shaped("rules", journals.kind_of(page), name, data, name, who, document.name, unique)
 
     # building
@@ -279,7 +279,7 @@ def _classes_of_spells(documents: Iterable[Document]) -> dict[str, set[str]]:
     """The classes of spells by their ids, from pages that are spell lists of classes."""
     found: dict[str, set[str]] = {}
     for document in documents:
-        for page in objects(document.raw.get("pages")):
+        for page in objects(document.raw, "pages"):
             class_name, references = journals.class_list(page)
             for reference in references if class_name else ():
                 found.setdefault(reference.rpartition(".")[2], set()).add(class_name)
@@ -331,7 +331,7 @@ def _item(document: Document, scope: Scope, name: str, _: Importer) -> Iterator[
 
 def _unidentified(document: Document, scope: Scope, name: str, kind: str) -> Iterator[Shaped | Found]:
     """Two entries: what the item is, for the game master, and what everybody sees of it."""
-    outside = mapping(document.system.get("unidentified"))
+    outside = mapping(document.system, "unidentified")
     seen_as = line_of(outside.get("name")) or f"Unidentified {spoken(document.type)}"
     yield Shaped("equipment", kind, name, {**items.item(document.raw, scope), "seen_as": seen_as}, name, DM)
     scope.secrets[:] = [f"It is {name}."]
@@ -369,7 +369,7 @@ def _talent(document: Document, scope: Scope, name: str, _: Importer) -> Iterato
 
 def _feature(document: Document, scope: Scope, name: str, _: Importer) -> Iterator[Shaped | Found]:
     data = options.feature(document.raw, scope)
-    yield Shaped("rules", "feature", name, data, name, context=text(data.get("parent")))
+    yield Shaped("rules", "feature", name, data, name, context=text(data, "parent"))
 
 
 def _unknown(document: Document, scope: Scope, name: str, _: Importer) -> Iterator[Shaped | Found]:

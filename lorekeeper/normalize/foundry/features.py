@@ -12,7 +12,7 @@ from lorekeeper.normalize.foundry.enrich import described, line
 from lorekeeper.normalize.foundry.rolls import Doer
 from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.sheets import NOBODY
-from lorekeeper.normalize.foundry.values import Object, at, first_number, items, mapping, objects, text, whole
+from lorekeeper.normalize.foundry.values import Object, at, items, mapping, number, objects, paragraphs, text, whole
 from lorekeeper.normalize.foundry.words import spoken
 from lorekeeper.render.spell import ordinal
 
@@ -56,12 +56,12 @@ def features(actor: Object, scope: Scope) -> tuple[list[Feature], list[Feature],
     traits: list[Feature] = []
     actions: list[Feature] = []
     introduction = ""
-    for item in sorted(objects(actor.get("items")), key=_place):
-        if text(item.get("type")) not in _FEATURES or not text(item.get("name")):
+    for item in sorted(objects(actor, "items"), key=_place):
+        if text(item, "type") not in _FEATURES or not text(item, "name"):
             continue
         doer = replace(scope.doer, item=item)
         section = section_of(doer)
-        if section == "TRAIT" and _HEADING.fullmatch(text(item.get("name"))):
+        if section == "TRAIT" and _HEADING.fullmatch(text(item, "name")):
             introduction = described(item, replace(scope, doer=doer)) or introduction
             continue
         feature = _feature(doer, section, scope)
@@ -74,11 +74,11 @@ def features(actor: Object, scope: Scope) -> tuple[list[Feature], list[Feature],
 
 def _place(item: Object) -> tuple[bool, float]:
     """Where an item comes: as it was sorted, Multiattack first."""
-    return not _is_multiattack(item), first_number(item, "sort") or 0
+    return not _is_multiattack(item), number(item, "sort") or 0
 
 
 def _is_multiattack(item: Object) -> bool:
-    return text(item.get("name")).lower().startswith("multiattack")
+    return text(item, "name").lower().startswith("multiattack")
 
 
 def section_of(doer: Doer) -> str:
@@ -121,18 +121,18 @@ def _from_activities(doer: Doer) -> str:
 
 def _limits(doer: Doer) -> Object:
     """How often something can be used, in the shape of Open5e."""
-    uses = mapping(doer.system.get("uses"))
-    for recovery in objects(uses.get("recovery")):
-        period = text(recovery.get("period"))
+    uses = mapping(doer.system, "uses")
+    for recovery in objects(uses, "recovery"):
+        period = text(recovery, "period")
         if period == "recharge":
-            return {"type": "RECHARGE_ON_ROLL", "param": whole(recovery.get("formula")) or 6}
-        most = whole(uses.get("max"))
+            return {"type": "RECHARGE_ON_ROLL", "param": whole(recovery, "formula") or 6}
+        most = whole(uses, "max")
         if _USES.get(period) == "per day" and most:
             return {"type": "PER_DAY", "param": most}
         if _USES.get(period) == "per rest":
             return {"type": "RECHARGE_AFTER_REST"}
-    most = whole(uses.get("max"))
-    return {"type": "PER_DAY", "param": most} if most and text(uses.get("per")) in ("day", "lr") else {}
+    most = whole(uses, "max")
+    return {"type": "PER_DAY", "param": most} if most and text(uses, "per") in ("day", "lr") else {}
 
 
 def _cost(doer: Doer) -> int | None:
@@ -147,23 +147,23 @@ _SPELLCASTING = re.compile(r"spellcasting|innate|psionic", re.IGNORECASE)
 
 def spellcasting(actor: Object, scope: Scope, named: Iterable[object]) -> Feature:
     """A trait that lists the spells of a creature, if none of its features says what it casts."""
-    spells = [item for item in objects(actor.get("items")) if item.get("type") == "spell" and text(item.get("name"))]
+    spells = [item for item in objects(actor, "items") if item.get("type") == "spell" and text(item, "name")]
     if not spells or any(_SPELLCASTING.search(text(name)) for name in named):
         return {}
     by_level: dict[int, list[str]] = {}
     for spell in spells:
-        level = first_number(spell, "system.level", "system.circle.base")
-        by_level.setdefault(int(level or 0), []).append(text(spell.get("name")))
+        level = number(spell, "system.level", "system.circle.base")
+        by_level.setdefault(int(level or 0), []).append(text(spell, "name"))
     lines = [f"- {_level(level, scope)}: {', '.join(sorted(names))}" for level, names in sorted(by_level.items())]
     dc, ability = scope.doer.sheet.spell_dc, scope.doer.sheet.casting
     lead = f"Its spellcasting ability is {ability.capitalize()} (spell save DC {dc})." if ability and dc else ""
-    return {"name": "Spellcasting", "desc": "\n\n".join(filter(None, (lead, "\n".join(lines))))}
+    return {"name": "Spellcasting", "desc": paragraphs(lead, "\n".join(lines))}
 
 
 def _level(level: int, scope: Scope) -> str:
     if level == 0:
         return "Cantrips (at will)"
-    slots = whole(at(scope.doer.sheet.system, f"spells.spell{level}.value"))
+    slots = whole(scope.doer.sheet.system, f"spells.spell{level}.value")
     shown = f" ({slots} {'slot' if slots == 1 else 'slots'})" if slots else ""
     return f"{ordinal(level)} level{shown}"
 
@@ -178,10 +178,10 @@ _REMARK = re.compile(r"(?<=\S) {0,3}\([^()\n]{0,80}\) {0,3}$")
 def spells_of(actor: Object) -> list[str]:
     """The names of the spells that a creature has, and of those that a feature casts."""
     found: list[str] = []
-    for item in objects(actor.get("items")):
-        activities = objects(at(item, "system.activities"))
+    for item in objects(actor, "items"):
+        activities = objects(item, "system.activities")
         if item.get("type") == "spell":
-            found.append(text(item.get("name")))
+            found.append(text(item, "name"))
         elif any(activity.get("type") == "cast" for activity in activities):
             found += _SPELL.findall(str(at(item, "system.description.value") or ""))
     return list(dict.fromkeys(_REMARK.sub("", name) for name in found if name))
@@ -189,7 +189,7 @@ def spells_of(actor: Object) -> list[str]:
 
 def carried(actor: Object) -> Iterator[Object]:
     """What a creature wears or carries ready."""
-    for item in objects(actor.get("items")):
+    for item in objects(actor, "items"):
         if at(item, "system.equipped") is not False:
             yield item
 

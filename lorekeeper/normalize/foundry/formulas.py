@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
 import re
 from collections.abc import Callable
+
+from lorekeeper.normalize.formulas import worked_out
 
 MAX_CHARS = 200
 """Longest formula that is worked out."""
@@ -16,21 +16,6 @@ _FLAVOUR = re.compile(r"\[[^\[\]]{0,200}\]|#.*")
 _DICE = re.compile(r"(\d{0,4})d(\d{1,4})", re.IGNORECASE)
 _SUCCESSES = re.compile(r"(?<=\d)(?:cs|cf|kh|kl|dh|dl|[xr])[<>=]*\d{0,3}\b")
 _TIMES = re.compile(r"\s?\*\s?")
-
-_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-_FUNCTIONS: dict[str, Callable[..., float]] = {
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "round": round,
-    "min": min,
-    "max": max,
-    "abs": abs,
-}
 
 Values = Callable[[str], float | None]
 """Gives the number at a path after ``@``; None if it is not known."""
@@ -56,26 +41,8 @@ def value(formula: str, values: Values = nothing_known) -> int | None:
     filled = _PATH.sub(replaced, formula)
     if missing or _DICE.search(filled):
         return None
-    try:
-        found = _worked_out(ast.parse(filled, mode="eval").body)
-    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
-        return None
-    return math.floor(found) if math.isfinite(found) and abs(found) < 10**9 else None
-
-
-def _worked_out(node: ast.AST) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as number) if abs(number) < 10**9:
-            return number
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_worked_out(operand)
-        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return _worked_out(operand)
-        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATORS:
-            return _OPERATORS[type(operation)](_worked_out(left), _worked_out(right))
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*map(_worked_out, arguments))
-    raise ValueError("not a formula")
+    found = worked_out(filled)
+    return math.floor(found) if found is not None and math.isfinite(found) and abs(found) < 10**9 else None
 
 
 def shown(formula: str, values: Values = nothing_known) -> str:

@@ -10,18 +10,7 @@ from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
 from lorekeeper.normalize.foundry.rolls import Doer, two_handed
 from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.values import (
-    Object,
-    at,
-    first_number,
-    first_text,
-    mapping,
-    number,
-    plain,
-    text,
-    texts,
-    whole,
-)
+from lorekeeper.normalize.foundry.values import Object, at, mapping, number, text, texts, whole
 from lorekeeper.normalize.foundry.words import (
     ARMOR_WEIGHTS,
     COINS,
@@ -67,8 +56,8 @@ ARMOR_DEXTERITY = {"light": " + Dex modifier", "medium": " + Dex modifier (max 2
 
 def kind_of(item: Object) -> str:
     """The kind of an item: magic-item, weapon, armor or gear."""
-    system = mapping(item.get("system"))
-    if _rarity(system) or not MAGIC.isdisjoint(texts(system.get("properties"))):
+    system = mapping(item, "system")
+    if _rarity(system) or not MAGIC.isdisjoint(texts(system, "properties")):
         return "magic-item"
     if item.get("type") == "weapon":
         return "weapon"
@@ -77,7 +66,7 @@ def kind_of(item: Object) -> str:
 
 def item(raw: Object, scope: Scope) -> dict[str, object]:
     """An item."""
-    system = mapping(raw.get("system"))
+    system = mapping(raw, "system")
     desc, by_whom = _without_subtitle(described(raw, scope))
     magical = kind_of(raw) == "magic-item"
     attuned = _attunement(system, magical=magical)
@@ -91,7 +80,7 @@ def item(raw: Object, scope: Scope) -> dict[str, object]:
             "armor": _armor(raw),
             "cost": _cost(system),
             "weight": _weight(system),
-            "bonus": formulas.value(first_text(system, "magicalBonus", "armor.magicalBonus")),
+            "bonus": formulas.value(text(system, "magicalBonus", "armor.magicalBonus")),
             "charges": _charges(system),
             "contents": [],
         }
@@ -109,25 +98,25 @@ def _without_subtitle(desc: str) -> tuple[str, str]:
 
 
 def _rarity(system: Object) -> str:
-    found = text(system.get("rarity"))
+    found = text(system, "rarity")
     return RARITIES.get(found, spoken(found))
 
 
 def _attunement(system: Object, *, magical: bool) -> bool | None:
     """Whether it must be attuned to; None if nothing is said, or if it is not magical."""
     given = system.get("attunement")
-    given = mapping(given).get("value") if isinstance(given, dict) else given
+    given = at(given, "value") if isinstance(given, dict) else given
     if given in ("required", 1, 2):
         return True
     return False if magical and given in ("", "optional", 0) else None
 
 
 def _category(raw: Object) -> str:
-    system, kind = mapping(raw.get("system")), text(raw.get("type"))
-    key = first_text(system, "type.category", "type.value") or first_text(system, "weaponType", "armor.type")
-    key = key or first_text(system, "consumableType", "toolType")
+    system, kind = mapping(raw, "system"), text(raw, "type")
+    key = text(system, "type.category", "type.value", "weaponType", "armor.type")
+    key = key or text(system, "consumableType", "toolType")
     if kind == "weapon":
-        return "staff" if _rarity(system) and _STAFF.search(text(raw.get("name"))) else "weapon"
+        return "staff" if _rarity(system) and _STAFF.search(text(raw, "name")) else "weapon"
     if _armor_weight(raw):
         return "shield" if key == "shield" else "armor"
     return _CATEGORIES.get(key, spoken(key)) or _OF_TYPE.get(kind, "")
@@ -138,22 +127,22 @@ def _category(raw: Object) -> str:
 
 def _weapon(raw: Object) -> dict[str, object]:
     """What a weapon does; {} for one that can be any."""
-    system = mapping(raw.get("system"))
-    key = first_text(system, "type.value") or first_text(system, "weaponType")
-    training, manner = WEAPON_TYPES.get(key, (first_text(system, "type.category"), key))
-    damage = mapping(system.get("damage"))
-    base = mapping(damage.get("base")) or damage
+    system = mapping(raw, "system")
+    key = text(system, "type.value", "weaponType")
+    training, manner = WEAPON_TYPES.get(key, (text(system, "type.category"), key))
+    damage = mapping(system, "damage")
+    base = mapping(damage, "base") or damage
     dice = _dice(base) or _old_dice(system)
     if not dice and not training:
         return {}
-    distance = first_number(system, "range.value", "range.short")
-    reach = first_number(system, "range.value") if manner == "melee" and distance == 5 else None
+    distance = number(system, "range.value", "range.short")
+    reach = number(system, "range.value") if manner == "melee" and distance == 5 else None
     found = {
         "damage_dice": dice,
         "damage_type": next(iter(_types(base)), ""),
         "properties": _properties(raw, base, damage),
-        "range": plain(distance) if distance and not reach else None,
-        "long_range": plain(first_number(system, "range.long")) if distance else None,
+        "range": distance if distance and not reach else None,
+        "long_range": number(system, "range.long") if distance else None,
     }
     if training in ("simple", "martial"):
         found |= {"is_simple": training == "simple", "is_ranged": manner == "ranged"}
@@ -161,14 +150,14 @@ def _weapon(raw: Object) -> dict[str, object]:
 
 
 def _types(base: Object) -> list[str]:
-    return [key for key in (text(base.get("type")), *texts(base.get("types"))) if key]
+    return [key for key in (text(base, "type"), *texts(base, "types")) if key]
 
 
 def _dice(base: Object) -> str:
-    count, sides = whole(base.get("number")), whole(base.get("denomination"))
+    count, sides = whole(base, "number"), whole(base, "denomination")
     if count and sides:
         return f"{count}d{sides}"
-    return text(at(base, "custom.formula")) if at(base, "custom.enabled") is True else ""
+    return text(base, "custom.formula") if at(base, "custom.enabled") is True else ""
 
 
 def _old_dice(system: Object) -> str:
@@ -181,11 +170,11 @@ def _old_dice(system: Object) -> str:
 
 def _properties(raw: Object, base: Object, damage: Object) -> list[object]:
     """Names of properties with their details: ``{"property": {"name": "Versatile"}, "detail": "1d10"}``."""
-    system = mapping(raw.get("system"))
+    system = mapping(raw, "system")
     keys = Doer(raw).properties
     distance = _distances(system)
     found: list[object] = []
-    for key in texts(system.get("properties")):
+    for key in texts(system, "properties"):
         if key in HIDDEN_PROPERTIES:
             continue
         name = PROPERTIES.get(key, spoken(key))
@@ -194,50 +183,48 @@ def _properties(raw: Object, base: Object, damage: Object) -> list[object]:
             two = two_handed(base, damage, keys)
             detail = _dice({**base, **two}) if two else ""
         found.append({"property": {"name": name.title()}, **({"detail": detail} if detail else {})})
-    mastery = text(system.get("mastery"))
+    mastery = text(system, "mastery")
     return [*found, *([{"property": {"name": mastery.title(), "type": "Mastery"}}] if mastery else [])]
 
 
 def _distances(system: Object) -> str:
-    near, far = first_number(system, "range.value", "range.short"), first_number(system, "range.long")
+    near, far = number(system, "range.value", "range.short"), number(system, "range.long")
     if not near:
         return ""
-    return f"range {plain(near)}/{plain(far)}" if far else f"range {plain(near)}"
+    return f"range {near}/{far}" if far else f"range {near}"
 
 
 def _armor_weight(raw: Object) -> str:
-    if text(raw.get("type")) not in ("equipment", "armor"):
+    if text(raw, "type") not in ("equipment", "armor"):
         return ""
-    system = mapping(raw.get("system"))
-    key = first_text(system, "type.category", "type.value") or first_text(system, "armor.type")
+    system = mapping(raw, "system")
+    key = text(system, "type.category", "type.value", "armor.type")
     return key if key in ARMOR_WEIGHTS or key == "shield" else ""
 
 
 def _armor(raw: Object) -> dict[str, object]:
     weight = _armor_weight(raw)
-    system = mapping(raw.get("system"))
-    value = whole(first_number(system, "armor.value"))
+    system = mapping(raw, "system")
+    value = whole(number(system, "armor.value"))
     if not weight or (not value and weight != "shield"):
         return {}
     base = value or 2
     shown = f"+{base}" if weight == "shield" else f"{base}{_dexterity(system, weight)}"
     return without_empty(
         {
-            "name": text(raw.get("name")) if weight == "shield" else "",
+            "name": text(raw, "name") if weight == "shield" else "",
             "category": "" if weight == "shield" else weight,
             "ac_base": base,
             "plus_flat_mod": base if weight == "shield" else None,
             "ac_display": shown,
-            "grants_stealth_disadvantage": True if not NOISY.isdisjoint(texts(system.get("properties"))) else None,
-            "strength_score_required": whole(system.get("strength"))
-            or whole(at(system, "armor.requiredStrength"))
-            or None,
+            "grants_stealth_disadvantage": True if not NOISY.isdisjoint(texts(system, "properties")) else None,
+            "strength_score_required": whole(system, "strength") or whole(system, "armor.requiredStrength") or None,
         }
     )
 
 
 def _dexterity(system: Object, weight: str) -> str:
-    limit = whole(at(system, "armor.dex"))
+    limit = whole(system, "armor.dex")
     if limit is None:
         return ARMOR_DEXTERITY.get(weight, "")
     return f" + Dex modifier (max {limit})" if limit else ""
@@ -258,13 +245,13 @@ def _weight(system: Object) -> object:
 
 def _measured(found: object, key: str, usual: str, worth: Mapping[str, float]) -> object:
     """A number, which may have its unit beside it, in the usual unit; None for 0, and for a unit without a known worth."""
-    value = number(mapping(found).get("value")) if isinstance(found, dict) else number(found)
+    value = number(found, "value") if isinstance(found, dict) else number(found)
     unit = text(mapping(found).get(key)) or usual
-    return plain(round(value * worth[unit], 4)) if value and unit in worth else None
+    return number(round(value * worth[unit], 4)) if value and unit in worth else None
 
 
 def _charges(system: Object) -> int | None:
     """The most charges of an item that regains them."""
-    most = formulas.value(first_text(system, "uses.max"))
-    regains = bool(at(system, "uses.recovery")) or text(at(system, "uses.per")) == "charges"
+    most = formulas.value(text(system, "uses.max"))
+    regains = bool(at(system, "uses.recovery")) or text(system, "uses.per") == "charges"
     return most if most and most > 1 and regains else None

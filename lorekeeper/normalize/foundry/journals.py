@@ -9,7 +9,7 @@ from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.class_lists import class_of, is_level
 from lorekeeper.normalize.foundry.enrich import page_text, table_text, to_markdown
 from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.values import Object, at, items, mapping, objects, text
+from lorekeeper.normalize.foundry.values import Object, at, items, mapping, objects, paragraphs, text
 from lorekeeper.normalize.foundry.words import spoken
 
 MEDIA = frozenset({"image", "pdf", "video"})
@@ -40,8 +40,8 @@ def only_inserts_a_table(page: Object, scope: Scope) -> bool:
 
 def kind_of(page: Object) -> str:
     """The kind of a page: "condition" of a rule of that kind, "section" of plain text."""
-    kind = text(page.get("type")) or "text"
-    stated = text(at(page, "system.type"))
+    kind = text(page, "type") or "text"
+    stated = text(page, "system.type")
     if kind == "rule":
         return spoken(stated or "rule").replace(" ", "-")
     return _KINDS.get(kind, spoken(kind).replace(" ", "-"))
@@ -49,22 +49,22 @@ def kind_of(page: Object) -> str:
 
 def page(raw: Object, scope: Scope) -> dict[str, object]:
     """A page: its text, with what class pages and spell lists have in other places."""
-    system = mapping(raw.get("system"))
+    system = mapping(raw, "system")
     blocks = [page_text(raw, scope)]
     description = system.get("description")
     blocks += [
         to_markdown(html, scope) for html in (items(description) if isinstance(description, dict) else [description])
     ]
-    if text(raw.get("type")) in MEDIA:
-        blocks.append(text(at(raw, "image.caption")))
-    if text(raw.get("type")) == "spells":
+    if text(raw, "type") in MEDIA:
+        blocks.append(text(raw, "image.caption"))
+    if text(raw, "type") == "spells":
         blocks.append(", ".join(sorted(spell_names(system, scope))))
-    return without_empty({"desc": "\n\n".join(filter(None, blocks)), "parent": scope.document.name})
+    return without_empty({"desc": paragraphs(*blocks), "parent": scope.document.name})
 
 
 def spell_uuids(system: Object) -> list[str]:
     """The references of a page that is a list of spells."""
-    return [text(found) for found in items(system.get("spells")) if text(found)]
+    return [text(found) for found in items(system, "spells") if text(found)]
 
 
 _TITLE = re.compile(r"<h[1-6][^<>]{0,200}>(.{1,100}?)</h[1-6]>")
@@ -76,14 +76,10 @@ def class_list(page: Object) -> tuple[str, list[str]]:
 
     It is a page of that type; before there were such, one called "Bard Spells" with titles of levels.
     """
-    system = mapping(page.get("system"))
+    system = mapping(page, "system")
     if page.get("type") == "spells":
-        return (
-            (text(system.get("identifier")), spell_uuids(system))
-            if text(system.get("type")) in ("class", "")
-            else ("", [])
-        )
-    class_name, html = class_of(text(page.get("name"))), text(at(page, "text.content"))
+        return (text(system, "identifier"), spell_uuids(system)) if text(system, "type") in ("class", "") else ("", [])
+    class_name, html = class_of(text(page, "name")), text(page, "text.content")
     if not class_name or not any(map(is_level, _TITLE.findall(html))):
         return "", []
     return class_name, _REFERENCE.findall(html)
@@ -92,7 +88,7 @@ def class_list(page: Object) -> tuple[str, list[str]]:
 def spell_names(system: Object, scope: Scope) -> Iterable[str]:
     """The names of the spells in a list, as far as they are in the import."""
     found = (scope.index.document(uuid) for uuid in spell_uuids(system))
-    unlinked = (text(each.get("name")) for each in objects(system.get("unlinkedSpells")))
+    unlinked = (text(each, "name") for each in objects(system, "unlinkedSpells"))
     return {name for name in (*(document.name for document in found if document), *unlinked) if name}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lorekeeper.normalize.foundry import formulas, rolls
 from lorekeeper.normalize.foundry.rolls import Activity, Doer
 from lorekeeper.normalize.foundry.sheets import NOBODY
-from lorekeeper.normalize.foundry.values import Object, at, first_text, number, plain, text, whole
+from lorekeeper.normalize.foundry.values import Object, at, number, text, whole
 from lorekeeper.normalize.foundry.words import LENGTHS, spoken
 
 _SAID = {"half": "half", "none": "no", "full": "full"}
@@ -46,19 +46,19 @@ def _unit(unit: str, *, joined: bool) -> str:
 
 def _value(path: str, doer: Doer, activity: Activity | None) -> str:
     if path == "name":
-        return doer.sheet.name or text(doer.item.get("name"))
+        return doer.sheet.name or text(doer.item, "name")
     if path == "resources.legact.label":
         return legendary(doer.sheet.system)
     if path.startswith("labels."):
         return _label(path, doer, activity)
     if path == "initiative":
-        return text(doer.sheet.system.get("initiative")) or "20"
+        return text(doer.sheet.system, "initiative") or "20"
     if path == "item.level":
-        return text(doer.system.get("level"))
+        return text(doer.system, "level")
     if activity:
         return _of_activity(path, doer, activity)
     found = None if doer.sheet is NOBODY else doer.sheet.at(path)
-    return text(plain(found)) if found is not None else first_text(doer.system, path)
+    return text(found) if found is not None else text(doer.system, path)
 
 
 def _of_activity(path: str, doer: Doer, activity: Activity) -> str:
@@ -80,7 +80,7 @@ def _of_activity(path: str, doer: Doer, activity: Activity) -> str:
 
 def legendary(system: Object) -> str:
     """How many legendary actions a creature has, in a sentence; "" for none."""
-    most = whole(at(system, "resources.legact.max")) or whole(at(system, "attributes.legendary.max"))
+    most = whole(system, "resources.legact.max") or whole(system, "attributes.legendary.max")
     if not most:
         return ""
     actions = "legendary action" if most == 1 else "legendary actions"
@@ -108,12 +108,12 @@ def _label(path: str, doer: Doer, activity: Activity | None) -> str:
 
 def affected(system: Object) -> str:
     """Whom something affects: "one creature", "each creature"."""
-    kind = spoken(first_text(system, "target.affects.type"))
+    kind = spoken(text(system, "target.affects.type"))
     kind = {"creature or object": "creature or object", "": "target", "any": "target"}.get(kind, kind)
-    count = number(at(system, "target.affects.count"))
+    count = number(system, "target.affects.count")
     if not count:
         return f"each {kind}"
-    return f"one {kind}" if count == 1 else f"up to {plain(count)} {kind}s"
+    return f"one {kind}" if count == 1 else f"up to {count} {kind}s"
 
 
 _SHAPES = {
@@ -131,8 +131,8 @@ _SHAPES = {
 
 def template(system: Object) -> str:
     """The area of something: "20-foot-radius Sphere"."""
-    kind = first_text(system, "target.template.type")
-    sizes = {key: first_text(system, f"target.template.{key}") for key in ("size", "width", "height")}
+    kind = text(system, "target.template.type")
+    sizes = {key: text(system, f"target.template.{key}") for key in ("size", "width", "height")}
     form = _SHAPES.get(kind, "")
     needed = re.findall(r"\{(\w+)\}", form)
     return form.format(**sizes) if form and all(sizes[key] for key in needed) else ""

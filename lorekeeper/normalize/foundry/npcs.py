@@ -16,12 +16,12 @@ from lorekeeper.normalize.foundry.sheets import Sheet
 from lorekeeper.normalize.foundry.values import (
     Object,
     at,
-    first_number,
-    first_text,
+    commas,
     items,
     mapping,
+    number,
     objects,
-    plain,
+    paragraphs,
     text,
     texts,
     whole,
@@ -46,16 +46,16 @@ _PLURALS = {"fey": "fey", "undead": "undead", "monstrosity": "monstrosities"}
 
 def creature(actor: Object, scope: Scope) -> dict[str, object]:
     """The stat block of an actor, in the keys of Open5e."""
-    system, sheet = mapping(actor.get("system")), scope.doer.sheet
+    system, sheet = mapping(actor, "system"), scope.doer.sheet
     return without_empty(
         {
             "desc": _biography(system, scope),
             **_kind(system),
             "armor_class": armor_class(actor, sheet),
             "armor_detail": _armor_detail(system, sheet),
-            "hit_points": whole(at(system, "attributes.hp.max")),
-            "hit_dice": first_text(system, "attributes.hp.formula"),
-            "challenge_rating": plain(sheet.rating),
+            "hit_points": whole(system, "attributes.hp.max"),
+            "hit_dice": text(system, "attributes.hp.formula"),
+            "challenge_rating": sheet.rating,
             "speed": speeds_of(system),
             **_abilities(sheet, system),
             **sense_ranges(system, sheet),
@@ -71,7 +71,7 @@ def creature(actor: Object, scope: Scope) -> dict[str, object]:
 
 def _biography(system: Object, scope: Scope) -> str:
     """What everybody knows of a creature; what only the game master does goes to the secrets."""
-    biography = mapping(at(system, "details.biography")) or mapping(system.get("biography"))
+    biography = mapping(system, "details.biography", "biography")
     secret = to_markdown(biography.get("value"), scope)
     scope.secrets[:0] = [secret] if secret else []
     return to_markdown(biography.get("public"), scope)
@@ -79,7 +79,7 @@ def _biography(system: Object, scope: Scope) -> str:
 
 def _deeds(actor: Object, scope: Scope) -> dict[str, object]:
     """Traits and actions, with the spells of a creature whose features do not list them."""
-    system = mapping(actor.get("system"))
+    system = mapping(actor, "system")
     traits, actions, introduction = features(actor, scope)
     _with_resistances(traits, system)
     casting = spellcasting(actor, scope, [feature["name"] for feature in (*traits, *actions)])
@@ -93,20 +93,20 @@ def _deeds(actor: Object, scope: Scope) -> dict[str, object]:
 
 def _armor_detail(system: Object, sheet: Sheet) -> str:
     """What the sheet calls it; natural armor, unless the armor class is that of a creature without any."""
-    if told := text(at(system, "attributes.ac.customLabel")):
+    if told := text(system, "attributes.ac.customLabel"):
         return told
     unarmored = UNARMORED + sheet.modifiers.get("dexterity", 0)
-    flat = whole(at(system, "attributes.ac.flat")) or unarmored
+    flat = whole(system, "attributes.ac.flat") or unarmored
     return "natural armor" if at(system, "attributes.ac.calc") == "natural" and flat != unarmored else ""
 
 
 def _kind(system: Object) -> dict[str, object]:
-    kind = mapping(at(system, "details.type")) or mapping(at(system, "traits.type"))
-    size = first_text(system, "traits.size")
-    name = text(kind.get("value"))
-    name = text(kind.get("custom")) if name in ("", "custom") else name
-    swarm = text(kind.get("swarm"))
-    subtype = text(kind.get("subtype")) or ", ".join(map(spoken, texts(kind.get("tags"))))
+    kind = mapping(system, "details.type", "traits.type")
+    size = text(system, "traits.size")
+    name = text(kind, "value")
+    name = text(kind, "custom") if name in ("", "custom") else name
+    swarm = text(kind, "swarm")
+    subtype = text(kind, "subtype") or ", ".join(map(spoken, texts(kind, "tags")))
     subtype = "" if subtype.lower().startswith("any ") else subtype
     return {
         "size": SIZES.get(size, size),
@@ -114,13 +114,13 @@ def _kind(system: Object) -> dict[str, object]:
         if swarm and name
         else spoken(name),
         "subtype": subtype.lower() if subtype else "",
-        "alignment": first_text(system, "details.alignment").lower(),
+        "alignment": text(system, "details.alignment").lower(),
     }
 
 
 def _with_resistances(traits: list[Feature], system: Object) -> None:
     """Add to Legendary Resistance how often it is used a day, which the actor counts."""
-    most = whole(at(system, "resources.legres.max"))
+    most = whole(system, "resources.legres.max")
     for trait in traits:
         if trait["name"] == "Legendary Resistance" and most and "usage_limits" not in trait:
             trait["usage_limits"] = {"type": "PER_DAY", "param": most}
@@ -135,16 +135,16 @@ def _introduction(system: Object, scope: Scope) -> str:
 
 def speeds_of(system: Object) -> dict[str, object]:
     """Speeds in feet by kind of movement, in the shape of Open5e."""
-    movement = mapping(at(system, "attributes.movement")) or mapping(at(system, "traits.movement"))
-    base = first_number(movement, "base")
-    unit = LENGTHS.get(text(movement.get("units")) or "ft", "")
-    by_kind = mapping(movement.get("types")) or movement
+    movement = mapping(system, "attributes.movement", "traits.movement")
+    base = number(movement, "base")
+    unit = LENGTHS.get(text(movement, "units") or "ft", "")
+    by_kind = mapping(movement, "types") or movement
     values: dict[str, object] = {}
     for kind in MOVEMENTS:
         found = formulas.value(text(by_kind.get(kind)), lambda path: base if path == "base" else None)
         if found or (found == 0 and kind == "walk"):
             values[kind] = _feet(found, unit)
-    hover = movement.get("hover") is True or "hover" in texts(movement.get("tags"))
+    hover = movement.get("hover") is True or "hover" in texts(movement, "tags")
     if not any(values.values()):
         return {}
     return {**values, "unit": "feet", **({"hover": True} if hover else {})}
@@ -152,8 +152,8 @@ def speeds_of(system: Object) -> dict[str, object]:
 
 def _feet(found: float, unit: str) -> float | int | None:
     if unit == "foot":
-        return plain(found)
-    return plain(round(found * FEET_PER_METER)) if unit == "meter" else None
+        return found
+    return round(found * FEET_PER_METER) if unit == "meter" else None
 
 
 def _abilities(sheet: Sheet, system: Object) -> dict[str, object]:
@@ -162,10 +162,10 @@ def _abilities(sheet: Sheet, system: Object) -> dict[str, object]:
     skills = {
         name: bonus
         for name in SKILLS.values()
-        if (first_number(sheet.skill_entry(name), "value") or 0) > 0 and (bonus := sheet.skill(name)) is not None
+        if (number(sheet.skill_entry(name), "value") or 0) > 0 and (bonus := sheet.skill(name)) is not None
     }
-    stated = whole(at(system, "attributes.perception"))
-    bonus = formulas.value(first_text(system, "attributes.init.bonus") or "0", sheet.at) or 0
+    stated = whole(system, "attributes.perception")
+    bonus = formulas.value(text(system, "attributes.init.bonus") or "0", sheet.at) or 0
     initiative = (
         sheet.modifiers["dexterity"] + bonus if sheet.rules == "2024" and "dexterity" in sheet.modifiers else None
     )
@@ -175,7 +175,7 @@ def _abilities(sheet: Sheet, system: Object) -> dict[str, object]:
         "saving_throws": saves,
         "skill_bonuses": skills,
         "passive_perception": stated or sheet.passive("perception"),
-        "stealth": whole(at(system, "attributes.stealth")),
+        "stealth": whole(system, "attributes.stealth"),
         "initiative_bonus": initiative,
     }
 
@@ -187,15 +187,15 @@ def _printed(sheet: Sheet) -> dict[str, int]:
 
 def sense_ranges(system: Object, sheet: Sheet) -> dict[str, object]:
     """Ranges in feet."""
-    senses = mapping(at(system, "attributes.senses")) or mapping(at(system, "traits.senses"))
-    ranges = mapping(senses.get("ranges")) or mapping(senses.get("types")) or senses
-    unit = LENGTHS.get(text(senses.get("units")) or "ft", "")
+    senses = mapping(system, "attributes.senses", "traits.senses")
+    ranges = mapping(senses, "ranges", "types") or senses
+    unit = LENGTHS.get(text(senses, "units") or "ft", "")
     found: dict[str, object] = {}
     for sense in (*SENSES, "keensense"):
         distance = formulas.value(text(ranges.get(sense)), sheet.at)
         if distance:
             found[f"{sense}_range" if sense in SENSES else sense] = _feet(distance, unit)
-    special = text(senses.get("special"))
+    special = text(senses, "special")
     return {**found, **({"special_senses": special} if special else {})}
 
 
@@ -208,23 +208,23 @@ EVERY_LANGUAGE = frozenset({"standard", "exotic"})
 
 def _languages(system: Object) -> dict[str, object]:
     """The line of languages, in the shape of Open5e."""
-    languages = mapping(at(system, "traits.languages")) or mapping(at(system, "proficiencies.languages"))
-    named = [key for key in texts(languages.get("value")) if key != "custom"]
+    languages = mapping(system, "traits.languages", "proficiencies.languages")
+    named = [key for key in texts(languages, "value") if key != "custom"]
     if set(named) >= EVERY_LANGUAGE:
         named = ["ALL", *(key for key in named if key not in EVERY_LANGUAGE)]
     names = [LANGUAGES.get(key, spoken(key)).title().replace("'S", "'s") for key in named]
-    custom = texts(languages.get("custom"))
+    custom = texts(languages, "custom")
     names = [name for name in names if not any(said.lower().startswith(f"{name.lower()} ") for said in custom)] + custom
-    tags = texts(languages.get("tags"))
+    tags = texts(languages, "tags")
     names += [LANGUAGE_TAGS[tag] for tag in tags if tag in LANGUAGE_TAGS and tag != "cantSpeak"]
     told_ = ", ".join(names)
     if "cantSpeak" in tags and told_:
         told_ = f"understands {told_} but can't speak"
-    telepathy = first_number(languages, "communication.telepathy.value", "communication.telepathy.range")
-    unit = LENGTHS.get(first_text(languages, "communication.telepathy.units") or "ft", "")
+    telepathy = number(languages, "communication.telepathy.value", "communication.telepathy.range")
+    unit = LENGTHS.get(text(languages, "communication.telepathy.units") or "ft", "")
     if telepathy and unit:
-        reach = f"telepathy {plain(telepathy)} {'ft.' if unit == 'foot' else plural(unit, telepathy)}"
-        told_ = ", ".join(filter(None, (told_, reach)))
+        reach = f"telepathy {telepathy} {'ft.' if unit == 'foot' else plural(unit, telepathy)}"
+        told_ = commas(told_, reach)
     return {"as_string": told_} if told_ else {}
 
 
@@ -236,8 +236,8 @@ def languages_of(system: Object) -> list[str]:
 def defended(system: Object, short: str) -> list[str]:
     """What a character is immune or resistant to, by the key of the list: damage types, or conditions."""
     long = {"dr": "damage.resistances", "di": "damage.immunities", "ci": "condition.immunities"}[short]
-    own = mapping(at(system, f"traits.{short}")) or mapping(at(system, f"traits.{long}"))
-    return [*map(spoken, texts(own.get("value"))), *texts(own.get("custom"))]
+    own = mapping(system, f"traits.{short}") or mapping(system, f"traits.{long}")
+    return [*map(spoken, texts(own, "value")), *texts(own, "custom")]
 
 
 _DAMAGE = {"damage_immunities": "di", "damage_resistances": "dr", "damage_vulnerabilities": "dv"}
@@ -247,22 +247,22 @@ def _defences(system: Object) -> dict[str, object]:
     """The lines of immunities, resistances and vulnerabilities, in the shape of Open5e."""
     found: dict[str, object] = {}
     for name, short in _DAMAGE.items():
-        own = mapping(at(system, f"traits.{short}")) or mapping(at(system, f"traits.damage.{name.partition('_')[2]}"))
+        own = mapping(system, f"traits.{short}") or mapping(system, f"traits.damage.{name.partition('_')[2]}")
         found[f"{name}_display"] = _damage_line(own)
-    conditions = mapping(at(system, "traits.ci")) or mapping(at(system, "traits.condition.immunities"))
-    names = [spoken(key) for key in texts(conditions.get("value"))] + texts(conditions.get("custom"))
+    conditions = mapping(system, "traits.ci", "traits.condition.immunities")
+    names = [spoken(key) for key in texts(conditions, "value")] + texts(conditions, "custom")
     found["condition_immunities_display"] = ", ".join(names)
     return {name: value for name, value in found.items() if value}
 
 
 def _damage_line(own: Object) -> str:
     """ "cold, fire; bludgeoning, piercing, slashing from nonmagical attacks"."""
-    types = [key for key in texts(own.get("value")) if key]
-    bypasses = [BYPASSES[key] for key in texts(own.get("bypasses")) if key in BYPASSES]
+    types = [key for key in texts(own, "value") if key]
+    bypasses = [BYPASSES[key] for key in texts(own, "bypasses") if key in BYPASSES]
     weapons = [key for key in types if key in PHYSICAL] if bypasses else []
-    weapons += [key for key in texts(own.get("nonmagical")) if key not in weapons]
+    weapons += [key for key in texts(own, "nonmagical") if key not in weapons]
     told_ = ", ".join(spoken(key) for key in types if key not in weapons)
-    told_ = "; ".join(filter(None, (told_, *texts(own.get("custom")))))
+    told_ = "; ".join(filter(None, (told_, *texts(own, "custom"))))
     if not weapons:
         return told_
     materials = [word for word in bypasses if word.startswith("not ")]
@@ -274,16 +274,16 @@ def _damage_line(own: Object) -> str:
 
 def _environments(system: Object) -> list[str]:
     """Where it is met."""
-    named = re.split(r"[,;/]", first_text(system, "details.environment"))
-    habitats = objects(at(system, "details.habitat.value"))
-    named += [text(habitat.get("subtype")) or text(habitat.get("type")) for habitat in habitats]
-    named += texts(at(system, "details.habitat.custom"))
+    named = re.split(r"[,;/]", text(system, "details.environment"))
+    habitats = objects(system, "details.habitat.value")
+    named += [text(habitat, "subtype", "type") for habitat in habitats]
+    named += texts(system, "details.habitat.custom")
     return list(dict.fromkeys(name.strip().lower() for name in named if name.strip() and name != "any"))
 
 
 def _gear(actor: Object) -> list[str]:
     """What it carries, as the stat blocks of 2024 list it."""
-    return [text(i.get("name")) for i in objects(actor.get("items")) if "gear" in texts(at(i, "system.properties"))]
+    return [text(i, "name") for i in objects(actor, "items") if "gear" in texts(i, "system.properties")]
 
 
 # --- vehicles and lairs ---------------------------------------------------------------------------------------------
@@ -291,22 +291,22 @@ def _gear(actor: Object) -> list[str]:
 
 def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
     """A vehicle, as a piece of equipment."""
-    system = mapping(actor.get("system"))
+    system = mapping(actor, "system")
     traits, actions, _ = features(actor, scope)
-    biography = mapping(at(system, "details.biography"))
+    biography = mapping(system, "details.biography")
     secret = to_markdown(biography.get("value"), scope)
     scope.secrets[:0] = [secret] if secret else []
-    kind = first_text(system, "vehicleType", "traits.type.value", "details.type")
-    size = first_text(system, "traits.size")
+    kind = text(system, "vehicleType", "traits.type.value", "details.type")
+    size = text(system, "traits.size")
     return without_empty(
         {
-            "desc": "\n\n".join(filter(None, _vehicle_texts(system, scope))),
+            "desc": paragraphs(*_vehicle_texts(system, scope)),
             "category": "vehicle",
             "vehicle_type": spoken(kind),
             "size": SIZES.get(size, size),
-            "hit_points": whole(at(system, "attributes.hp.max")),
-            "damage_threshold": whole(at(system, "attributes.ac.threshold")) or whole(at(system, "attributes.hp.dt")),
-            "vehicle_armor_class": whole(at(system, "attributes.ac.value")) or whole(at(system, "attributes.ac.flat")),
+            "hit_points": whole(system, "attributes.hp.max"),
+            "damage_threshold": whole(system, "attributes.ac.threshold") or whole(system, "attributes.hp.dt"),
+            "vehicle_armor_class": whole(system, "attributes.ac.value") or whole(system, "attributes.ac.flat"),
             "speed": _line_of_speed(speeds_of(system)),
             "crew": _amount(system, "attributes.crew.required", "attributes.actions.stations"),
             "passengers": _amount(system, "attributes.passengers.max"),
@@ -317,7 +317,7 @@ def vehicle(actor: Object, scope: Scope) -> dict[str, object]:
 
 
 def _vehicle_texts(system: Object, scope: Scope) -> list[str]:
-    biography = mapping(at(system, "details.biography"))
+    biography = mapping(system, "details.biography")
     described = to_markdown(at(system, "description.value") or biography.get("public"), scope)
     return [described, to_markdown(at(system, "description.actions"), scope)]
 
@@ -328,13 +328,13 @@ def _line_of_speed(speeds: Mapping[str, object]) -> str:
 
 
 def _amount(system: Object, *paths: str) -> object:
-    return plain(first_number(system, *paths))
+    return number(system, *paths)
 
 
 def _capacity(system: Object) -> str:
-    most = first_number(system, "attributes.cargo.max", "attributes.capacity.cargo")
-    unit = first_text(system, "attributes.cargo.units")
-    return f"{plain(most):,} {plural(unit or 'ton', most)}" if most else ""
+    most = number(system, "attributes.cargo.max", "attributes.capacity.cargo")
+    unit = text(system, "attributes.cargo.units")
+    return f"{most:,} {plural(unit or 'ton', most)}" if most else ""
 
 
 _LAIR_TEXTS = {"lairActions": "Lair Actions", "regionalEffects": "Regional Effects"}
@@ -342,16 +342,16 @@ _LAIR_TEXTS = {"lairActions": "Lair Actions", "regionalEffects": "Regional Effec
 
 def lair(actor: Object, scope: Scope) -> dict[str, object]:
     """A lair: what it does, and how it changes the region around it."""
-    description = mapping(at(actor, "system.description"))
+    description = mapping(actor, "system.description")
     traits, actions, _ = features(actor, scope)
     desc = [to_markdown(description.get("value"), scope)]
     effects = {"lairActions": actions, "regionalEffects": traits}
     for key, heading in _LAIR_TEXTS.items():
         listed = [f"- **{feature['name']}.** {' '.join(str(feature['desc']).split())}" for feature in effects[key]]
-        body = "\n\n".join(filter(None, (to_markdown(description.get(key), scope), "\n".join(listed))))
+        body = paragraphs(to_markdown(description.get(key), scope), "\n".join(listed))
         desc.append(f"## {heading}\n\n{body}" if body else "")
     desc.append(to_markdown(description.get("conclusion"), scope))
-    return without_empty({"desc": "\n\n".join(filter(None, desc))})
+    return without_empty({"desc": paragraphs(*desc)})
 
 
 def is_empty(data: Mapping[str, object]) -> bool:

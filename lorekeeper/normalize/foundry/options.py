@@ -13,12 +13,11 @@ from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.values import (
     Object,
     at,
-    first_text,
+    commas,
     items,
     mapping,
     objects,
     pairs,
-    plain,
     text,
     texts,
     whole,
@@ -52,13 +51,13 @@ MAX_LEVEL = 30
 
 def character_class(raw: Object, scope: Scope) -> tuple[dict[str, object], int]:
     """A class or subclass with its features by level, and how many of these are not in the import."""
-    system = mapping(raw.get("system"))
-    steps = [{"type": text(step.get("_type")), **step} for step in objects(system.get("advancement"))]
+    system = mapping(raw, "system")
+    steps = [{"type": text(step, "_type"), **step} for step in objects(system, "advancement")]
     features, missing = _features(steps, scope)
-    die = first_text(system, "hitDice", "hd.denomination") or _hit_die(steps)
-    parent = first_text(system, "classIdentifier", "identifier.class", "identifier.associated")
-    progression = first_text(system, "spellcasting.progression") or _casting(steps, "progression")
-    ability = first_text(system, "spellcasting.ability") or _casting(steps, "ability")
+    die = text(system, "hitDice", "hd.denomination") or _hit_die(steps)
+    parent = text(system, "classIdentifier", "identifier.class", "identifier.associated")
+    progression = text(system, "spellcasting.progression") or _casting(steps, "progression")
+    ability = text(system, "spellcasting.ability") or _casting(steps, "ability")
     data = without_empty(
         {
             "desc": described(raw, scope) or line(at(system, "description.short"), scope),
@@ -75,18 +74,18 @@ def character_class(raw: Object, scope: Scope) -> tuple[dict[str, object], int]:
 
 
 def _hit_die(steps: Sequence[Object]) -> str:
-    return next((d for step in steps if (d := first_text(step, "configuration.denomination"))), "")
+    return next((d for step in steps if (d := text(step, "configuration.denomination"))), "")
 
 
 def _casting(steps: Sequence[Object], key: str) -> str:
-    return next((first_text(s, f"configuration.{key}") for s in steps if text(s.get("type")) == "spellcasting"), "")
+    return next((text(s, f"configuration.{key}") for s in steps if text(s, "type") == "spellcasting"), "")
 
 
 def _primary(system: Object, steps: Sequence[Object]) -> str:
-    keys = texts(at(system, "primaryAbility.value"))
+    keys = texts(system, "primaryAbility.value")
     for step in steps:
-        if text(step.get("type")) == "keyAbility":
-            keys += texts(at(step, "configuration.options"))
+        if text(step, "type") == "keyAbility":
+            keys += texts(step, "configuration.options")
     return " or ".join(ABILITY_NAMES[key].capitalize() for key in keys if key in ABILITY_NAMES)
 
 
@@ -97,13 +96,13 @@ def _proficiency(steps: Sequence[Object], name: str, words: dict[str, str]) -> s
     for step in steps:
         multiclass = step.get("classRestriction") == "secondary" or at(step, "level.classRestriction") == "multiclass"
         masters = at(step, "configuration.mode") not in (None, "", "default")
-        if masters or text(step.get("type")).lower() != "trait" or (level_of(step) or 1) > 1 or multiclass:
+        if masters or text(step, "type").lower() != "trait" or (level_of(step) or 1) > 1 or multiclass:
             continue
-        granted += [_named(key, words) for key in texts(at(step, "configuration.grants")) if _is(key, name)]
-        for choice in objects(at(step, "configuration.choices")):
-            pool = [_named(key, words) for key in texts(choice.get("pool")) if _is(key, name)]
+        granted += [_named(key, words) for key in texts(step, "configuration.grants") if _is(key, name)]
+        for choice in objects(step, "configuration.choices"):
+            pool = [_named(key, words) for key in texts(choice, "pool") if _is(key, name)]
             if pool:
-                chosen.append(f"choose {whole(choice.get('count')) or 1} from {', '.join(dict.fromkeys(pool))}")
+                chosen.append(f"choose {whole(choice, 'count') or 1} from {', '.join(dict.fromkeys(pool))}")
     return "; ".join(filter(None, (", ".join(dict.fromkeys(granted)), *chosen)))
 
 
@@ -126,7 +125,7 @@ def _features(steps: Sequence[Object], scope: Scope) -> tuple[list[Object], int]
     levels: dict[str, list[int]] = {}
     missing = 0
     for step in steps:
-        level, kind = level_of(step), text(step.get("type"))
+        level, kind = level_of(step), text(step, "type")
         if kind in _GRANTS:
             for uuid in _granted(step):
                 document = scope.index.document(uuid)
@@ -149,8 +148,8 @@ def _features(steps: Sequence[Object], scope: Scope) -> tuple[list[Object], int]
 
 
 def _granted(step: Object) -> list[str]:
-    given = items(at(step, "configuration.items")) or items(at(step, "configuration.pool"))
-    return [found for entry in given if (found := text(mapping(entry).get("uuid")) or text(entry))]
+    given = items(step, "configuration.items", "configuration.pool")
+    return [found for entry in given if (found := text(entry, "uuid") or text(entry))]
 
 
 def _feature(document: Document, scope: Scope) -> dict[str, object]:
@@ -160,7 +159,7 @@ def _feature(document: Document, scope: Scope) -> dict[str, object]:
 
 def level_of(step: Object) -> int | None:
     """The level of an advancement; None if it has none."""
-    found = whole(step.get("level")) if not isinstance(step.get("level"), dict) else whole(at(step, "level.value"))
+    found = whole(step, "level") if not isinstance(step.get("level"), dict) else whole(step, "level.value")
     return found if found is not None and 0 < found <= MAX_LEVEL else None
 
 
@@ -168,8 +167,8 @@ def _columns(steps: Sequence[Object]) -> list[Object]:
     """The columns of a class table that scale with its level."""
     found: list[Object] = []
     for step in steps:
-        title = text(step.get("title"))
-        if text(step.get("type")) not in _SCALES or not title:
+        title = text(step, "title")
+        if text(step, "type") not in _SCALES or not title:
             continue
         scale = {
             int(level): _scaled(value) for level, value in pairs(at(step, "configuration.scale")) if _is_level(level)
@@ -185,11 +184,11 @@ def _is_level(level: str) -> bool:
 
 
 def _scaled(value: Object) -> str:
-    count, faces = whole(value.get("number")), whole(value.get("faces")) or whole(value.get("denomination"))
+    count, faces = whole(value, "number"), whole(value, "faces") or whole(value, "denomination")
     if faces:
         return f"{count or ''}d{faces}"
     found = value.get("value")
-    return text(plain(whole(found))) if whole(found) is not None else text(found)
+    return text(whole(found)) if whole(found) is not None else text(found)
 
 
 def _filled(scale: dict[int, str]) -> dict[int, str]:
@@ -208,7 +207,7 @@ def _filled(scale: dict[int, str]) -> dict[int, str]:
 
 def species(raw: Object, scope: Scope) -> dict[str, object]:
     """A species, race, lineage or heritage."""
-    kind = text(raw.get("type"))
+    kind = text(raw, "type")
     return without_empty(
         {
             "desc": described(raw, scope) or _granted_texts(raw, scope),
@@ -220,15 +219,15 @@ def species(raw: Object, scope: Scope) -> dict[str, object]:
 
 def parent_of(raw: Object) -> str:
     """The race of a subrace, in the rules of 2014: the subtype "dwarf" of a hill dwarf."""
-    system = mapping(raw.get("system"))
-    subtype, own = slugify(first_text(system, "type.subtype")), slugify(text(raw.get("name")))
+    system = mapping(raw, "system")
+    subtype, own = slugify(text(system, "type.subtype")), slugify(text(raw, "name"))
     is_subrace = subtype and own != subtype and own.endswith(f"-{subtype}")
-    return subtype if is_subrace and text(at(system, "source.rules")) != "2024" else ""
+    return subtype if is_subrace and text(system, "source.rules") != "2024" else ""
 
 
 def _granted_texts(raw: Object, scope: Scope) -> str:
     """The texts of the features that an option without text grants."""
-    steps = objects(mapping(raw.get("system")).get("advancement"))
+    steps = objects(raw.get("system"), "advancement")
     found, _ = _features(steps, scope)
     return "\n\n".join(f"**{each['name']}.** {each['desc']}" for each in found if each.get("desc"))
 
@@ -243,8 +242,8 @@ _FEAT_TYPES = {"fightingStyle": "fighting style", "epicBoon": "epic boon"}
 
 def feat(raw: Object, scope: Scope) -> dict[str, object]:
     """A feat or talent."""
-    system = mapping(raw.get("system"))
-    kind = first_text(system, "type.subtype") or first_text(system, "type.category")
+    system = mapping(raw, "system")
+    kind = text(system, "type.subtype", "type.category")
     return without_empty(
         {
             "desc": described(raw, scope),
@@ -257,15 +256,15 @@ def feat(raw: Object, scope: Scope) -> dict[str, object]:
 
 def _prerequisite(system: Object) -> str:
     """What a feat requires: its level, unless its text says it, and that text."""
-    said = text(system.get("requirements"))
-    level = whole(at(system, "prerequisites.level"))
+    said = text(system, "requirements")
+    level = whole(system, "prerequisites.level")
     told = f"Level {level}+" if level and not re.search(r"\blevel\b", said, re.IGNORECASE) else ""
-    abilities = [found for each in objects(at(system, "restriction.filters")) if (found := _restriction(each))]
-    return ", ".join(filter(None, (told, said, *abilities)))
+    abilities = [found for each in objects(system, "restriction.filters") if (found := _restriction(each))]
+    return commas(told, said, *abilities)
 
 
 def _restriction(each: Object) -> str:
-    path, least = text(each.get("k")), whole(each.get("v"))
+    path, least = text(each, "k"), whole(each, "v")
     ability = ABILITY_NAMES.get(path.removeprefix("system.abilities.").removesuffix(".value"))
     if ability and least is not None:
         return f"{ability.capitalize()} {least} or higher"
@@ -274,10 +273,10 @@ def _restriction(each: Object) -> str:
 
 def feature(raw: Object, scope: Scope) -> dict[str, object]:
     """A feature of a class, a species or a creature that is a document by itself."""
-    system = mapping(raw.get("system"))
-    requirements = _PARENT.match(first_text(system, "requirements"))
-    parent = first_text(system, "identifier.associated") or (requirements[1] if requirements else "")
-    level = whole(at(system, "level.value")) or (whole(requirements[2]) if requirements else None)
+    system = mapping(raw, "system")
+    requirements = _PARENT.match(text(system, "requirements"))
+    parent = text(system, "identifier.associated") or (requirements[1] if requirements else "")
+    level = whole(system, "level.value") or (whole(requirements[2]) if requirements else None)
     return without_empty({"desc": described(raw, scope), "parent": parent, "level": level})
 
 
@@ -291,7 +290,7 @@ FEATS = frozenset({"feat", ""})
 
 def is_feat(raw: Object) -> bool:
     """Whether a document of the type ``feat`` is a feat."""
-    kind = first_text(mapping(raw.get("system")), "type.value")
+    kind = text(raw.get("system"), "type.value")
     if kind:
         return kind in FEATS
-    return not re.search(r"\d", first_text(mapping(raw.get("system")), "requirements"))
+    return not re.search(r"\d", text(raw.get("system"), "requirements"))

@@ -8,20 +8,7 @@ from dataclasses import dataclass
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.sheets import NOBODY, Sheet
-from lorekeeper.normalize.foundry.values import (
-    Object,
-    at,
-    first_number,
-    first_text,
-    items,
-    mapping,
-    number,
-    objects,
-    pairs,
-    plain,
-    text,
-    whole,
-)
+from lorekeeper.normalize.foundry.values import Object, at, items, mapping, number, objects, pairs, text, whole
 from lorekeeper.normalize.foundry.words import ABILITY_NAMES, DISPLAYED_TYPES, LENGTHS
 
 REACH = 5
@@ -50,7 +37,7 @@ class Activity:
     @property
     def type(self) -> str:
         """What kind of activity it is."""
-        return text(self.raw.get("type"))
+        return text(self.raw, "type")
 
 
 @dataclass(frozen=True)
@@ -72,7 +59,7 @@ class Doer:
     @property
     def system(self) -> Object:
         """What the game system says of the item."""
-        return mapping(self.item.get("system"))
+        return mapping(self.item, "system")
 
     @property
     def activities(self) -> list[Activity]:
@@ -83,7 +70,7 @@ class Doer:
         """The activity with an id; else the first of these types; None if there is none."""
         found = self.activities
         if identifier:
-            return next((a for a in found if identifier in (a.id, text(a.raw.get("_id")))), None)
+            return next((a for a in found if identifier in (a.id, text(a.raw, "_id"))), None)
         return next((a for a in found if a.type in types), None)
 
     @property
@@ -94,14 +81,14 @@ class Doer:
     @property
     def properties(self) -> set[str]:
         """Keys of the item's properties."""
-        return {text(key) for key in items(self.system.get("properties"))}
+        return {text(key) for key in items(self.system, "properties")}
 
 
 # --- attacks --------------------------------------------------------------------------------------------------------
 
 
 def _is_ranged(doer: Doer, activity: Activity) -> bool:
-    kind = activity.text("attack.type.value") or first_text(doer.system, "type.value")
+    kind = activity.text("attack.type.value") or text(doer.system, "type.value")
     return kind == "ranged" or kind.endswith("R")
 
 
@@ -109,9 +96,9 @@ def _is_both(doer: Doer, activity: Activity) -> bool:
     """Whether an attack is made in melee or at range: with a thrown weapon, or one that has a reach and a range."""
     if _is_ranged(doer, activity):
         return False
-    has_range = first_number(doer.system, "range.value", "range.short") is not None
+    has_range = number(doer.system, "range.value", "range.short") is not None
     is_thrown = not doer.properties.isdisjoint({"thr", "thrown"})
-    return has_range and (is_thrown or bool(first_number(doer.system, "range.reach")))
+    return has_range and (is_thrown or bool(number(doer.system, "range.reach")))
 
 
 def attack_ability(doer: Doer, activity: Activity) -> str:
@@ -147,14 +134,14 @@ def attack_bonus(doer: Doer, activity: Activity) -> int | None:
 
 
 def _magical_bonus(doer: Doer) -> int:
-    return formulas.value(text(doer.system.get("magicalBonus"))) or 0
+    return formulas.value(text(doer.system, "magicalBonus")) or 0
 
 
 def _own(doer: Doer, activity: Activity) -> int:
     """The creature's own bonus to attacks of this kind."""
     kind = "r" if _is_ranged(doer, activity) else "m"
     kind += "sak" if activity.text("attack.type.classification") == "spell" else "wak"
-    return formulas.value(first_text(doer.sheet.system, f"bonuses.{kind}.attack"), doer.sheet.at) or 0
+    return formulas.value(text(doer.sheet.system, f"bonuses.{kind}.attack"), doer.sheet.at) or 0
 
 
 def _values(doer: Doer, activity: Activity) -> formulas.Values:
@@ -166,7 +153,7 @@ def _values(doer: Doer, activity: Activity) -> formulas.Values:
                 return None
             return doer.sheet.modifiers.get(_ability_of(doer, activity), 0)
         if path == "item.level":
-            return number(doer.system.get("level"))
+            return number(doer.system, "level")
         return None if doer.sheet is NOBODY else doer.sheet.at(path)
 
     return value
@@ -193,20 +180,20 @@ def reach(doer: Doer, activity: Activity) -> str:
 
 def reach_of(doer: Doer, activity: Activity | None) -> str:
     """The reach of a weapon: "5 ft."."""
-    said = first_number(doer.system, "range.reach")
+    said = number(doer.system, "range.reach")
     of_activity = number(activity.at("range.value")) if activity and not _is_both(doer, activity) else None
     longer = LONG_REACH if not doer.properties.isdisjoint({"rch", "reach"}) else REACH
-    return f"{plain(said or of_activity or longer)} ft."
+    return f"{said or of_activity or longer} ft."
 
 
 def range_of(doer: Doer, activity: Activity | None) -> str:
     """The range of an item: "80/320 ft."; "" if it has none."""
-    near = first_number(doer.system, "range.value", "range.short")
+    near = number(doer.system, "range.value", "range.short")
     near = near or (number(activity.at("range.value")) if activity else None)
     if not near:
         return ""
-    far = first_number(doer.system, "range.long")
-    return f"{plain(near)}/{plain(far)} ft." if far else f"{plain(near)} ft."
+    far = number(doer.system, "range.long")
+    return f"{near}/{far} ft." if far else f"{near} ft."
 
 
 def attack_kind(doer: Doer, activity: Activity) -> str:
@@ -282,13 +269,13 @@ def _has_base(activity: Activity) -> bool:
 
 def _base(doer: Doer, activity: Activity, *, versatile: bool) -> Roll | None:
     """The damage of the weapon itself, to which the modifier of its ability is added."""
-    own = mapping(doer.system.get("damage"))
-    part = mapping(own.get("base")) or own
+    own = mapping(doer.system, "damage")
+    part = mapping(own, "base") or own
     if versatile:
         part = {**part, **two_handed(part, own, doer.properties)}
-    if doer.item.get("type") != "weapon" and not (whole(part.get("number")) or at(part, "custom.enabled")):
+    if doer.item.get("type") != "weapon" and not (whole(part, "number") or at(part, "custom.enabled")):
         return None
-    formula = f"{text(part.get('bonus'))} {text(at(part, 'custom.formula'))}"
+    formula = f"{text(part, 'bonus')} {text(part, 'custom.formula')}"
     ability = attack_ability(doer, activity)
     known = doer.item.get("type") == "weapon" and "@mod" not in formula and doer.sheet is not NOBODY
     bonus = (doer.sheet.modifiers.get(ability, 0) if known and ability else 0) + _magical_bonus(doer)
@@ -297,21 +284,21 @@ def _base(doer: Doer, activity: Activity, *, versatile: bool) -> Roll | None:
 
 def two_handed(base: Object, own: Object, properties: set[str]) -> Object:
     """The dice of a weapon in two hands: those it states, else the next larger ones."""
-    given = mapping(own.get("versatile"))
-    sides = whole(given.get("denomination"))
+    given = mapping(own, "versatile")
+    sides = whole(given, "denomination")
     if sides:
-        return {"number": whole(given.get("number")) or whole(base.get("number")) or 1, "denomination": sides}
-    larger = (whole(base.get("denomination")) or 0) + 2
+        return {"number": whole(given, "number") or whole(base, "number") or 1, "denomination": sides}
+    larger = (whole(base, "denomination") or 0) + 2
     return {"denomination": larger} if larger > 2 and not properties.isdisjoint({"ver", "versatile"}) else {}
 
 
 def _roll(part: Object, values: formulas.Values, more: int = 0) -> Roll | None:
     types = tuple(dict.fromkeys(name for name in _types(part) if name))
-    custom = text(at(part, "custom.formula")) if at(part, "custom.enabled") is True else ""
+    custom = text(part, "custom.formula") if at(part, "custom.enabled") is True else ""
     if custom:
         return Roll(_with_bonus(formulas.shown(custom, values), more), None, types)
-    count, sides = whole(part.get("number")), whole(part.get("denomination"))
-    given = text(part.get("bonus"))
+    count, sides = whole(part, "number"), whole(part, "denomination")
+    given = text(part, "bonus")
     bonus = formulas.value(given, values) if given else 0
     rest = "" if bonus is not None else formulas.shown(given, values)
     total = (bonus or 0) + more
@@ -323,8 +310,8 @@ def _roll(part: Object, values: formulas.Values, more: int = 0) -> Roll | None:
 
 
 def _types(part: Object) -> Iterator[str]:
-    yield text(part.get("type"))
-    for name in (*items(part.get("types")), *items(part.get("additionalTypes"))):
+    yield text(part, "type")
+    for name in (*items(part, "types"), *items(part, "additionalTypes")):
         yield text(name)
 
 
@@ -379,4 +366,4 @@ def length(value: float, unit: str) -> str:
     """A distance: "60 feet", "1 mile"."""
     name = LENGTHS.get(unit, unit)
     names = {"foot": "feet"} if value != 1 else {}
-    return f"{plain(value)} {names.get(name, name if value == 1 else f'{name}s')}".strip()
+    return f"{value} {names.get(name, name if value == 1 else f'{name}s')}".strip()

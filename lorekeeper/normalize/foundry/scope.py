@@ -56,7 +56,5 @@ class Scope:
     def item(self, reference: str) -> Object | None:
         """The item of the same creature that a reference such as ``.ID`` means, also by its name."""
         wanted = reference.rpartition(".")[2]
-        found = objects(self.document.raw.get("items"))
-        return next(
-            (item for item in found if wanted and wanted in (text(item.get("_id")), text(item.get("name")))), None
-        )
+        found = objects(self.document.raw, "items")
+        return next((item for item in found if wanted and wanted in (text(item, "_id"), text(item, "name"))), None)

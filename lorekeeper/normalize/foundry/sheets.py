@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from lorekeeper.normalize.foundry import formulas
-from lorekeeper.normalize.foundry.values import Object, at, first_number, mapping, number, pairs, text, whole
-from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILL_ABILITIES, SKILLS, spoken
-from lorekeeper.terms import ABILITIES
+from lorekeeper.normalize.foundry.values import Object, at, mapping, number, pairs, text, whole
+from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILLS, spoken
+from lorekeeper.terms import ABILITIES, SKILL_ABILITIES
 
 BASE_DC = 8
 BASE_PASSIVE = 10
@@ -38,11 +38,11 @@ class Sheet:
     @classmethod
     def of(cls, name: str, system: Object, rules: str = "") -> Sheet:
         """The numbers of an actor."""
-        rating = first_number(system, "details.cr", "attributes.cr")
+        rating = number(system, "details.cr", "attributes.cr")
         given = {full: entry for key, entry in pairs(system.get("abilities")) if (full := ABILITY_NAMES.get(key))}
-        scores = {a: s for a, e in given.items() if (s := whole(e.get("value"))) is not None and 0 <= s <= MAX_SCORE}
+        scores = {a: s for a, e in given.items() if (s := whole(e, "value")) is not None and 0 <= s <= MAX_SCORE}
         modifiers = {ability: (score - 10) // 2 for ability, score in scores.items()}
-        if not scores and any(whole(entry.get("mod")) is not None for entry in given.values()):
+        if not scores and any(whole(entry, "mod") is not None for entry in given.values()):
             modifiers = {ability: _modifier(given.get(ability, {}), rating) for ability in ABILITIES}
         return cls(name, system, scores, modifiers, rating, rules)
 
@@ -54,13 +54,13 @@ class Sheet:
     @property
     def casting(self) -> str:
         """The ability that it casts spells with, "" if unknown."""
-        key = text(at(self.system, "attributes.spellcasting")) or text(at(self.system, "spellcasting.ability"))
+        key = text(self.system, "attributes.spellcasting", "spellcasting.ability")
         return ABILITY_NAMES.get(key, "")
 
     @property
     def spell_dc(self) -> int | None:
         """The difficulty class of its spells."""
-        said = whole(at(self.system, "spellcasting.dc"))
+        said = whole(self.system, "spellcasting.dc")
         if said:
             return said
         return self.dc(self.casting) if self.casting else None
@@ -72,36 +72,34 @@ class Sheet:
 
     def save(self, ability: str) -> int | None:
         """The bonus to a saving throw that it is proficient in; None for any other."""
-        short = next((key for key in (ability[:3], ability) if key in mapping(self.system.get("abilities"))), "")
-        entry = mapping(mapping(self.system.get("abilities")).get(short))
-        trained = 1.0 if entry.get("proficient") is True else number(entry.get("proficient"))
-        trained = (
-            trained or number(at(entry, "proficiency.multiplier")) or number(at(entry, "save.proficiency.multiplier"))
-        )
+        short = next((key for key in (ability[:3], ability) if key in mapping(self.system, "abilities")), "")
+        entry = mapping(mapping(self.system, "abilities").get(short))
+        trained = 1.0 if entry.get("proficient") is True else number(entry, "proficient")
+        trained = trained or number(entry, "proficiency.multiplier") or number(entry, "save.proficiency.multiplier")
         if not trained or ability not in self.modifiers:
             return None
-        bonus = formulas.value(text(at(entry, "bonuses.save")), self.at) or 0
+        bonus = formulas.value(text(entry, "bonuses.save"), self.at) or 0
         return self.modifiers[ability] + math.floor(self.proficiency * trained) + bonus
 
     def skill(self, name: str) -> int | None:
         """The bonus to a skill, by its name; None if its ability has no modifier."""
         entry = self.skill_entry(name)
-        ability = ABILITY_NAMES.get(text(entry.get("ability")), SKILL_ABILITIES.get(name, ""))
+        ability = ABILITY_NAMES.get(text(entry, "ability"), SKILL_ABILITIES.get(name, ""))
         if ability not in self.modifiers:
             return None
-        times = number(entry.get("value")) or number(at(entry, "proficiency.multiplier")) or 0
-        bonus = formulas.value(text(at(entry, "bonuses.check")), self.at) or 0
+        times = number(entry, "value") or number(entry, "proficiency.multiplier") or 0
+        bonus = formulas.value(text(entry, "bonuses.check"), self.at) or 0
         return self.modifiers[ability] + math.floor(self.proficiency * times) + bonus
 
     def skill_entry(self, name: str) -> Object:
         """What is said of a skill, by its name."""
-        skills = mapping(self.system.get("skills")) or mapping(at(self.system, "proficiencies.skills"))
+        skills = mapping(self.system, "skills", "proficiencies.skills")
         return next((mapping(e) for key, e in skills.items() if SKILLS.get(key, spoken(key)) == name), {})
 
     def passive(self, name: str) -> int | None:
         """The passive value of a skill."""
         bonus = self.skill(name)
-        more = formulas.value(text(at(self.skill_entry(name), "bonuses.passive")), self.at) or 0
+        more = formulas.value(text(self.skill_entry(name), "bonuses.passive"), self.at) or 0
         return None if bonus is None else BASE_PASSIVE + bonus + more
 
     def at(self, path: str) -> float | None:
@@ -135,7 +133,7 @@ def _proficiency(rating: float | None) -> int:
 
 def _modifier(entry: Object, rating: float | None) -> int:
     """A modifier of Black Flag, which prints one that includes the proficiency bonus for saves with proficiency."""
-    return (whole(entry.get("mod")) or 0) - (_proficiency(rating) if entry.get("proficient") is True else 0)
+    return (whole(entry, "mod") or 0) - (_proficiency(rating) if entry.get("proficient") is True else 0)
 
 
 NOBODY = Sheet("", {}, {}, {}, None)

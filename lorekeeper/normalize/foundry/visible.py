@@ -18,7 +18,7 @@ def says_something(document: Document) -> bool:
     if document.in_pack:
         return False
     raw = document.raw
-    owned = [mapping(raw.get("ownership")), *(mapping(page.get("ownership")) for page in objects(raw.get("pages")))]
+    owned = [mapping(raw, "ownership"), *(mapping(page, "ownership") for page in objects(raw, "pages"))]
     is_granted = any((whole(level) or 0) > 0 for each in owned for level in each.values())
     return is_granted or (is_from_world(document) and bool(owned[0]))
 
@@ -36,10 +36,10 @@ def is_unsaid(document: Document) -> bool:
 
 def audience(raw: Object, *, within: Object | None = None) -> Audience:
     """Who may read a document, or a page within a journal."""
-    ownership = mapping(raw.get("ownership"))
-    if within is not None and (whole(ownership.get("default")) or 0) == INHERIT:
-        ownership = {**mapping(within.get("ownership")), **{k: v for k, v in ownership.items() if k != "default"}}
-    if (whole(ownership.get("default")) or 0) >= OBSERVER:
+    ownership = mapping(raw, "ownership")
+    if within is not None and (whole(ownership, "default") or 0) == INHERIT:
+        ownership = {**mapping(within, "ownership"), **{k: v for k, v in ownership.items() if k != "default"}}
+    if (whole(ownership, "default") or 0) >= OBSERVER:
         return PLAYERS
     users = tuple(
         sorted(text(key) for key, level in ownership.items() if key != "default" and (whole(level) or 0) >= OBSERVER)
@@ -49,7 +49,7 @@ def audience(raw: Object, *, within: Object | None = None) -> Audience:
 
 def is_limited(raw: Object, within: Object) -> bool:
     """Whether players see the title of a page only."""
-    ownership = mapping(raw.get("ownership"))
-    default = whole(ownership.get("default"))
-    default = whole(mapping(within.get("ownership")).get("default")) if default in (None, INHERIT) else default
+    ownership = mapping(raw, "ownership")
+    default = whole(ownership, "default")
+    default = whole(within.get("ownership"), "default") if default in (None, INHERIT) else default
     return default == LIMITED

@@ -16,14 +16,6 @@ SKILLS = {
     "slt": "sleight of hand", "ste": "stealth", "sur": "survival",
 }  # fmt: skip
 
-SKILL_ABILITIES = {
-    "acrobatics": "dexterity", "animal handling": "wisdom", "arcana": "intelligence", "athletics": "strength",
-    "deception": "charisma", "history": "intelligence", "insight": "wisdom", "intimidation": "charisma",
-    "investigation": "intelligence", "medicine": "wisdom", "nature": "intelligence", "perception": "wisdom",
-    "performance": "charisma", "persuasion": "charisma", "religion": "intelligence", "sleight of hand": "dexterity",
-    "stealth": "dexterity", "survival": "wisdom",
-}  # fmt: skip
-
 SIZES = {"tiny": "tiny", "sm": "small", "med": "medium", "lg": "large", "huge": "huge", "grg": "gargantuan"}
 
 SCHOOLS = {
