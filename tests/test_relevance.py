@@ -18,6 +18,7 @@ from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
 from tests.support.tables import each_row
+from tests.support.tools import call
 
 BURNING = "The blade burns with a cold blue fire as long as its wielder sings to it."
 
@@ -83,6 +84,8 @@ async def test_a_question_about_another_game_finds_nothing_and_says_why(tmp_path
     assert "Pathfinder" in (page.note or "")
 
 
+ROPE = "A rope of fifty feet, whatever it is made of, is burst with a test of strength."
+
 FIGHTS = [
     {"collection": "rules", "kind": "rule", "name": "Ships", "description": "A ship fights another ship at sea."},
     {"collection": "rules", "kind": "rule", "name": "Mounts", "description": "A mount fights on land."},
@@ -96,6 +99,48 @@ async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, mo
         page = await library.search(Query(["rules"], text="zeppelin fights"))
         assert (page.results[0].sure, page.note) == (False, "No rule has the word 'zeppelin'.")
         assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
+
+
+async def test_that_nothing_is_called_what_a_question_is_about_is_said(tmp_path):
+    anchor = {"collection": "rules", "kind": "rule", "name": "Mooring", "description": "An anchor holds a ship."}
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.import_paths([write_lines(tmp_path / "rules.jsonl", [*FIGHTS, anchor])])
+        asked = await library.search(Query(["rules"], text="how does an anchor work"))
+        named = await library.search(Query(["rules"], text="how does mooring work"))
+    assert (asked.results[0].entity.name, named.results[0].entity.name) == ("Mooring", "Mooring")
+    assert asked.note == "No rule is called 'anchor', and no section; these mention it."
+    assert named.note is None
+
+
+async def test_the_first_of_several_variants_says_what_the_others_have(tmp_path):
+    ropes = [item(f"Rope, {stuff}", ROPE, cost=cost) for stuff, cost in (("hemp", 1), ("silk", 10))]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(ropes, "equipment")
+        text = (await call(library, "search_lore", query="a rope that is burst with a test of strength")).text
+    assert text.count(ROPE) == 1
+    assert "silk: 10 gp" in text or "hemp: 1 gp" in text
+
+
+async def test_dice_before_other_words_are_rolled(tmp_path):
+    async with open_library(tmp_path, backend="sqlite") as library:
+        rolled = await call(library, "roll", what="1d1+7 ember bolt")
+    assert rolled.text.startswith("Note: Only '1d1+7' was rolled, of '1d1+7 ember bolt'.\n")
+    assert "8" in rolled.text.splitlines()[1]
+
+
+async def test_a_rule_that_is_a_chapter_names_the_rules_below_it(tmp_path):
+    rules = [
+        make(name.lower(), text, type="rules", kind="rule", name=name, parent=parent)
+        for name, text, parent in (
+            ("Wading", "Whoever wades through silt is slow.", None),
+            ("Boots", "High ones keep dry.", "Wading"),
+            ("Stilts", "They take practice.", "Wading"),
+        )
+    ]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(rules, "rules")
+        text = (await call(library, "lookup_rule", semantic_query="wading through silt is slow")).text
+    assert "   Below it: Boots; Stilts." in text
 
 
 def test_the_nearer_a_hit_is_the_rarer_the_words_may_be_that_it_lacks():

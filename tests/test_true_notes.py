@@ -318,10 +318,16 @@ async def test_what_an_abbreviation_stands_for_is_no_word_that_is_missing(starte
 
 
 async def test_a_question_about_a_figure_or_two_editions_sets_no_filter(starter):
-    for question in ("how much xp is a cr 5", "long rest, how much does it heal, 2014 vs 2024"):
+    for question, said in (("how much xp is a cr 5", ""), ("help action 2024 vs 2014", "compare_entries")):
         page = await ask(starter, SEARCHED, question)
         assert page.results[0].entity.type == "rules"
         assert "set " not in (page.note or "")
+        assert said in (page.note or "")
+
+
+async def test_what_a_class_has_at_a_level_is_asked_in_the_words_of_its_table(starter):
+    for question, name in (("wizard cantrips known lvl 4", "Wizard"), ("warlock spell slots at level 5", "Warlock")):
+        assert (await ask(starter, SEARCHED, question)).results[0].entity.name == name
 
 
 # --- editions ----------------------------------------------------------------------------------------------------------

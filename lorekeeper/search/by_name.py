@@ -21,7 +21,8 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import sessions
 from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.doubt import MISSPELT, MISSPELT_LETTERS, closed_name, is_closed, known_words
+from lorekeeper.search.doubt import MISSPELT, closed_name, is_closed, known_words
+from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key
@@ -260,8 +261,8 @@ async def certain(
 
 async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[str, str]:
     """The words of a text that no entry has, in any form, and that are nearly a word of a name, with that word."""
-    folded = fold(_OWNED.sub("", text))
-    words = [word for word in content_words(folded) if len(word) >= MISSPELT_LETTERS and word.isalpha()]
+    folded = fold(_OWNED.sub("", spelt_out(text)))
+    words = [word for word in content_words(folded) if len(word) >= MIN_PART_CHARS and word.isalpha()]
     unknown = set(words).difference(await known_words(cache, types, folded) if words else ())
     unknown = {word for word in unknown if not closed_name(word, ())}
     names = [NameList.of(await cache.names(name)) for name in types] if unknown else []

@@ -279,6 +279,11 @@ _NAMED = r"(?:5e |5\.5e? |d&d |dnd )?(?P<edition>2014|2024|a5e)(?: (?P<rules>rul
 _AT_END = re.compile(
     rf"[,(\[]? *\b(?:in |for |under |by |per |using |from )?(?:the )?{_NAMED}[)\]]?[ ?.!]*$", re.IGNORECASE
 )
+_EACH = re.compile(rf"\b(?:vs\.? |versus |and |or |between |in )?{_NAMED}\b", re.IGNORECASE)
+"""The editions that a text names, with the words that join them."""
+
+COMPARED = "The question names {}: compare_entries says of an entry how they differ."
+
 _AT_START = re.compile(rf"^ *{_NAMED}[:,]? ", re.IGNORECASE)
 
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -295,8 +300,11 @@ def stated_edition(query: Query) -> tuple[Query, str | None]:
     Args:
         query: the search; one of notes alone, one that has an edition, or is no plain question, is left as it is.
     """
-    found = _found(query)
     text = query.text or ""
+    if len(named := {each["edition"].casefold() for each in _EACH.finditer(text)}) > 1 and query.edition is None:
+        rest = " ".join(_EACH.sub(" ", text).split())
+        return (replace(query, text=rest), COMPARED.format(" and ".join(sorted(named)))) if rest else (query, None)
+    found = _found(query)
     if found is None or (_OF_CAMPAIGN.search(text) and not found["rules"]):
         return query, None
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
@@ -331,13 +339,12 @@ _BRACKET = re.compile(r"\s*[(\[]")
 
 
 def _found(query: Query) -> re.Match[str] | None:
-    """Where the text of a plain question names an edition; None if it does not, names several, or says nothing else."""
+    """Where the text of a plain question names an edition; None if it does not, or says nothing else."""
     text = query.text or ""
     is_plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished)
     if not is_plain or query.edition is not None or set(query.types) == {NOTES}:
         return None
     found = _AT_END.search(text) or _AT_START.search(text)
-    named = {each["edition"].casefold() for each in re.finditer(rf"\b{_NAMED}\b", text, re.IGNORECASE)}
-    if found is None or len(named) > 1 or "://" in text or _OF_DATE.search(text[: found.start("edition")]):
+    if found is None or "://" in text or _OF_DATE.search(text[: found.start("edition")]):
         return None
     return found if any(map(str.isalpha, text[: found.start()] + text[found.end() :])) else None

@@ -16,7 +16,7 @@ from lorekeeper.cache.protocol import Ranked
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.folding import fold
 from lorekeeper.search.doubt import LARGE_LIBRARY
-from lorekeeper.search.fusion import BOOKS, CAMPAIGN
+from lorekeeper.search.fusion import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.keywords import ASKING_WORDS, content_words
@@ -37,6 +37,9 @@ MAX_HAVING = 6
 AS_NAMED = 0.9
 """How similar the name of an entry counts that a question is about: one that is itself called so is nearer."""
 
+OF_CLASS = 0.97
+"""The same of a class of which a question asks what it gets at a level: it is no question about the rule of that name."""
+
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
 
@@ -48,6 +51,9 @@ _ASKING = """
 _CLASSES = "artificer barbarian bard cleric druid fighter monk paladin ranger rogue sorcerer warlock wizard"
 """Words that only ask or say who does, beside the names of what is known of entries (`_asking`): "how does surprise work" is about
 surprise, "what level do wizards get fireball" about the fireball."""
+
+_COLUMNS = "cantrip dice die known point prepared slot spell"
+"""Words of what the tables of classes have by level, of which "wizard cantrips known at level 4" asks for the row."""
 
 _SEVERAL = re.compile(r"\b(?:cantrips|creatures|feats|items|monsters|rules|spells|weapons)\b", re.IGNORECASE)
 """Nouns by which a question asks for entries of a kind and not for one: "healing spells of a cleric" names no spell."""
@@ -111,7 +117,8 @@ class _Wording:
         """Whether it asks what a class gets at a level."""
         rest = self.words - own
         is_level = any(map(_NUMBER.fullmatch, rest))
-        return is_level and own < self.words and all(w in _asking() or _NUMBER.fullmatch(w) for w in rest)
+        known = _asking() | stems(_COLUMNS)
+        return is_level and own < self.words and all(w in known or _NUMBER.fullmatch(w) for w in rest)
 
     def share(self, own: frozenset[str]) -> float:
         """The share of a short wording that a name is which is only a part of it."""
@@ -144,17 +151,28 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         headings = _headings(hit) if key[0] == OPTIONS and len(asked) == 1 else set[frozenset[str]]()
         meant = (own in others and each.is_about(own, *others) for each, others in zip(asked, beside, strict=True))
         if any(meant) or (key[0] == OPTIONS and own and any(each.asks_of_class(own) for each in asked)):
-            named[key] = hit._replace(score=AS_NAMED)
+            is_class = key[0] == OPTIONS and any(each.asks_of_class(own) for each in asked)
+            named[key] = hit._replace(score=OF_CLASS if is_class else AS_NAMED)
         elif any(each.may_name(own) and each.is_about(own, whole=True) for each in asked for own in headings):
             having[key] = hit._replace(score=AS_NAMED)
-        parts = [own, *(heading for heading in headings if len(heading) > 1)]
+        called = stems(_words(hit.name)) if key[0] == NOTES else own
+        parts = [called, *(heading for heading in headings if len(heading) > 1)]
         if len(asked) == 1 and (share := max(map(asked[0].share, parts))):
             shares[key] = share
     if len({canonical_name(hit.name) for hit in having.values()}) <= MAX_HAVING:
         named |= having
-    best = found.best_by_words(BOOKS) if shares else 0.0
-    raised = found.with_further({key: best * share for key, share in shares.items() if best})
+    best = {name: found.best_by_words(name) for name in {corpus_name(key[0]) for key in shares}}
+    raised = found.with_further({key: best[corpus_name(key[0])] * share for key, share in shares.items()})
     return raised.with_names({key: hit for key, hit in named.items() if key not in found.names})
+
+
+def asked_about(text: str) -> list[str]:
+    """The one or two words that a question is about which says nothing else: "flanking" of "how does flanking work"."""
+    folded = fold(text)
+    words = content_words(folded)
+    about = [word for word in words if not stems(word) <= _asking()]
+    is_question = len(about) < len(words) or folded.startswith(("how ", "what "))
+    return about if is_question and len(about) in (1, 2) else []
 
 
 def _longest(names: Iterable[frozenset[str]]) -> set[frozenset[str]]:

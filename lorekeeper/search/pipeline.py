@@ -37,6 +37,7 @@ from lorekeeper.search.documents import (
     with_editions,
 )
 from lorekeeper.search.doubt import (
+    CLOSED,
     NEAREST,
     Absent,
     absent,
@@ -44,7 +45,9 @@ from lorekeeper.search.doubt import (
     doubt_of,
     doubted,
     is_certain,
+    is_closed,
     names_a_note,
+    no_entry,
     nothing,
     why_nothing,
     word_counts,
@@ -57,7 +60,7 @@ from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, Fused
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.linker import names_its_subject, with_linked
+from lorekeeper.search.linker import asked_about, names_its_subject, with_linked
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
@@ -78,6 +81,7 @@ from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, asks_for_a_figure, lengths
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
+from lorekeeper.text.stems import stems
 
 if TYPE_CHECKING:
     from lorekeeper.search.rerank import Reranker
@@ -92,6 +96,8 @@ The head is always the same, so that pages join without overlap or gap."""
 STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
+
+UNNAMED = "{} is called '{}', and no section; these mention it."
 
 RESPELT = "'{}' was read as '{}'."
 
@@ -465,7 +471,7 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_linked(found, search.wordings)
+            found = with_linked(found, [*map(spelt_out, search.wordings)])
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:
@@ -698,9 +704,25 @@ class Searcher:
             search.note(missing.note, NEAREST if results else None)
         elif shown and search.language is None and not any(hit.sure for hit in search.hits):
             search.note(doubted(query.types, query.documents, search.wordings, found))
+        elif shown and search.hits[0].sure:
+            search.note(self._unnamed(search, results))
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
+
+    def _unnamed(self, search: Search, results: Sequence[Result]) -> str | None:
+        """That nothing is called what a question is about, where texts of books only mention it."""
+        words = asked_about(search.wordings[0]) if len(search.wordings) == 1 and search.query.mode == "auto" else []
+        sure = [each for each in results if each.sure]
+        if not words or not sure or sure[0].entity.type in CAMPAIGN:
+            return None
+        asked = stems(" ".join(words))
+        called = [stems(fold(f"{each.entity.name} {each.section}")) for each in sure]
+        if asked & called[0] or any(asked <= own for own in called):
+            return None
+        name = one_line(" ".join(words), MAX_SHOWN)
+        closed = f" {CLOSED.format('It')}" if is_closed(fold(name)) else ""
+        return f"{UNNAMED.format(no_entry(search.query.types), name)}{closed}"
 
     def _is_unsure(self, search: Search) -> bool:
         """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
@@ -717,7 +739,7 @@ class Searcher:
         duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
         own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
         found, editions = await self._elsewhere(search, own, duplicates)
-        asked = Asked([] if search.like else search.wordings, await self._fields(search.query))
+        asked = Asked([] if search.like else [*map(spelt_out, search.wordings)], await self._fields(search.query))
         return [
             ranked_result(
                 entities[hit.key],

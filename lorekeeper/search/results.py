@@ -78,6 +78,9 @@ MAX_LISTED = 2
 MAX_TEXTS = 2
 """Most different texts of a fact that are listed."""
 
+MORE_DIFFERS = "more that differs"
+"""What is said of facts that are too different to be listed."""
+
 _AMOUNT = re.compile(r"([\d,.]+) (\w+)")
 
 _UNSTATED = {"gp": "price not stated", "lb": "weight not stated", "attunement": "no attunement"}
@@ -117,7 +120,7 @@ def _differences(own: Sequence[str], theirs: Sequence[Sequence[str]]) -> str:
     """Those facts of some variants that are not all the same as an entry's own."""
     columns = zip(own, zip(*theirs, strict=True), strict=True)
     merged = [_merged(mine, values) for mine, values in columns if set(values) != {mine}]
-    return ", ".join(filter(None, merged))
+    return ", ".join([*filter(None, merged), *([] if all(merged) else [MORE_DIFFERS])])
 
 
 def _merged(mine: str, values: Sequence[str]) -> str:

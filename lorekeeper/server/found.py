@@ -48,6 +48,9 @@ MORE, NEAREST = 3, 2
 NAMED, LESS_SURE = 16, 4
 """How many others are named: of those that are sure, and of those that are less so."""
 
+BELOW = 12
+"""Most rules below a rule that are named."""
+
 MAX_NAME = 60
 """Longest name in a line of names, in characters."""
 
@@ -79,12 +82,14 @@ class Shown:
         texts: the whole entries of the first results, in the place of their passages.
         wordings: of the query.
         named: the addresses of entries by uri; the path of others.
+        below: names of the rules of which the first result, a rule itself, is the chapter.
     """
 
     page: ResultPage
     texts: Sequence[str] = ()
     wordings: Sequence[str] = ()
     named: Mapping[str, str] = field(default_factory=dict)
+    below: Sequence[str] = ()
 
 
 async def page_answer(view: View, page: ResultPage, wordings: Sequence[str], name: str | None, *, full: bool) -> Answer:
@@ -105,7 +110,8 @@ async def page_answer(view: View, page: ResultPage, wordings: Sequence[str], nam
         texts = [text]
     entities = [result.entity for result in page.results]
     others = await _loaded(view, (uri for result in page.results for uri in result.versions.values()))
-    shown = Shown(page, texts, wordings, await addresses(view.cache, [*entities, *others]))
+    below = await _below(view, entities[0]) if wordings and entities and not full else []
+    shown = Shown(page, texts, wordings, await addresses(view.cache, [*entities, *others]), below)
     return Answer(page_model(page, full=full), page_text(shown))
 
 
@@ -118,6 +124,14 @@ def together(results: Iterable[Result]) -> list[list[Result]]:
         version: Hashable = (entity.type, entity.kind, chapter, canonical_name(entity.name))
         groups.setdefault(entity.uri if entity.type in ALONE else version, []).append(result)
     return list(groups.values())
+
+
+async def _below(view: View, entity: Entity) -> list[str]:
+    """Names of the rules of a book that stand below a rule of it, if they are no more than `BELOW`."""
+    if entity.type != RULES:
+        return []
+    found = await view.cache.get_entities(RULES, entity.document, limit=BELOW + 1, parent=entity.name)
+    return [one_line(each.name, MAX_NAME) for each in found] if len(found) <= BELOW else []
 
 
 async def _loaded(view: View, uris: Iterable[str]) -> list[Entity]:
@@ -271,6 +285,8 @@ class _Writer:
                 yield from self._whole(results[number], texts[number])
             elif number == told[0]:
                 yield from self._whole(results[number], self._passage(results[number]))
+                if self._shown.below:
+                    yield f"   Below it: {'; '.join(self._shown.below)}."
             else:
                 yield _with_clause(self._head(results[number]), results[number], CLAUSE)
         others = [number for number in range(len(results)) if number not in told]
@@ -344,8 +360,9 @@ class _Writer:
         differs += [self._version(result.entity, each.entity) for each in versions]
         hidden = is_secret(result.entity, result.path or None) if source else _is_secret(result)
         secret = HIDDEN if self._marks and hidden else ""
+        others = shortened(one_line(result.others), MAX_FACTS) if stated else ""
         about = one_line(result.entity.kind) if stated else self._about(result)
-        told = "; ".join(filter(None, [also, about, title, *differs, secret]))
+        told = "; ".join(filter(None, [also, about, others, title, *differs, secret]))
         return f"- {called(one_line(result.entity.name), self._at(result.entity.uri))} ({told})"
 
     def _version(self, entity: Entity, other: Entity) -> str:

@@ -46,7 +46,16 @@ async def _roll(view: View, arguments: Arguments) -> Answer:
         content, text = thrown
         return Answer(Rolls.model_validate(content), text)
     what = await uri_at(view.cache, what) or what
-    entity, tables, note = await _tables(view, what, arguments.get("table"))
+    try:
+        entity, tables, note = await _tables(view, what, arguments.get("table"))
+    except NotFoundError:
+        words = what.split()
+        for number in range(len(words) - 1, 0, -1):  # "8d6 fireball" are dice, and what they are for
+            dice = " ".join(words[:number])
+            if thrown := await asyncio.to_thread(throws, dice, times, random):
+                note = f"Only {dice!r} was rolled, of {one_line(what)!r}."
+                return Answer(Rolls.model_validate({**thrown[0], "note": note}), f"Note: {note}\n{thrown[1]}")
+        raise
     rolled = [each for table in tables for each in _rolls(table, times, random)]
     listed = [each.content() for each in rolled]
     found = Rolls(uri=entity.uri, document=entity.document, rolls=listed, note=note)
