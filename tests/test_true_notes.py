@@ -312,6 +312,20 @@ async def test_a_misspelt_word_is_read_as_the_word_of_a_name_that_it_nearly_is(s
     assert page.note == "'suprise' was read as 'surprise'."
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "wie viel Schaden macht ein Feuerball",
+        "combien de dégâts fait une boule de feu",
+        "cuánto daño hace una bola de fuego",
+        "quanti danni fa una palla di fuoco",
+        "ile obrażeń zadaje kula ognia",
+    ],
+)
+async def test_words_of_another_language_are_not_misspelt(starter, question):
+    assert "was read as" not in ((await ask(starter, SEARCHED, question)).note or "")
+
+
 async def test_what_an_abbreviation_stands_for_is_no_word_that_is_missing(starter):
     page = await ask(starter, SEARCHED, "concentration check dc after dmg")
     assert (page.results[0].entity.name, page.results[0].sure, page.note) == ("Concentration", True, None)

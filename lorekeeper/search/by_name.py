@@ -21,9 +21,10 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search import sessions
 from lorekeeper.search.documents import DocumentRegistry, Scopes
-from lorekeeper.search.doubt import MISSPELT, closed_name, is_closed, known_words
+from lorekeeper.search.doubt import LARGE_LIBRARY, MISSPELT, closed_name, is_closed, known_words
 from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.fusion import NOTES
+from lorekeeper.search.languages import language_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key
 from lorekeeper.search.versions import name_label, place_labels
@@ -260,11 +261,17 @@ async def certain(
 
 
 async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[str, str]:
-    """The words of a text that no entry has, in any form, and that are nearly a word of a name, with that word."""
+    """The words of a text that no entry has, in any form, and that are nearly a word of a name, with that word.
+
+    A text in another language, or of which most words are unknown, is misspelt in none.
+    """
     folded = fold(_OWNED.sub("", spelt_out(text)))
-    words = [word for word in content_words(folded) if len(word) >= MIN_PART_CHARS and word.isalpha()]
-    unknown = set(words).difference(await known_words(cache, types, folded) if words else ())
-    unknown = {word for word in unknown if not closed_name(word, ())}
+    words = content_words(folded)
+    occurring = await known_words(cache, types, folded)
+    unknown = {word for word in words if word not in occurring}
+    if len(unknown) > max(1, len(words) / 2) or language_of(text, occurring, LARGE_LIBRARY):
+        return {}
+    unknown = {word for word in unknown if len(word) >= MIN_PART_CHARS and word.isalpha() and not closed_name(word, ())}
     names = [NameList.of(await cache.names(name)) for name in types] if unknown else []
     meant: dict[str, str] = {}
     for word in unknown:
