@@ -360,6 +360,14 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         ("Kraken", "[+]17 to hit, reach 30 ft"),
         ("Solar", "that has 100 hit points or fewer"),
         ("Phantasmal Killer", "At the end of each of the target"),
+        ("Spell Scroll", "the casting is interrupted"),
+        ("Assassin", "extra 14 [(]4d6[)]"),
+        ("Lich", "Each non-undead creature"),
+        ("Balor", "from nonmagical attacks"),
+        ("Swarm of Spiders", "frightened, grappled, paralyzed"),
+        ("Wererat", "Common [(]can't speak in rat form[)]"),
+        ("Counterspell", "1 reaction, which you take when you see"),
+        ("Bracers of Defense", "Wondrous item"),
     ],
 )
 def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:

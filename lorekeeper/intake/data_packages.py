@@ -69,6 +69,9 @@ INSTALL = "in LoreKeeper's environment run 'pip install --no-deps --ignore-requi
 FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
 """The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014."""
 
+SPECIES = "race"
+"""The kind of options that is from the pages in 2024, too: the objects have lineages apart from their tables, in other words."""
+
 MAGIC = "magic-item"
 """The kind of equipment that is from the pages in 2024, too: of the objects, the tables are run together in one line or lost, and
 texts stand under the names of others. These have items with a bonus each by itself, such as "Weapon +1"."""
@@ -99,6 +102,7 @@ def _united(document: str) -> Iterator[Entity]:
     pages = list(_pages(document))
     objects = list(_objects(document, pages))
     magic = [entity for entity in pages if entity.kind == MAGIC and document == "srd-2024"]
+    others = [*magic, *(entity for entity in pages if entity.kind == SPECIES)]
     if objects:
         graded = {entity.name for entity in magic if "+" in entity.name}
         kept = {name.partition(",")[0].casefold() for name in graded}
@@ -111,7 +115,7 @@ def _united(document: str) -> Iterator[Entity]:
         pages = [
             each
             for each in pages
-            if (each.type in wanted or each in magic) and each.kind != OF_CLASSES and each.name not in graded
+            if (each.type in wanted or each in others) and each.kind != OF_CLASSES and each.name not in graded
         ]
     taken: set[tuple[str, ...]] = set()
     for source in (objects, pages) if document == "srd-2014" else (pages, objects):

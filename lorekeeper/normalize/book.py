@@ -61,6 +61,9 @@ _BACKGROUND = re.compile(
     r"(?:^|\*\*)[^a-z\d\n]{0,9}skill proficiencies\b.*(?:^|\*\*)[^a-z\d\n]{0,9}equipment\b",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
+_TRAIT = re.compile(r"^\*\*\*([^*\n]{1,80})\.\*\*\* ", re.MULTILINE)
+"""The name of a trait that begins a paragraph."""
+
 _LABEL = re.compile(
     r"(?:^[^A-Za-z\d\n]*|\*\*)(?P<key>[A-Z][\w' ]{2,40})\s*(?::\*\*|\*\*:|:)\s*(?P<value>\S.*?)(?=\s\*\*[A-Z][\w' ]{2,40}:?\*\*|$)",
     re.MULTILINE,
@@ -235,7 +238,7 @@ class Book:
             }
             return self._made("character_options", "feat", data, {})
         if _SPECIES.search(section.text[:BEGINNING]) and section.level > 2:
-            data |= {key: labels.get(key) for key in ("size", "speed")}
+            data |= _species(section.text) or {key: labels.get(key) for key in ("size", "speed")}
             return self._made("character_options", "race", data, {})
         if _RAISES.search(section.text[:BEGINNING]) and section.parents:
             return self._race(section, data)
@@ -281,6 +284,14 @@ class Book:
         if self.slugs.setdefault((entity_type, slug), whole) != whole:
             slug = part_key(slugify(f"{name} {apart[0] if apart else kind}"), name, *whole)
         return build(entity_type, without_empty(data), self.origin, name=name, kind=kind, slug=slug, fields=fields)
+
+
+def _species(text: str) -> dict[str, Any]:
+    """The traits of a species: its labelled lines, and paragraphs that begin with a name; {} if it has none of these."""
+    before, *parts = _TRAIT.split(text)
+    lines = [{"name": match["key"], "desc": match["value"].strip(" *")} for match in _LABEL.finditer(before)]
+    traits = [{"name": name, "desc": words.strip()} for name, words in zip(parts[::2], parts[1::2], strict=True)]
+    return {"desc": _LABEL.sub("", before).strip(), "traits": lines + traits} if traits else {}
 
 
 @dataclass

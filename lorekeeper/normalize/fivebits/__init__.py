@@ -19,13 +19,10 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported, own_error
-from lorekeeper.normalize.fivebits import classes, options, rules
+from lorekeeper.normalize.fivebits import classes, creatures, items, options, rules, spells
 from lorekeeper.normalize.fivebits.classes import Tables
-from lorekeeper.normalize.fivebits.creatures import creature
-from lorekeeper.normalize.fivebits.items import item, magic_item, poison
 from lorekeeper.normalize.fivebits.printed import Printed
-from lorekeeper.normalize.fivebits.spells import spell
-from lorekeeper.normalize.fivebits.texts import Object, Words, text_of
+from lorekeeper.normalize.fivebits.texts import Object, Words, name_of, text_of
 from lorekeeper.normalize.taken import texts_of
 
 SOURCE = "5e-bits"
@@ -72,11 +69,11 @@ def _corrected(edition: str, name: str, o: Object) -> Object:
 
 
 LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
-    "monsters": ("creatures", lambda o, _: creature(o)),
-    "spells": ("spells", lambda o, _: spell(o)),
-    "equipment": ("items", lambda o, tables: item(o, _properties(tables))),
-    "magic_items": ("magicitems", lambda o, _: magic_item(o)),
-    "poisons": ("items", lambda o, _: poison(o)),
+    "monsters": ("creatures", lambda o, _: creatures.creature(o)),
+    "spells": ("spells", lambda o, _: spells.spell(o)),
+    "equipment": ("items", lambda o, tables: items.item(o, _properties(tables))),
+    "magic_items": ("magicitems", lambda o, _: items.magic_item(o)),
+    "poisons": ("items", lambda o, _: items.poison(o)),
     "classes": ("classes", lambda o, tables: classes.character_class(o, tables, _columns(o))),
     "subclasses": ("classes", classes.subclass),
     "races": ("species", options.species),
@@ -95,6 +92,15 @@ LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
     "weapon_mastery_properties": ("weaponproperties", lambda o, _: {**options.rule(o), "type": "Mastery"}),
 }
 """The endpoint of Open5e that has what a list has, and how its objects are read."""
+
+
+LINED = {
+    "monsters": (creatures.SIGN, creatures.as_printed),
+    "spells": (spells.SIGN, spells.as_printed),
+    "magic_items": (items.SIGN, items.as_printed),
+    "equipment": (items.TOOL_SIGN, items.tool_as_printed),
+}
+"""Lists whose things have values in lines below their titles: how these begin, and how they are read."""
 
 
 def list_of(obj: object) -> tuple[str, str] | None:
@@ -130,7 +136,7 @@ def read(
         printed: the paragraphs of the book, whose words are the right ones; empty if it is not at hand.
     """
     result, found = Imported(), list(found)
-    book = Printed(printed)
+    book = Printed(printed, _names()["variants"])
     together = _editions(_once([*others, *found]) if others else found)
     for edition, tables in _editions(found).items():
         raw = together[edition]
@@ -157,7 +163,12 @@ def _as_printed(edition: str, name: str, rows: Iterable[Object], words: Words, b
     """The objects of a list that the book has too, in its words."""
     absent = _names()["left_out"].get(edition, {}).get(name, ())
     kept = [each for each in rows if each["index"] not in absent]
-    return book.corrected([words.mended(_corrected(edition, name, each)) for each in kept])
+    found = book.corrected([words.mended(_corrected(edition, name, each)) for each in kept])
+    if name not in LINED:
+        return found
+    sign, as_printed = LINED[name]
+    below = book.below(found, sign)
+    return [as_printed(each, below[own]) if (own := name_of(each)) in below else each for each in found]
 
 
 def _editions(found: Iterable[object]) -> dict[str, dict[str, list[Object]]]:

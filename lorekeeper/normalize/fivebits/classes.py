@@ -222,7 +222,13 @@ def _cell(key: str, value: object) -> str:
 
 _UNLIMITED = 9999
 _FRACTIONS = {0.125: "1/8", 0.25: "1/4", 0.5: "1/2"}
-_FORMS = {"unarmored_movement": "+{:g} ft.", "movement_bonus": "+{:g} ft.", "_die": "d{:g}", "_bonus": "+{:g}"}
+_FORMS = {
+    "martial_arts_die": "1d{:g}",
+    "unarmored_movement": "+{:g} ft.",
+    "movement_bonus": "+{:g} ft.",
+    "_die": "d{:g}",
+    "_bonus": "+{:g}",
+}
 """How values are printed, by the ends of their keys."""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from lorekeeper.normalize.fivebits.printed import Below
 from lorekeeper.normalize.fivebits.texts import Object, index_of, name_of, names, objects, prose, text_of
 from lorekeeper.terms import ABILITIES
 
@@ -51,6 +52,84 @@ def creature(o: Object) -> dict[str, Any]:
         "traits": [_feature(each) for each in objects(o.get("special_abilities"))],
         **({"forms": names(o["forms"])} if o.get("forms") else {}),
     }
+
+
+SIGN = re.compile(r"\)?\s(?:Tiny|Small|Medium|Large|Huge|Gargantuan) ")
+"""How a stat block begins below its name."""
+
+_LAST = re.compile(r"Challenge [\d/]+ \((?P<xp>[\d,]+) XP\)")
+_BEHIND = r"(?= (?:Damage|Condition|Senses) )"
+_OWN_LINES = [
+    re.compile(line)
+    for line in (
+        r"(?P<size>[A-Z][a-z]+) [\w ]+?(?: \((?P<subtype>[^()]+)\))?, ?(?P<alignment>[a-z][^.]{1,80}?) Armor Class ",
+        r"Armor Class (?P<armor_class>\d+(?: \([^()]+\))?)(?= Hit Points )",
+        r"Speed (?P<speed>\d+ ft\.(?:, [a-z]+ \d+ ft\.)*)(?= STR )",
+    )
+]
+_LINES = [
+    re.compile(line)
+    for line in (
+        r"Hit Points (?P<hit_points>\d+) \((?P<hit_points_roll>[^()]+)\)",
+        r"Skills (?P<skills>[A-Z][A-Za-z ]+ [+\u2212]\d+(?:, [A-Z][A-Za-z ]+ [+\u2212]\d+)*)",
+        rf"Damage Vulnerabilities (?P<damage_vulnerabilities>[a-z].*?){_BEHIND}",
+        rf"Damage Resistances (?P<damage_resistances>[a-z].*?){_BEHIND}",
+        rf"Damage Immunities (?P<damage_immunities>[a-z].*?){_BEHIND}",
+        rf"Condition Immunities (?P<condition_immunities>[a-z]+(?:, [a-z]+)*){_BEHIND}",
+        r"Senses (?P<senses>(?:[a-z]+ \d+ ft\.(?: \([^()]+\))?, )*passive Perception \d+) ",
+        r"Languages (?P<languages>[A-Za-z][^.\d]*(?:\d+ ft\.)?) Challenge ",
+    )
+] + [_LAST]
+"""The lines of a stat block in print: those of the creature, and those that hold for all of its forms."""
+
+
+def as_printed(o: Object, below: Below) -> Object:
+    """A creature with the values that the lines of its stat block have."""
+    found, lines = dict[str, str](), below.text[: end.end() if (end := _LAST.search(below.text)) else None]
+    for line in (*(_OWN_LINES if below.is_own else ()), *_LINES):
+        match = line.search(lines)
+        found |= {key: value for key, value in (match.groupdict() if match else {}).items() if value}
+    read = {key: _PRINTED.get(key, str)(value) for key, value in found.items()}
+    if skills := read.pop("skills", None):
+        saves = (
+            each for each in objects(o.get("proficiencies")) if not index_of(each["proficiency"]).startswith("skill-")
+        )
+        read["proficiencies"] = [*saves, *skills]
+    return {**o, **read}
+
+
+def _measures(text: str) -> dict[str, object]:
+    """Speeds or senses, the first speed without a name."""
+    found: dict[str, object] = {}
+    for part in text.split(", "):
+        name, told = re.fullmatch(r"(?:([a-zP ]+) )?(\d.*)", part).groups()  # type: ignore[union-attr]
+        found[(name or "walk").lower().replace(" ", "_")] = told if " " in told else int(told)
+    return found
+
+
+def _skills(text: str) -> list[Object]:
+    found = (part.rpartition(" ") for part in text.replace("\u2212", "-").split(", "))
+    return [
+        {"value": int(bonus), "proficiency": {"index": f"skill-{name.lower().replace(' ', '-')}"}}
+        for name, _, bonus in found
+    ]
+
+
+def _armor_line(text: str) -> list[Object]:
+    number, _, detail = text.partition(" ")
+    return [{"type": "dex", "value": int(number), "desc": detail.strip("()")}]
+
+
+_PRINTED: Mapping[str, Callable[[str], Any]] = {
+    "hit_points": int,
+    "xp": lambda text: int(text.replace(",", "")),
+    "hit_points_roll": lambda text: text.replace(" ", "").replace("\u2212", "-"),
+    "armor_class": _armor_line,
+    "speed": _measures,
+    "senses": _measures,
+    "skills": _skills,
+}
+"""How the values of lines become those of objects."""
 
 
 def _bonuses(o: Object) -> tuple[dict[str, object], dict[str, object]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lorekeeper.normalize.build import slugify
+from lorekeeper.normalize.fivebits.printed import Below
 from lorekeeper.normalize.fivebits.texts import (
     Object,
     index_of,
@@ -36,6 +37,7 @@ MAX_HEAD = 200
 """Most characters of the line that says what a magic item is."""
 
 _HEAD = re.compile(r"(?P<kind>[^,()\n]{1,60}(?: \([^()\n]{1,200}\))?)(?:, (?P<rarity>[^\n]{1,120}))?$")
+_ONE_RARITY = re.compile(r"(?:very |un)?(?:rare|common)|legendary|artifact", re.IGNORECASE)
 _ATTUNEMENT = re.compile(r" \(requires attunement[^()\n]{0,120}\)$")
 _ATTUNED = re.compile(r"requires attunement[^()\n]{0,120}", re.IGNORECASE)
 
@@ -168,13 +170,46 @@ def _contents(o: Object) -> str:
 def _uses(o: Object) -> list[str]:
     """What a tool of 2024 is for: its ability, each use with its DC, and what is made with it."""
     uses = [f"{each.get('name')} (DC {(each.get('dc') or {}).get('dc_value')})" for each in objects(o.get("utilize"))]
+    told, made = o.get("utilize"), o.get("craft")
     return [
         titled("Ability", name_of(o.get("ability"))),
-        titled("Utilize", ", or ".join(uses)),
-        titled("Craft", ", ".join(names(o.get("craft")))),
+        titled("Utilize", told if isinstance(told, str) else ", or ".join(uses)),
+        titled("Craft", made if isinstance(made, str) else ", ".join(names(made))),
         titled("Storage", name_of(o.get("storage"))),
         titled("Ammunition", name_of(o.get("ammunition"))),
     ]
+
+
+SIGN = re.compile(
+    r"\)?\n(?:Armor|Potion|Ring|Rod|Scroll|Staff|Wand|Weapon|Wondrous item)\b[^.\n]*, "
+    r"[^.\n]*(?:rare|common|legendary|artifact|varies|\))\n"
+)
+"""How a magic item begins below its name."""
+
+
+def as_printed(o: Object, below: Below) -> Object:
+    """A magic item with the line that says what it is; a variant has its own."""
+    lines = o.get("desc")
+    if (
+        not below.is_own
+        or o.get("variant")
+        or not isinstance(lines, list)
+        or not _HEAD.match(_ATTUNEMENT.sub("", lines[0]))
+    ):
+        return o
+    return {**o, "desc": [below.lines[0], *lines[1:]]}
+
+
+TOOL_SIGN = re.compile(r" \([^()\n]+\)\nAbility: ")
+"""How a tool of 2024 begins behind its name."""
+
+_TOOL_LINE = re.compile(r"(Utilize|Craft|Variants): (.+)")
+
+
+def tool_as_printed(o: Object, below: Below) -> Object:
+    """A tool with the lines that say what it is for."""
+    found = filter(None, map(_TOOL_LINE.fullmatch, below.lines[:5]))
+    return {**o, **{match[1].lower(): match[2] for match in found}}
 
 
 def magic_item(o: Object) -> dict[str, Any]:
@@ -183,13 +218,14 @@ def magic_item(o: Object) -> dict[str, Any]:
     head = _HEAD.match(_ATTUNEMENT.sub("", first.strip())) if len(first) < MAX_HEAD else None
     limited, rarity = o.get("limited-to"), _BONUS.sub(r"\1", name_of(o.get("rarity")))
     attuned = _ATTUNED.search(f"requires attunement by a {limited}" if limited else first)
+    told = (head and head["rarity"]) or rarity
     kind = head["kind"] if head else name_of(o.get("equipment_category"))
     return {
         "name": o.get("name"),
         "desc": (rest if head else text_of(o)).strip(),
         "category": {"name": kind, "key": slugify(kind.partition(" (")[0])},
         "variants": ", ".join(names(o.get("variants"))),
-        "rarity": {"name": (head and head["rarity"]) or rarity, "key": slugify(rarity or "unknown")},
+        "rarity": {"name": told, "key": slugify((told if _ONE_RARITY.fullmatch(told) else rarity) or "unknown")},
         "requires_attunement": bool(attuned or o.get("attunement")),
         "attunement_detail": attuned[0] if attuned else None,
     }

@@ -12,12 +12,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from enum import IntEnum
+from itertools import pairwise
 from typing import Any
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.fivebits.texts import name_of
+from lorekeeper.normalize.fivebits.texts import name_of, strings
 from lorekeeper.normalize.printed_srd.layout import CELL_GAP, table_names
-from lorekeeper.normalize.printed_srd.structure import Block
+from lorekeeper.normalize.printed_srd.structure import Block, named
 from lorekeeper.normalize.printed_srd.titles import is_title
 
 _WORD = re.compile(r"\d[\d,]*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
@@ -43,6 +45,9 @@ _ALIKE, _ALIKE_SHORT, _RETOLD = 0.85, 0.6, 0.35
 """Least share of the words of a text that its place in the book has too: to be corrected word by word, the same of a short one that
 is not retold, and to be retold."""
 
+_UNTOLD = 0.2
+"""Share of the words of a part below which the book does not have it."""
+
 _AS_LONG = 0.6
 """Least share of the words of the longer one that a text or the paragraph has in which the book tells it otherwise."""
 
@@ -50,15 +55,31 @@ _LABEL = re.compile(r"(?:.{0,200}?\bDuration: [A-Z\d]?[^A-Z]* |At Higher Levels\
 """What the paragraph of a spell may begin with in the book and has a key of its own here."""
 
 _AROUND = 2
-"""Words that have to be the same on both sides of what is corrected."""
+"""Words that have to be the same on both sides of what is corrected. So many words at an end of a text are corrected beside as many
+equal ones, if a sentence of the book ends there, too."""
 
 _NEAR = 40
 """Words before and behind the place of a text that are compared with it."""
 
-_ENDS, _TITLE_ENDS = frozenset(("", "\n", *".:!?)”")), frozenset(".(")
+_ENDS, _TITLE_ENDS, _SENTENCE_ENDS = frozenset(("", "\n", *".:!?)”")), frozenset(".("), frozenset("\n.!?")
+
+_VARIANT = re.compile(r" \([^()]*\)$|, .*$")
+"""What a name has behind that of the thing of which it is a variant or a form."""
 
 _ROWS = re.compile(rf"(?m)^(?:(?P<above>[^\n{CELL_GAP}]*)\n)?(?P<rows>(?:[^\n{CELL_GAP}]*{CELL_GAP}[^\n]*(?:\n|\Z))+)")
 """A table with the paragraph above it."""
+
+
+class _Freedom(IntEnum):
+    """What of a text may be as the book has it."""
+
+    WORDS = 0
+    """What has no figures: a variant has its own."""
+    FIGURES = 1
+    """Single words and figures: the parts of a thing share paragraphs."""
+    WHOLE = 2
+    """A text that is told in other words, too."""
+
 
 _Place = tuple[int, int]
 """The first word below a title, and the one behind the last."""
@@ -96,19 +117,30 @@ class _Table:
         return "\n".join([*lines[:begin], *([""] if begin == whole else []), self.markdown, *lines[end:]])
 
 
+@dataclass(frozen=True)
+class Below:
+    """What stands below the title of a thing, in one line, its paragraphs, and whether that is its own title."""
+
+    text: str
+    lines: Sequence[str]
+    is_own: bool
+
+
 class Printed:
     """The paragraphs of a book.
 
     Args:
         paragraphs: their texts, in the order of the book.
-        names: of the things of a list, which begin the paragraphs below which they stand.
+        variants: the titles of the book below which things stand that are called otherwise.
     """
 
-    def __init__(self, paragraphs: Iterable[str]) -> None:
+    def __init__(self, paragraphs: Iterable[str], variants: Mapping[str, str]) -> None:
+        self._variants = variants
         self._text = "\n".join(paragraphs)
         self._words = [*_WORD.finditer(self._text)]
         self._tables = [*self._read_tables()]
         self._captions = {table.word for table in self._tables}
+        self._corrections: dict[str, str] = {}
         self._keys = [_key(word[0]) for word in self._words]
         self._number = Counter(self._keys)
         self._threes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -125,10 +157,20 @@ class Printed:
             things: named objects, whose parts may have names too.
             within: where in the book they stand; empty for anywhere.
         """
-        may_retell = not within  # the parts of a thing share paragraphs
+        is_part = bool(within)
         within = within or [(0, len(self._keys))]
         titles = {name: self._titles(name, within) for thing in things if (name := name_of(thing))}
         starts = sorted({start for own in titles.values() for start in own})
+        variants = {name for name, own in titles.items() if not own} | {
+            name_of(each) for each in things if _is_variant(each)
+        }
+        for name, own in titles.items():
+            titles[name] = own or self._titles(self._called(name), within)
+
+        def freedom(name: str) -> _Freedom:
+            if is_part:
+                return _Freedom.FIGURES
+            return _Freedom.WORDS if name in variants else _Freedom.WHOLE
 
         def places(name: str) -> Iterator[_Place]:
             for start in titles.get(name, ()):
@@ -136,7 +178,43 @@ class Printed:
                 end = next(end for begin, end in within if begin <= start < end)
                 yield start, min(end, start + _LONGEST, *starts[following : following + 1])
 
-        return [self._thing(thing, tuple(places(name_of(thing))), may_retell) for thing in things]
+        found = [
+            self._thing(thing, tuple(places(name := name_of(thing))), freedom(name))
+            for thing in things
+            if not is_part or titles.get(name_of(thing)) or self._is_told(thing)
+        ]
+        return [
+            each if titles.get(name_of(each)) or _is_variant(each) else strings(each, self._of_same) for each in found
+        ]
+
+    def below(self, things: Iterable[Any], sign: re.Pattern[str]) -> dict[str, Below]:
+        """What stands below the titles of things where a sign matches, up to the next such title, by their names."""
+        whole, found = [(0, len(self._keys))], dict[str, tuple[int, bool]]()
+        for name in map(name_of, things):
+            for title in (name, self._called(name)):
+                length = len(_WORD.findall(title))
+                behind = (self._words[start + length - 1].end() for start in self._titles(title, whole))
+                at = next((at for at in behind if sign.match(self._text, at)), None)
+                if at is not None and name not in found:
+                    found[name] = at, title == name
+        places = sorted({at for at, _ in found.values()})
+        ends = dict(pairwise([*places, len(self._text)]))
+        lines = {at: self._text[at : ends[at]].translate(_PLAIN).lstrip(")\n").split("\n") for at in places}
+        texts = {at: " ".join(" ".join(each).split()) for at, each in lines.items()}
+        return {name: Below(texts[at], lines[at], is_own) for name, (at, is_own) in found.items()}
+
+    def _called(self, name: str) -> str:
+        """The title of the thing of which something is a form or a variant."""
+        return self._variants.get(name, _VARIANT.sub("", name))
+
+    def _is_told(self, part: Any) -> bool:
+        """Whether the book tells what a part does that has no title in it."""
+        keys = [_key(word) for key in _TEXTS for word in _WORD.findall(str(part.get(key) or ""))]
+        return len(keys) < _FEWEST_RETOLD or self._compared(keys, (0, len(self._keys)))[0] >= _UNTOLD
+
+    def _of_same(self, text: str) -> str:
+        """A text of a thing without a title as another thing has it that has one."""
+        return self._corrections.get(text, text)
 
     def _read_tables(self) -> Iterator[_Table]:
         starts = [word.start() for word in self._words]
@@ -148,20 +226,16 @@ class Printed:
             opening = fold(" ".join((caption, *rows[0])))
             yield _Table(fold(caption), opening, markdown, begins, found.end(), bisect_left(starts, begins))
 
-    def _thing(
-        self, value: Any, places: Sequence[_Place], may_retell: bool, key: str = "", is_whole: bool = True
-    ) -> Any:
+    def _thing(self, value: Any, places: Sequence[_Place], may: _Freedom, key: str = "", is_whole: bool = True) -> Any:
         if not places:
             return value
         if isinstance(value, Mapping):
-            return {name: self._thing(each, places, may_retell, name) for name, each in value.items()}
+            return {name: self._thing(each, places, may, name) for name, each in value.items()}
         if isinstance(value, list):
             if any(map(name_of, value)):
                 return self.corrected(value, places)
-            return [self._thing(each, places, may_retell, key, is_whole=False) for each in value]
-        return (
-            self._corrected(value, places, may_retell, is_whole) if key in _TEXTS and isinstance(value, str) else value
-        )
+            return [self._thing(each, places, may, key, is_whole=False) for each in value]
+        return self._corrected(value, places, may, is_whole) if key in _TEXTS and isinstance(value, str) else value
 
     def _titles(self, name: str, within: Sequence[_Place]) -> list[int]:
         """Where a name is a title: behind the end of a sentence, or with a full stop or a bracket behind it."""
@@ -176,20 +250,30 @@ class Printed:
         ]
 
     def _stands_apart(self, first: int, last: int) -> bool:
-        start = self._words[first].start()
-        before = self._text[max(start - 2, 0) : start].rstrip(" ")[-1:]
         end = self._words[last].end()
-        return before in _ENDS or self._text[end : end + 2].lstrip(" ")[:1] in _TITLE_ENDS
+        return self._begins(first) or self._text[end : end + 2].lstrip(" ")[:1] in _TITLE_ENDS
 
-    def _corrected(self, text: str, places: Sequence[_Place], may_retell: bool, is_whole: bool) -> str:
+    def _corrected(self, text: str, places: Sequence[_Place], may: _Freedom, is_whole: bool) -> str:
         own = [*_WORD.finditer(text)] if places else []
         if len(own) < _FEWEST:
             return text
         keys = [_key(word[0]) for word in own]
-        share, first, operations = max((self._compared(keys, place) for place in places), key=lambda each: each[0])
+        if begun := named(text):  # it stands where its name does
+            places = [
+                (at, end) for start, end in places for at in self._titles(begun["name"], [(start, end)])
+            ] or places
+        found = [self._compared(keys, place) for place in places]
+        is_said = len(own) < _FEWEST_RETOLD or any(share >= _ALIKE for share, _, _ in found)
+        if may == _Freedom.WHOLE and not is_said:  # what is said of several things stands once
+            found.append(self._compared(keys, (0, len(self._keys))))
+        share, first, operations = max(found, key=lambda each: each[0])
         end = max((each[4] for each in operations if each[0] == "equal"), default=len(keys))
-        corrected = self._in_its_words(text, own, share, first, operations, may_retell)
-        return self._with_tables(corrected, first, first + end) if is_whole and share >= _ALIKE_SHORT else corrected
+        corrected = self._in_its_words(text, own, share, first, operations, may)
+        has_tables = is_whole and may > _Freedom.WORDS and share >= _ALIKE_SHORT
+        whole = self._with_tables(corrected, first, first + end) if has_tables else corrected
+        if whole != text:
+            self._corrections[text] = whole
+        return whole
 
     def _with_tables(self, text: str, first: int, end: int) -> str:
         """A text with the tables in its place in the book, right behind it, or not far from it and named in it."""
@@ -204,31 +288,52 @@ class Printed:
         return text
 
     def _in_its_words(
-        self, text: str, own: list[re.Match[str]], share: float, first: int, operations: list[Any], may_retell: bool
+        self, text: str, own: list[re.Match[str]], share: float, first: int, operations: list[Any], may: _Freedom
     ) -> str:
         if share < _ALIKE and len(own) >= _FEWEST_RETOLD:
             same = max(operations, key=lambda each: (each[0] == "equal", each[2] - each[1]), default=None)
-            return self._retold(text, len(own), first + same[3]) if may_retell and same and share >= _RETOLD else text
+            is_told = may == _Freedom.WHOLE and same and share >= _RETOLD
+            return self._retold(text, len(own), first + same[3]) if same and is_told else text
         if share < _ALIKE_SHORT:
             return text
-        parts, written = list[str](), 0
-        for before, (kind, start, end, theirs, behind), after in zip(
-            operations, operations[1:], operations[2:], strict=False
-        ):
-            around = min(before[2] - before[1], after[2] - after[1])
-            if (
-                kind == "equal"
-                or around < _AROUND
-                or not self._is_other([_key(word[0]) for word in own[start:end]], first + theirs, first + behind)
-            ):
-                continue
-            left, right = own[start - 1].end(), own[end].start()
-            if not _MARKS.isdisjoint(text[left:right]):
-                continue
-            printed = self._text[self._words[first + theirs - 1].end() : self._words[first + behind].start()]
-            parts += [text[written:left], printed.translate(_PLAIN)]
-            written = right
+        parts, written, keys = list[str](), 0, [_key(word[0]) for word in own]
+        for start, end, theirs, behind in self._others(len(own), first, operations):
+            is_first, is_last = not start, end == len(own)
+            left = own[0].start() if is_first else own[start - 1].end()
+            right = len(text) if is_last else own[end].start()
+            begin = self._words[theirs].start() if is_first else self._words[theirs - 1].end()
+            until = self._words[behind - 1].end() + 1 if is_last else self._words[behind].start()
+            printed = self._text[begin:until].rstrip("\n")
+            if _MARKS.isdisjoint(text[left:right] + printed) and self._is_other(keys[start:end], theirs, behind, may):
+                parts += [text[written:left], printed.translate(_PLAIN)]
+                written = right
         return "".join([*parts, text[written:]])
+
+    def _others(self, number: int, first: int, operations: list[Any]) -> Iterator[tuple[int, int, int, int]]:
+        """The words of a text between equal ones, and behind and before all of these, each with those that the book has there."""
+        same = [(each[1], each[2], first + each[3], first + each[4]) for each in operations if each[0] == "equal"]
+        same = [each for each in same if each[1] - each[0] >= _AROUND]
+        if not same:
+            return
+        start, _, place, _ = same[0]
+        _, end, _, behind = same[-1]
+        begins = (at for at in range(place - 1, place - start - _AROUND - 1, -1) if self._begins(at))
+        if 0 < start <= _AROUND and (begin := next(begins, None)) is not None:
+            yield 0, start, begin, place
+        for before, after in pairwise(same):
+            yield before[1], after[0], before[3], after[2]
+        ends = filter(self._ends, range(behind, behind + number - end + _AROUND))
+        if 0 < number - end <= _AROUND and (last := next(ends, None)):
+            yield end, number, behind, last + 1
+
+    def _begins(self, word: int) -> bool:
+        """Whether a word of the book begins a sentence or a paragraph."""
+        start = self._words[word].start()
+        return self._text[max(start - 2, 0) : start].rstrip(" ")[-1:] in _ENDS
+
+    def _ends(self, word: int) -> bool:
+        """Whether a word of the book ends a sentence or a paragraph."""
+        return word < len(self._words) and self._text[(end := self._words[word].end()) : end + 1] in _SENTENCE_ENDS
 
     def _retold(self, text: str, number: int, word: int) -> str:
         """The paragraph with a word of the book, if it is about as long as a text that it tells in other words; else the text."""
@@ -257,16 +362,19 @@ class Printed:
         share = sum(block.size for block in found.get_matching_blocks()) / len(keys)
         return share, first, found.get_opcodes()
 
-    def _is_other(self, own: list[str], first: int, behind: int) -> bool:
+    def _is_other(self, own: list[str], first: int, behind: int, may: _Freedom) -> bool:
         """Whether words of the book are other ones than those of a text, and such as the book has elsewhere too."""
         theirs = self._keys[first:behind]
-        is_bare = any(map(str.isdigit, own)) and not any(map(str.isdigit, theirs))  # a variant has its own figures
-        known = not is_bare and all(self._number[word] > 1 or word.isdigit() for word in theirs)
-        return (
-            known
-            and "".join(own) != "".join(theirs)
-            and "\n" not in self._text[self._words[first - 1].end() : self._words[behind].start()]
-        )
+        has_figures, are_figures = any(map(str.isdigit, own)), any(map(str.isdigit, theirs))
+        is_own = has_figures and not are_figures
+        if may == _Freedom.WORDS:
+            is_own = has_figures or are_figures or len(own) != len(theirs)
+        known = not is_own and all(self._number[word] > 1 or word.isdigit() for word in theirs)
+        return known and "".join(own) != "".join(theirs)
+
+
+def _is_variant(thing: Any) -> bool:
+    return isinstance(thing, Mapping) and bool(thing.get("variant"))
 
 
 def _key(word: str) -> str:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from lorekeeper.normalize.fivebits.printed import Below
 from lorekeeper.normalize.fivebits.texts import Object, index_of, name_of, objects, prose, text_of
 from lorekeeper.terms import ABILITY_OF
 
 _LETTERS = {"V": "verbal", "S": "somatic", "M": "material"}
+
+
+SIGN = re.compile(r"\s(?:\d\w\w-level |\w+ cantrip)")
+"""How a spell begins below its name."""
+
+_TIME = re.compile(r"Casting Time: (.{1,300}?) Range: ")
+
+
+def as_printed(o: Object, below: Below) -> Object:
+    """A spell with its casting time as it is printed: of a reaction, with what it answers."""
+    time = _TIME.search(below.text)
+    return {**o, "casting_time": time[1]} if time else o
 
 
 def spell(o: Object) -> dict[str, Any]:

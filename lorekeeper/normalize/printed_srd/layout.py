@@ -44,6 +44,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+")
 _BEFORE_MARK = re.compile(r"(?<=[\w)\u2019\u201d]) +(?=[,.;:!?)\u2019\u201d](?!\d?\d?d\d))")
 _AFTER_MARK = re.compile(
     r"(?<=[(\u201c\u2018]) +|(?<=:/) (?=/)|(?<=\d) (?=,\d{3}\b|\u2013\d)|(?<=,\d) (?=\d\d\b)|(?<=,\d\d) (?=\d\b)"
+    r"|(?<=\d,) (?=\d\d \d\b|\d \d\d\b)|(?<=, \d\d) (?=\d\b)|(?<=, \d) (?=\d\d\b)"
 )
 _TAIL = re.compile(r"(?<![\w'\u2019-])([^\W\d_]{3,}) ([b-hj-z]|[b-hj-z][^\W\d_])(?![\w'\u2019-])")
 """A word and what may be its last letters, kept apart by the way they were set."""
@@ -227,7 +228,7 @@ def _joined(lines: Sequence[Paragraph], known: Counter[str], is_whole: Sign) -> 
             found[-1] = replace(found[-1], is_open=False)
         if found and _goes_on(found[-1], last, line) and not is_apart:
             found[-1] = _longer(found[-1], line, known)
-        elif cut >= 0 and line.text[0].islower() and line.page == on_page + 1:
+        elif cut >= 0 and _begins_within(line.text, found[cut].text) and line.page == on_page + 1:
             apart = [replace(each, is_apart=True) for each in found[cut + 1 :]]
             found[cut + 1 :] = []
             found[cut] = _longer(found[cut], line, known)
@@ -239,6 +240,11 @@ def _joined(lines: Sequence[Paragraph], known: Counter[str], is_whole: Sign) -> 
             found.append(line)
         last = line.text
     return found
+
+
+def _begins_within(line: str, cut: str) -> bool:
+    """Whether a line begins within a sentence, as its first letter or a quotation mark of a cut paragraph shows."""
+    return line[0].islower() or (cut.rfind("\u201c") > cut.rfind("\u201d") and "\u201d" in line.partition("\u201c")[0])
 
 
 def _longer(before: Paragraph, line: Paragraph, known: Counter[str]) -> Paragraph:

@@ -172,21 +172,28 @@ class Structure:
             if each.is_apart or place in box:
                 apart.append(each)
                 continue
-            if apart and (place in self.levels or self._is_title(place)):
+            if apart and place in self.levels:
                 found += apart
                 apart = []
             found.append(each)
         return found + apart
 
     def _box(self, place: int) -> range:
-        """The paragraphs of a box that begins at one, if the text around it goes on: with an indented name, as none in a box is."""
-        if place in self.levels or not self.begins_box(self._text(place + 1)):
+        """The paragraphs of a box that begins at one, in small capitals or before an indented name with which the text goes on."""
+        if place in self.levels:
             return range(0)
-        for end in range(place + 2, len(self.paragraphs)):
+        is_sidebar = (
+            self.paragraphs[place].is_small and self._is_title(place) and not self.says_kind(self._text(place + 1))
+        )
+        if not is_sidebar and not self.begins_box(self._text(place + 1)):
+            return range(0)
+        for end in range(place + 1 + (not is_sidebar), len(self.paragraphs)):
             each = self.paragraphs[end]
-            if each.is_indented and named(each.text):
+            is_title = end in self.levels or (self._is_title(end) and not self.has_value(each.text))
+            is_title = is_title or each.is_apart != self.paragraphs[place].is_apart
+            if is_title if is_sidebar else each.is_indented and named(each.text):
                 return range(place, end)
-            if end in self.levels or (self._is_title(end) and not self.has_value(each.text)):
+            if is_title:
                 break
         return range(0)
 
