@@ -95,6 +95,8 @@ async def test_near_copies_of_a_note_take_one_place_if_the_whole_texts_are_alike
     async with open_library(tmp_path) as library:
         await library.cache.store_entities([*copies, longer, players], "notes")
         page = await library.search(Query(["notes"], "strong start, secrets, monsters and treasure of the game night"))
+        named = (await library.search(Query(["notes"], "list1"))).results[0]
     found = {result.entity.name: len(result.variants) for result in page.results}
     assert sorted(name.rstrip("012") for name in found) == ["known", "list", "state"]
     assert sorted(found.values()) == [0, 0, 2]
+    assert (named.entity.name, named.variants) == ("list1", ())

@@ -240,6 +240,8 @@ def like_another(hits: Sequence[FusedHit[Key]], retrieved: Retrieved) -> list[Fu
 def collapsed(hits: Sequence[FusedHit[Key]], notes: Mapping[Key, Entity]) -> list[FusedHit[Key]]:
     """A fused ranking with near copies of a note, as checklists are, in one place.
 
+    What was found by its name is no copy of what is called otherwise.
+
     Args:
         hits: the ranking.
         notes: those that may be copies: of them the whole texts are compared, and who may see them.
@@ -252,9 +254,10 @@ def collapsed(hits: Sequence[FusedHit[Key]], notes: Mapping[Key, Entity]) -> lis
             continue
         note = notes[hit.key]
         words = frozenset(fold(" ".join(map(str, sections(note)))).split())
-        first = next((n for n, own, seen in known if seen == note.fields.get(AUDIENCE) and _alike(words, own)), None)
+        kept_with = note.fields.get(AUDIENCE), hit.retriever == "name" and note.name
+        first = next((n for n, own, others in known if others == kept_with and _alike(words, own)), None)
         if first is None:
-            known.append((len(result), words, note.fields.get(AUDIENCE)))
+            known.append((len(result), words, kept_with))
             result.append(hit)
         else:
             result[first] = result[first]._replace(duplicates=(*result[first].duplicates, hit.key))
