@@ -27,7 +27,7 @@ from lorekeeper.normalize.characters import (
     told,
 )
 from lorekeeper.normalize.foundry.values import Object, at, mapping, number, objects, text, whole
-from lorekeeper.normalize.foundry.words import COINS
+from lorekeeper.records.values import COINS
 from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
 SOURCE = "dnd-beyond"

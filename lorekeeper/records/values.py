@@ -16,7 +16,9 @@ from lorekeeper.folding import fold
 
 Object = Mapping[str, object]
 
-_COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
+COINS = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1, "pp": 10}
+"""What each coin is worth in gold pieces."""
+
 MILE = 5280
 
 LENGTHS = {"foot": 1.0, "meter": 10 / 3, "kilometer": 10_000 / 3, "mile": float(MILE), "square": 5.0}
@@ -308,7 +310,7 @@ def gold(value: object) -> float | None:
     """A price in gp: "5 sp" is 0.5, "1/2 gp" is 0.5, "25.00" is 25."""
     amount = first_number(value)
     coin = re.search(r"(?<![^\W\d_])(cp|sp|ep|gp|pp)\b", value.lower()) if isinstance(value, str) else None
-    return amount if amount is None or coin is None else amount * _COINS[coin[1]]
+    return amount if amount is None or coin is None else amount * COINS[coin[1]]
 
 
 @cache

@@ -12,8 +12,8 @@ from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize.foundry.documents import Document, Index
 from lorekeeper.normalize.foundry.enrich import to_markdown
+from lorekeeper.normalize.foundry.marks import Scope
 from lorekeeper.normalize.foundry.rolls import Doer
-from lorekeeper.normalize.foundry.scope import Scope
 from lorekeeper.normalize.foundry.sheets import Sheet
 
 Raw = dict[str, Any]

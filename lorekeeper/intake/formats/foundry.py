@@ -19,6 +19,7 @@ from lorekeeper.intake.formats.yaml_document import MAX_CHARS, parse
 from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, UndecodedError, Window, entries
 from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.build import reason_of
+from lorekeeper.normalize.foundry.books import is_unsaid
 from lorekeeper.normalize.foundry.documents import (
     COLLECTIONS,
     OF_PLAYERS,
@@ -32,7 +33,6 @@ from lorekeeper.normalize.foundry.documents import (
 from lorekeeper.normalize.foundry.entries import Importer
 from lorekeeper.normalize.foundry.fields import SOURCE
 from lorekeeper.normalize.foundry.values import objects
-from lorekeeper.normalize.foundry.visible import is_unsaid
 from lorekeeper.normalize.taken import texts_of
 
 NAME = "Foundry VTT documents"

@@ -6,27 +6,40 @@ from effects. The same is done here, from what the actor holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier, told, written_at
 from lorekeeper.normalize.foundry import formulas
-from lorekeeper.normalize.foundry.armor import armor_class
 from lorekeeper.normalize.foundry.enrich import to_markdown
+from lorekeeper.normalize.foundry.marks import Scope
 from lorekeeper.normalize.foundry.npcs import defended, languages_of, sense_ranges, speeds_of
-from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.sheets import Sheet
-from lorekeeper.normalize.foundry.values import Object, at, mapping, number, objects, text, texts, whole
-from lorekeeper.normalize.foundry.words import ABILITY_NAMES, COINS, SKILLS, spoken
-from lorekeeper.terms import MOVEMENTS, PASSIVES, SENSES
-
-NO_ITEMS = frozenset(
-    {"class", "subclass", "race", "species", "lineage", "heritage", "background", "feat", "feature", "talent", "spell"}
+from lorekeeper.normalize.foundry.sheets import Sheet, armor_class
+from lorekeeper.normalize.foundry.values import (
+    ABILITY_NAMES,
+    Object,
+    at,
+    mapping,
+    number,
+    objects,
+    pairs,
+    spell_level,
+    spoken,
+    text,
+    texts,
+    whole,
+    word,
 )
-"""Types of an actor's items that it does not carry."""
+from lorekeeper.terms import MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
-FEATURES = frozenset({"feat", "feature", "talent"})
+SPECIES = ("race", "species", "lineage")
+"""Types of an actor's items that it is born with."""
+
+FEATURES = ("feat", "feature", "talent")
+
+NO_ITEMS = frozenset({*SPECIES, *FEATURES, "class", "subclass", "heritage", "background", "spell"})
+"""Types of an actor's items that it does not carry."""
 
 ADD, DOWNGRADE, UPGRADE, OVERRIDE = 2, 3, 4, 5
 """What an effect does with a number; its keys are those of `CONST.ACTIVE_EFFECT_MODES`."""
@@ -38,63 +51,83 @@ ALWAYS = frozenset({"always", "innate", "atwill", "pact"})
 """Ways of having a spell without preparing it."""
 
 
-def character(actor: Object, scope: Scope, name: str) -> Character:
+class Items:
+    """What an actor of a player has, by type."""
+
+    def __init__(self, actor: Object) -> None:
+        self.all = objects(actor, "items")
+
+    def of(self, *types: str) -> list[Object]:
+        """Those of some types that have a name."""
+        return [item for item in self.all if item.get("type") in types and text(item, "name")]
+
+    def name(self, *types: str) -> str:
+        """The name of the first of these types."""
+        return next((text(item, "name") for item in self.of(*types)), "")
+
+
+def character(scope: Scope, name: str) -> Character:
     """The record of an actor of a player."""
-    items = objects(actor, "items")
+    actor, items = scope.raw, Items(scope.raw)
     classes = _classes(actor, items)
     level = sum(each.level or 0 for each in classes) or None
     system = _with_effects(_completed(actor, items), items)
     sheet = replace(Sheet.of(name, system, scope.doer.rules), rating=float(level or 1))
     actor = {**actor, "system": system}
-    trained = [ABILITY_NAMES[key] for key, entry in _pairs(system.get("abilities")) if _is_trained(entry)]
-    skills = {skill: number(sheet.skill_entry(skill), "value", "proficiency.multiplier") for skill in SKILLS.values()}
+    given = {ability: entry for key, entry in pairs(system["abilities"]) if (ability := ABILITY_NAMES.get(key))}
+    trained = [
+        a for a, entry in given.items() if (number(entry, "proficient", "save.proficiency.multiplier") or 0) >= 1
+    ]
+    skills = {s: number(sheet.skill_entry(s), "value", "proficiency.multiplier") for s in SKILL_ABILITIES}
     known = any(value is not None for value in skills.values())
     bonuses = {skill: bonus for skill in skills if (bonus := sheet.skill(skill)) is not None} if known and level else {}
-    armor = armor_class(actor, sheet)
-    more = formulas.value(text(system, "attributes.ac.bonus"), sheet.at) or 0
+    armor, senses, speeds = armor_class(actor, sheet), sense_ranges(sheet), speeds_of(system)
+    biography, details = (mapping(at(system, path)) for path in ("details.biography", "details"))
+    everywhere = sheet.bonus(system, "bonuses.abilities.save")
+    saves = {a: everywhere + _or(sheet.save(a), modifier(score)) for a, score in sheet.scores.items()}
+    derived = ("armor_class", "hit_points", "saving_throws", "skill_bonuses")
+    is_worked_out = bool(level) and whole(system, "attributes.hp.max") is None
     return Character(
         name=name,
         kind=CHARACTER,
-        rules=scope.doer.rules or _rules(items),
+        rules=scope.doer.rules or next(filter(None, (text(i, "system.source.rules") for i in items.of("class"))), ""),
         class_levels=classes,
-        race=_named(items, "race", "species", "lineage") or _text_unless_id(at(system, "details.race")),
-        background=_named(items, "background") or _text_unless_id(at(system, "details.background")),
-        alignment=text(system, "details.alignment").lower(),
-        armor_class=armor + more if armor is not None else None,
-        hit_points=_hit_points(system, sheet, items, classes),
+        race=items.name(*SPECIES) or _text_unless_id(details.get("race")),
+        background=items.name("background") or _text_unless_id(details.get("background")),
+        alignment=text(details, "alignment").lower(),
+        armor_class=armor + sheet.bonus(system, "attributes.ac.bonus") if armor is not None else None,
+        hit_points=_hit_points(system, sheet, items, level or 0),
         hit_points_now=whole(system, "attributes.hp.value"),
-        speeds=_speeds(system),
-        senses=_senses(system, sheet),
+        speeds={kind: found for kind in MOVEMENTS if (found := number(speeds, kind))},
+        senses={sense: found for sense in SENSES if (found := number(senses, f"{sense}_range"))},
         ability_scores=sheet.scores,
         trained_saves=trained,
-        saving_throws={a: _save(sheet, system, a) for a in sheet.scores} if level and trained else {},
+        saving_throws=saves if level and trained else {},
         skills=[skill for skill, value in skills.items() if (value or 0) >= 1] if known else None,
         expertise=[skill for skill, value in skills.items() if (value or 0) >= 2],
         skill_bonuses=bonuses,
         passives={s: v for s in PASSIVES if (v := sheet.passive(s)) is not None} if bonuses else {},
-        languages=languages_of(system),
-        resistant=defended(system, "dr"),
-        immune=[*defended(system, "di"), *defended(system, "ci")],
-        spells=[_spell(item) for item in items if item.get("type") == "spell"],
-        features=list(dict.fromkeys(n for i in items if i.get("type") in FEATURES and (n := text(i, "name")))),
+        languages=[named for each in languages_of(system).split(",") if (named := each.strip())],
+        resistant=defended(system, "damage_resistances"),
+        immune=[*defended(system, "damage_immunities"), *defended(system, "condition_immunities")],
+        spells=[_spell(item) for item in items.all if item.get("type") == "spell"],
+        features=list(dict.fromkeys(text(item, "name") for item in items.of(*FEATURES))),
         scales=_scales(items),
-        inventory=[_held(item) for item in items if item.get("type") not in NO_ITEMS and text(item, "name")],
+        inventory=[_held(item) for item in items.all if item.get("type") not in NO_ITEMS and text(item, "name")],
         conditions=_conditions(actor, system),
-        gold=_gold(system),
+        gold=_gold(mapping(system, "currency")),
         desc=told(
-            to_markdown(at(system, "details.biography.value") or at(system, "biography.backstory"), scope),
-            {
-                **mapping(system, "biography"),
-                **mapping(system, "details.biography"),
-                **mapping(system, "details"),
-            },
+            to_markdown(biography.get("value") or at(system, "biography.backstory"), scope),
+            {**mapping(system, "biography"), **biography, **details},
             lambda written: to_markdown(written, scope),
         ),
         modified=_modified(actor),
-        derived=("armor_class", "hit_points", "saving_throws", "skill_bonuses")
-        if level and whole(system, "attributes.hp.max") is None
-        else ("armor_class", "saving_throws", "skill_bonuses"),
+        derived=derived if is_worked_out else tuple(each for each in derived if each != "hit_points"),
     )
+
+
+def _or(stated: int | None, other: int) -> int:
+    return other if stated is None else stated
 
 
 def _modified(actor: Object) -> str:
@@ -103,51 +136,39 @@ def _modified(actor: Object) -> str:
     return written_at(found / 1000) if found and 0 < found < MAX_MILLISECONDS else ""
 
 
-def _pairs(value: object) -> Iterator[tuple[str, Object]]:
-    return ((key, mapping(entry)) for key, entry in mapping(value).items() if key in ABILITY_NAMES)
-
-
 # --- what the actor holds ---------------------------------------------------------------------------------------------
 
 
-def _completed(actor: Object, items: list[Object]) -> dict[str, Any]:
+def _completed(actor: Object, items: Items) -> dict[str, Any]:
     """The system's data of an actor, with the speeds and senses of its species, and Black Flag's scores as values."""
     system = dict(mapping(actor, "system"))
-    species = next((i for i in items if i.get("type") in ("race", "species", "lineage")), {})
+    species = next(iter(items.of(*SPECIES)), {})
     attributes = dict(mapping(system, "attributes"))
     for part in ("movement", "senses"):
-        given = mapping(species, f"system.{part}")
-        own = {key: value for key, value in mapping(attributes.get(part)).items() if value not in (None, "")}
-        if given:
+        own = {key: value for key, value in mapping(attributes, part).items() if value not in (None, "")}
+        if given := mapping(species, f"system.{part}"):
             attributes[part] = {**given, **own}
-    system["attributes"] = attributes
-    system["abilities"] = {
-        key: {**entry, "value": entry.get("base")} if "base" in entry and "value" not in entry else entry
-        for key, entry in ((key, mapping(entry)) for key, entry in mapping(system, "abilities").items())
-    }
-    return system
+    scores = {key: mapping(entry) for key, entry in mapping(system, "abilities").items()}
+    abilities = {key: {"value": each["base"], **each} if "base" in each else each for key, each in scores.items()}
+    return {**system, "attributes": attributes, "abilities": abilities}
 
 
-def _with_effects(system: dict[str, Any], items: list[Object]) -> dict[str, Any]:
+def _with_effects(system: dict[str, Any], items: Items) -> dict[str, Any]:
     """The system's data with what effects of features and of worn items change; those of spells apply to others."""
-    for item in items:
-        if item.get("type") == "spell" or not _counts(item):
-            continue
-        for effect in objects(item, "effects"):
-            if effect.get("disabled") is True or effect.get("transfer") is not True:
-                continue
-            for change in objects(effect, "changes"):
-                path = text(change, "key")
-                if path.startswith("system."):
-                    _change(system, path.split(".")[1:], whole(change, "mode"), text(change, "value"))
+    counting = (item for item in items.all if item.get("type") != "spell" and _counts(item))
+    for effect in (effect for item in counting for effect in objects(item, "effects")):
+        is_on = effect.get("disabled") is not True and effect.get("transfer") is True
+        for change in objects(effect, "changes") if is_on else ():
+            head, *path = text(change, "key").split(".")
+            if head == "system" and path:
+                _change(system, path, whole(change, "mode"), text(change, "value"))
     return system
 
 
 def _counts(item: Object) -> bool:
     """Whether an item's effects hold: it is worn, and attuned to if it must be."""
-    needs = text(item, "system.attunement")
     worn = at(item, "system.equipped") is not False or item.get("type") in FEATURES
-    return worn and (needs != "required" or at(item, "system.attuned") is True)
+    return worn and (text(item, "system.attunement") != "required" or at(item, "system.attuned") is True)
 
 
 def _change(system: dict[str, Any], path: list[str], mode: int | None, said: str) -> None:
@@ -172,52 +193,46 @@ def _change(system: dict[str, Any], path: list[str], mode: int | None, said: str
         parent[path[-1]] = said if new is None else new
 
 
-def _classes(actor: Object, items: list[Object]) -> list[ClassLevel]:
+def _classes(actor: Object, items: Items) -> list[ClassLevel]:
     """The classes, that of the first level first."""
     subclasses = {
         text(item, "system.classIdentifier", "system.identifier.class"): text(item, "name")
-        for item in items
-        if item.get("type") == "subclass"
+        for item in items.of("subclass")
     }
     gained = [text(each, "class") for each in mapping(actor, "system.progression.levels").values()]
     first = text(actor, "system.details.originalClass") or next(iter(gained), "")
-    found = [item for item in items if item.get("type") == "class" and text(item, "name")]
-    found.sort(key=lambda item: text(item, "_id") != first)
+    found = sorted(items.of("class"), key=lambda item: text(item, "_id") != first)
+    only = next(iter(subclasses.values()), "") if len(found) == 1 else ""
     return [
         ClassLevel(
             text(item, "name"),
             whole(item, "system.levels") or gained.count(text(item, "_id")) or None,
-            subclasses.get(text(item, "system.identifier", "system.identifier.value"))
-            or (next(iter(subclasses.values()), "") if len(found) == 1 else ""),
+            subclasses.get(text(item, "system.identifier", "system.identifier.value")) or only,
         )
         for item in found
     ]
 
 
-def _scales(items: list[Object]) -> dict[str, str]:
+def _scales(items: Items) -> dict[str, str]:
     """What classes and subclasses give at the character's levels: the dice of Sneak Attack, the number of rages."""
-    levels = {text(i, "system.identifier"): whole(i, "system.levels") or 0 for i in items if i.get("type") == "class"}
+    levels = {text(item, "system.identifier"): whole(item, "system.levels") or 0 for item in items.of("class")}
     found: dict[str, str] = {}
-    for item in items:
-        key = "system.identifier" if item.get("type") == "class" else "system.classIdentifier"
-        level = levels.get(text(item, key), 0) if item.get("type") in ("class", "subclass") else 0
-        for each in objects(item, "system.advancement") if level else ():
+    for item in items.of("class", "subclass"):
+        key = "identifier" if item.get("type") == "class" else "classIdentifier"
+        level = levels.get(text(item, f"system.{key}"), 0)
+        for each in objects(item, "system.advancement"):
             scale = mapping(each, "configuration.scale")
-            reached = [int(k) for k in scale if k.isdigit() and int(k) <= level]
-            name = text(each, "title") or spoken(text(each, "configuration.identifier")).replace("-", " ").title()
+            reached = [int(step) for step in scale if step.isdigit() and int(step) <= level]
+            name = text(each, "title") or spoken(text(each, "configuration.identifier")).title()
             if each.get("type") == "ScaleValue" and reached and name:
-                found[name] = _scale(mapping(scale[str(max(reached))]))
+                found[name] = _scale(scale[str(max(reached))])
     return {name: value for name, value in found.items() if value}
 
 
-def _scale(value: Object) -> str:
+def _scale(value: object) -> str:
     """Dice or a number, as "3d6"."""
     faces = whole(value, "faces")
     return f"{whole(value, 'number') or 1}d{faces}" if faces else text(value, "value")
-
-
-def _named(items: list[Object], *types: str) -> str:
-    return next((text(item, "name") for item in items if item.get("type") in types), "")
 
 
 def _text_unless_id(value: object) -> str:
@@ -226,98 +241,54 @@ def _text_unless_id(value: object) -> str:
     return "" if len(said) == 16 and said.isalnum() and not said.isalpha() else said
 
 
-def _rules(items: list[Object]) -> str:
-    """The edition of the first class that says it."""
-    return next((said for i in items if i.get("type") == "class" and (said := text(i, "system.source.rules"))), "")
-
-
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _hit_points(system: Object, sheet: Sheet, items: list[Object], classes: list[ClassLevel]) -> int | None:
+def _hit_points(system: Object, sheet: Sheet, items: Items, level: int) -> int | None:
     """The maximum: as stated, else the hit dice as they were rolled, with Constitution and what is added each level."""
-    stated = whole(number(system, "attributes.hp.max", "attributes.hp.override"))
-    if stated:
-        return stated
-    rolled, constitution = 0, sheet.modifiers.get("constitution")
-    if constitution is None or not classes:
-        return None
-    for item in items:
-        if item.get("type") != "class":
-            continue
-        points = _rolled(item)
-        if points is None:
-            return None
-        rolled += points
-    level = sum(each.level or 0 for each in classes)
-    names = {levels_path(i): whole(i, "system.levels") for i in items if i.get("type") == "class"}
-
-    def at_path(path: str) -> float | None:
-        known = {**names, "details.level": level}
-        return known[path] if path in known else sheet.at(path)
-
-    each_level = formulas.value(text(system, "attributes.hp.bonuses.level") or "0", at_path)
-    overall = formulas.value(text(system, "attributes.hp.bonuses.overall") or "0", at_path)
+    stated = whole(system, "attributes.hp.max", "attributes.hp.override")
+    rolled, constitution = [_rolled(item) for item in items.of("class")], sheet.modifiers.get("constitution")
+    if stated or constitution is None or not rolled or None in rolled:
+        return stated or None
+    known: dict[str, float | None] = {
+        f"classes.{text(item, 'system.identifier')}.levels": whole(item, "system.levels") for item in items.of("class")
+    }
+    known["details.level"] = level
+    each_level, overall = (
+        formulas.value(
+            text(system, f"attributes.hp.bonuses.{which}") or "0",
+            lambda path: known[path] if path in known else sheet.at(path),
+        )
+        for which in ("level", "overall")
+    )
     if each_level is None or overall is None:
         return None
-    return rolled + level * (constitution + each_level) + overall
-
-
-def levels_path(item: Object) -> str:
-    """The path under which formulas know the levels of a class."""
-    return f"classes.{text(item, 'system.identifier')}.levels"
+    return sum(points or 0 for points in rolled) + level * (constitution + each_level) + overall
 
 
 def _rolled(item: Object) -> int | None:
     """The hit points of a class without Constitution, as its advancement has them; None if it does not say."""
     die = whole(text(item, "system.hd.denomination", "system.hitDice").lstrip("d"))
     levels = whole(item, "system.levels")
-    advancement = next((a for a in objects(item, "system.advancement") if a.get("type") == "HitPoints"), {})
-    values = mapping(advancement, "value")
+    steps = (each for each in objects(item, "system.advancement") if each.get("type") == "HitPoints")
+    values = mapping(next(steps, {}), "value")
     if not die or not levels:
         return None
-    total = 0
-    for level in range(1, levels + 1):
-        value = values.get(str(level))
-        found = {"max": die, "avg": die // 2 + 1}.get(text(value), whole(value))
-        if found is None:
-            return None
-        total += found
-    return total
+    found = [values.get(str(level)) for level in range(1, levels + 1)]
+    points = [{"max": die, "avg": die // 2 + 1}.get(text(value), whole(value)) for value in found]
+    return None if None in points else sum(each or 0 for each in points)
 
 
-def _is_trained(entry: Object) -> bool:
-    return (number(entry, "proficient", "save.proficiency.multiplier") or 0) >= 1
-
-
-def _save(sheet: Sheet, system: Object, ability: str) -> int:
-    bonus = formulas.value(text(system, "bonuses.abilities.save"), sheet.at) or 0
-    own = sheet.save(ability)
-    return bonus + (modifier(sheet.scores[ability]) if own is None else own)
-
-
-def _speeds(system: Object) -> dict[str, float]:
-    given = speeds_of(system)
-    return {kind: found for kind in MOVEMENTS if (found := number(given.get(kind)))}
-
-
-def _senses(system: Object, sheet: Sheet) -> dict[str, float]:
-    given = sense_ranges(system, sheet)
-    return {sense: found for sense in SENSES if (found := number(given.get(f"{sense}_range")))}
-
-
-def _gold(system: Object) -> float | None:
-    coins = mapping(system, "currency")
-    counted = {coin: found for coin in COINS if (found := number(coins.get(coin))) is not None}
-    return round(sum(COINS[coin] * found for coin, found in counted.items()), 2) if counted else None
+def _gold(coins: Object) -> float | None:
+    counted = [found * worth for coin, worth in word["coins"].items() if (found := number(coins, coin)) is not None]
+    return round(sum(counted), 2) if counted else None
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
 
 
 def _spell(item: Object) -> Spell:
-    system = mapping(item, "system")
-    level = whole(number(system, "level", "circle.base"))
+    system, level = mapping(item, "system"), spell_level(item)
     how = text(system, "preparation.mode", "method", "preparation.method")
     said = at(system, "preparation.prepared") if "preparation" in system else system.get("prepared")
     granted = how in ALWAYS or (said is not True and (whole(said) or 0) > 1)
@@ -330,20 +301,12 @@ def _spell(item: Object) -> Spell:
 
 def _held(item: Object) -> Held:
     system = mapping(item, "system")
-    attuned = system.get("attuned")
-    attuned = whole(system, "attunement") == 2 if attuned is None else attuned
-    equipped = system.get("equipped")
-    return Held(
-        text(item, "name"),
-        whole(system, "quantity"),
-        equipped if isinstance(equipped, bool) else None,
-        attuned if isinstance(attuned, bool) else None,
-    )
+    attuned = whole(system, "attunement") == 2 if system.get("attuned") is None else system["attuned"]
+    flags = (each if isinstance(each, bool) else None for each in (system.get("equipped"), attuned))
+    return Held(text(item, "name"), whole(system, "quantity"), *flags)
 
 
 def _conditions(actor: Object, system: Object) -> list[str]:
-    statuses = [
-        spoken(s) for e in objects(actor, "effects") if e.get("disabled") is not True for s in texts(e, "statuses")
-    ]
-    exhausted = whole(system, "attributes.exhaustion") or 0
-    return list(dict.fromkeys([*statuses, *(["exhaustion"] if exhausted else [])]))
+    effects = (effect for effect in objects(actor, "effects") if effect.get("disabled") is not True)
+    statuses = [spoken(status) for effect in effects for status in texts(effect, "statuses")]
+    return list(dict.fromkeys([*statuses, *(["exhaustion"] if whole(system, "attributes.exhaustion") else [])]))

@@ -9,28 +9,25 @@ from typing import Any
 
 from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.creatures import readings
-from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text
+from lorekeeper.normalize.foundry.values import Data, Object, at, mapping, objects, text, word
 from lorekeeper.terms import MOVEMENTS, SENSES
 
-SYSTEMS = {"dnd5e": "dnd5e", "black-flag": "black-flag"}
+SYSTEMS = ("dnd5e", "black-flag")
 """The systems that are read."""
 
-COLLECTIONS = ("actors", "items", "journal", "tables", "folders", "adventures")
+NESTED = ("actors", "items", "journal", "tables", "folders")
+"""The lists of an adventure, which holds documents of all kinds."""
+
+COLLECTIONS = (*NESTED, "adventures")
 """What a key begins with, as in ``!actors!id``, if it is read."""
 
-OTHERS = frozenset({"macros", "scenes", "playlists", "cards", "combats", "messages", "users", "settings", "fog"})
+OTHERS = frozenset("macros scenes playlists cards combats messages users settings fog".split())
 """Collections without lore."""
-
-MACROS = ("script", "chat")
-"""Types of macros, which older versions write without a key."""
 
 OF_PLAYERS = ("character", "pc")
 """Types of the actors of players."""
 
 ACTORS = frozenset({*OF_PLAYERS, "npc", "vehicle", "lair", "group", "encounter", "siege"})
-
-NESTED = {"actors": "actors", "items": "items", "journal": "journal", "tables": "tables", "folders": "folders"}
-"""The lists of an adventure, which holds documents of all kinds."""
 
 MAX_FOLDERS = 12
 """Most folders that lie in each other."""
@@ -75,6 +72,11 @@ class Document:
         """What its system says of it."""
         return mapping(self.raw, "system")
 
+    @property
+    def pages(self) -> list[Object]:
+        """The pages of a journal."""
+        return objects(self.raw, "pages")
+
 
 class NoDocumentError(ValueError):
     """An object that is no document, or none that can be told."""
@@ -88,25 +90,13 @@ def documents(raw: object, where: str, packs: Iterable[str] = ()) -> Iterator[Do
     """
     if not isinstance(raw, Mapping):
         raise NoDocumentError(f"it must be a JSON object, not {type(raw).__name__}")
-    collection, key_id = _keyed(raw)
-    if collection == "adventures":
-        for name in NESTED:
-            for part in objects(raw.get(name)):
-                yield _document(name, part, where, packs, in_pack=True)
-        return
-    yield _document(collection or _collection_of(raw), raw, where, packs, in_pack="_key" in raw, key_id=key_id)
-
-
-def _document(
-    collection: str, raw: Object, where: str, packs: Iterable[str], *, in_pack: bool, key_id: str = ""
-) -> Document:
-    own = text(raw, "_id") or key_id or _id_in_name(where)
-    return Document(collection, own, modern(raw), where, frozenset(packs), in_pack)
-
-
-def _keyed(raw: Object) -> tuple[str, str]:
-    match = _KEY.match(text(raw, "_key"))
-    return (match[1], match[2]) if match else ("", "")
+    key = _KEY.match(text(raw, "_key"))
+    collection = key[1] if key else _collection_of(raw)
+    parts = [(name, part) for name in NESTED for part in objects(raw.get(name))]
+    is_adventure = collection == "adventures" and (key is not None or "journal" in raw)
+    for name, part in parts if is_adventure else [(collection, raw)]:
+        own = text(part, "_id") or (key[2] if key and part is raw else "") or _id_in_name(where)
+        yield Document(name, own, modern(part), where, frozenset(packs), is_adventure or "_key" in raw)
 
 
 def _id_in_name(where: str) -> str:
@@ -115,22 +105,20 @@ def _id_in_name(where: str) -> str:
     return match[1] if match else ""
 
 
-_FOLDER_KEYS = frozenset({"sorting", "sortingMode"})
-
-
 def _collection_of(raw: Object) -> str:
     """The collection of an object without a key, by its own keys."""
-    if "pages" in raw or (isinstance(raw.get("content"), str) and "type" not in raw):
-        return "journal"
-    if "results" in raw:
-        return "tables"
-    if "journal" in raw and ("actors" in raw or "scenes" in raw):
-        return "adventures"
-    if not _FOLDER_KEYS.isdisjoint(raw) and "system" not in raw:
-        return "folders"
-    kind = raw.get("type")
-    if kind in MACROS and "command" in raw:
-        return "macros"
+    kind, signs = (
+        raw.get("type"),
+        {
+            "journal": "pages" in raw or (isinstance(raw.get("content"), str) and "type" not in raw),
+            "tables": "results" in raw,
+            "adventures": "journal" in raw and ("actors" in raw or "scenes" in raw),
+            "folders": ("sorting" in raw or "sortingMode" in raw) and "system" not in raw,
+            "macros": raw.get("type") in ("script", "chat") and "command" in raw,
+        },
+    )
+    if found := next((name for name, holds in signs.items() if holds), ""):
+        return found
     if not isinstance(kind, str) or not kind:
         raise NoDocumentError("it has no type")
     if "system" not in raw and "data" not in raw:
@@ -140,9 +128,7 @@ def _collection_of(raw: Object) -> str:
 
 def system_of(raw: Object) -> str:
     """The key of the game system that a document is for; by its shape where it does not say."""
-    said = text(raw, "_stats.systemId", "_stats.exportSource.systemId")
-    said = said or text(raw, "flags.exportSource.system")
-    if said:
+    if said := text(raw, "_stats.systemId", "_stats.exportSource.systemId", "flags.exportSource.system"):
         return said
     system = mapping(raw, "system")
     if mapping(system, "details.level") or at(system, "traits.rarity") or at(system, "traits.traditions"):
@@ -162,10 +148,11 @@ def modern(raw: Object) -> dict[str, Any]:
     Foundry 9 had other names for two keys. dnd5e had pairs for damage, texts for the type, speed and senses of creatures, and
     until version 2.4 it gave mundane items the rarity "common".
     """
-    found: dict[str, Any] = {_RENAMED.get(key, key): value for key, value in raw.items() if key != "prototypeToken"}
-    for key, renamed in _RENAMED.items():
-        if key in raw and renamed in raw:
-            found[renamed] = raw[renamed]
+    older = {renamed: raw[key] for key, renamed in _RENAMED.items() if key in raw}
+    found: dict[str, Any] = {
+        **older,
+        **{key: each for key, each in raw.items() if key not in (*_RENAMED, "prototypeToken")},
+    }
     if isinstance(found.get("system"), Mapping):
         found["system"] = _modern_system(found["system"])
         if is_mundane(found):
@@ -190,7 +177,7 @@ def _modern_system(system: Object) -> dict[str, Any]:
         found["attunement"] = "required"
     if isinstance(found.get("details"), Mapping):
         found |= _modern_creature(found)
-    old = objects_of_pairs(at(found, "damage.parts"))
+    old = damage_of_pairs(at(found, "damage.parts"))
     if (old or found.get("actionType")) and "activities" not in found:
         found["activities"] = {"": _activity(found, old)}
     return found
@@ -200,18 +187,16 @@ _KIND = re.compile(r"([^()]*)(?:\(([^()]*)\))?")
 _A_SENSE = re.compile(rf"\b(?:{'|'.join(SENSES)})\b[^,;()]*[,;]?|\bpassive perception \d+[,;]?", re.IGNORECASE)
 
 
-def _modern_creature(system: Object) -> dict[str, Any]:
+def _modern_creature(system: Object) -> Data:
     """What a creature of dnd5e before version 1.4 has as texts, in the objects of later versions."""
-    details, attributes, traits = (dict(mapping(system.get(key))) for key in ("details", "attributes", "traits"))
+    details, attributes, traits = (dict(mapping(system, key)) for key in ("details", "attributes", "traits"))
     kind, speed, senses = details.get("type"), mapping(attributes, "speed"), traits.get("senses")
     if isinstance(kind, str) and (parts := _KIND.match(kind.strip())):
         details["type"] = {"value": parts[1].strip().lower(), "subtype": (parts[2] or "").strip()}
     if speed and "movement" not in attributes:
-        line = f"{text(speed, 'value')}, {text(speed, 'special')}"
-        found = readings({"speed": line})
-        attributes["movement"] = {mode: found.get(f"speed_{mode}") for mode in MOVEMENTS} | {
-            "hover": found.get("hover")
-        }
+        found = readings({"speed": f"{text(speed, 'value')}, {text(speed, 'special')}"})
+        modes = {mode: found.get(f"speed_{mode}") for mode in MOVEMENTS}
+        attributes["movement"] = {**modes, "hover": found.get("hover")}
     if isinstance(senses, str) and "senses" not in attributes:
         special = _A_SENSE.sub("", senses).strip(" ,;.()")
         attributes["senses"] = {**readings({"senses": senses}), "special": special}
@@ -231,29 +216,17 @@ _MAGICAL = re.compile(r"\bmagic(?:al|ally)?\b", re.IGNORECASE)
 def is_mundane(item: Object) -> bool:
     """Whether the rarity "common" of an item is only the default of older versions."""
     system = mapping(item, "system")
-    if text(system, "rarity").lower() != "common" or system_of(item) != "dnd5e":
-        return False
     version = tuple(map(int, re.findall(r"\d+", text(item, "_stats.systemVersion"))[:2]))
-    if version >= _NEWEST_DEFAULT:
+    if text(system, "rarity").lower() != "common" or system_of(item) != "dnd5e" or version >= _NEWEST_DEFAULT:
         return False
+    properties = system.get("properties")
+    is_marked = bool(at(properties, "mgc")) or (isinstance(properties, list) and "mgc" in properties)
     attuned = system.get("attuned") is True or system.get("attunement") in (1, 2, "required")
-    described = text(system, "description.value")
-    return not (
-        attuned
-        or "mgc" in objects_or_keys(system.get("properties"))
-        or _MAGICAL_NAME.search(text(item, "name"))
-        or _MAGICAL.search(described)
-    )
+    told = _MAGICAL_NAME.search(text(item, "name")) or _MAGICAL.search(text(system, "description.value"))
+    return not (attuned or is_marked or told)
 
 
-def objects_or_keys(value: object) -> list[str]:
-    """Keys that are set: of a list, or of an object of flags."""
-    if isinstance(value, Mapping):
-        return [str(key) for key, is_set in value.items() if is_set]
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def objects_of_pairs(value: object) -> list[Object]:
+def damage_of_pairs(value: object) -> list[Object]:
     """Parts of damage that are pairs of a formula and a type, as objects."""
     pairs = value if isinstance(value, list) else []
     return [
@@ -263,26 +236,19 @@ def objects_of_pairs(value: object) -> list[Object]:
     ]
 
 
-_KINDS = {"save": "save", "heal": "heal", "mwak": "attack", "rwak": "attack", "msak": "attack", "rsak": "attack"}
-
-
 def _activity(system: Object, parts: list[Object]) -> Object:
     """What an item does, in one activity, as versions from 4 on of dnd5e have it."""
-    kind = text(system, "actionType")
-    ability = text(system, "save.ability")
-    attack = {
-        "ability": system.get("ability"),
-        "bonus": system.get("attackBonus"),
-        "type": {
-            "value": "ranged" if kind.startswith("r") else "melee",
-            "classification": "spell" if kind.endswith("sak") else "weapon",
-        },
-    }
+    kind, ability = text(system, "actionType"), text(system, "save.ability")
+    reach, arms = "ranged" if kind.startswith("r") else "melee", "spell" if kind.endswith("sak") else "weapon"
     return {
-        "type": _KINDS.get(kind, "utility"),
+        "type": word("actions", kind, "utility"),
         "activation": system.get("activation"),
         "damage": {"parts": parts},
-        "attack": attack,
+        "attack": {
+            "ability": system.get("ability"),
+            "bonus": system.get("attackBonus"),
+            "type": {"value": reach, "classification": arms},
+        },
         "save": {"ability": [ability] if ability else [], "dc": {"formula": text(system, "save.dc")}},
     }
 
@@ -311,7 +277,7 @@ class Index:
         index = cls(allowance=Allowance(sum(size_of(document.raw) for document in documents)))
         for document in documents:
             index.by_id.setdefault(document.id, []).append(document)
-            for page in objects(document.raw, "pages"):
+            for page in document.pages:
                 index.pages.setdefault(text(page, "_id"), []).append((document, page))
         return index
 
@@ -323,30 +289,24 @@ class Index:
 
     def page(self, uuid: str) -> tuple[Document, Object] | None:
         """The page that a reference means, with its journal."""
-        found = self.pages.get(uuid.rpartition(".")[2], [])
-        wanted = _primary_id(uuid)
-        return next((pair for pair in found if pair[0].id == wanted), found[0] if found else None)
+        found, wanted = self.pages.get(uuid.rpartition(".")[2], []), _primary_id(uuid)
+        return next((pair for pair in found if pair[0].id == wanted), next(iter(found), None))
 
     def folders(self, document: Document) -> list[str]:
         """The names of the folders that a document lies in, the outermost first."""
-        names: list[str] = []
-        seen: set[str] = set()
+        found: dict[str, str] = {}
         parent = text(document.raw, "folder")
-        while parent and parent not in seen and len(seen) < MAX_FOLDERS:
-            seen.add(parent)
-            folder = _preferred(
-                [d for d in self.by_id.get(parent, []) if d.collection == "folders"], *sorted(document.packs)
-            )
-            if folder is None:
-                break
-            names.append(folder.name)
-            parent = text(folder.raw, "folder")
-        return [name for name in reversed(names) if name]
+        while parent and parent not in found and len(found) < MAX_FOLDERS:
+            folders = [each for each in self.by_id.get(parent, []) if each.collection == "folders"]
+            folder = _preferred(folders, *sorted(document.packs))
+            found[parent] = folder.name if folder else ""
+            parent = text(folder.raw, "folder") if folder else ""
+        return [name for name in reversed(found.values()) if name]
 
 
 def _preferred(found: list[Document], *packs: str) -> Document | None:
     """The document in one of these packs, else the first."""
-    return next((d for d in found if not d.packs.isdisjoint(packs)), found[0] if found else None)
+    return next((d for d in found if not d.packs.isdisjoint(packs)), next(iter(found), None))
 
 
 def _primary_id(uuid: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from lorekeeper.normalize.formulas import worked_out
+from lorekeeper.normalize.foundry.values import word
 
 MAX_CHARS = 200
 """Longest formula that is worked out."""
@@ -59,19 +60,11 @@ def shown(formula: str, values: Values = nothing_known) -> str:
         found = values(match[1])
         if found is not None:
             return f"{found:g}"
-        return _NAMES.get(match[1], match[1].rpartition(".")[2].replace("-", " "))
+        return word("numbers", match[1], match[1].rpartition(".")[2].replace("-", " "))
 
     text = _TIMES.sub(" × ", _PATH.sub(named, plain))
     text = re.sub(r"(?:(?<!\s)\s+)?(?:\+\s*-\s*|-\s+)", " - ", text)
     return re.sub(r"(?:(?<!\s)\s+)?\+\s*", " + ", " ".join(text.split())).removeprefix("+ ").strip()
-
-
-_NAMES = {"mod": "modifier", "prof": "proficiency bonus"}
-
-
-def average(number: int, sides: int, bonus: int = 0) -> int:
-    """The average of dice, rounded down, as the books print it."""
-    return number * (sides + 1) // 2 + bonus
 
 
 def average_of(formula: str) -> int | None:

@@ -1,45 +1,31 @@
-"""Weapons, armour, magic items and gear, in the shape of Open5e's items."""
+"""Weapons, armor, magic items and gear, in the shape of Open5e's items."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
-from lorekeeper.normalize.foundry.rolls import Doer, two_handed
-from lorekeeper.normalize.foundry.scope import Scope
-from lorekeeper.normalize.foundry.values import Object, at, mapping, number, text, texts, whole
-from lorekeeper.normalize.foundry.words import (
-    ARMOR_WEIGHTS,
-    COINS,
-    HIDDEN_PROPERTIES,
-    POUNDS,
-    PROPERTIES,
-    RARITIES,
-    WEAPON_TYPES,
+from lorekeeper.normalize.foundry.marks import Scope
+from lorekeeper.normalize.foundry.rolls import two_handed
+from lorekeeper.normalize.foundry.values import (
+    Data,
+    Object,
+    armor_weight,
+    at,
+    mapping,
+    number,
     spoken,
+    text,
+    texts,
+    whole,
+    word,
 )
 
-MAGIC = frozenset({"mgc", "magical"})
-NOISY = frozenset({"stealthDisadvantage", "noisy"})
-
-_CATEGORIES = {
-    "trinket": "wondrous item", "wondrous": "wondrous item", "ammo": "ammunition", "art": "artisan's tools",
-    "game": "gaming set", "music": "musical instrument", "trade": "trade goods", "treasure": "treasure", "vehicle": "vehicle",
-    "wondrousItem": "wondrous item", "clothing": "clothing",
-}  # fmt: skip
-"""The category of an item by the key of its type, where that has another name."""
-
-_OF_TYPE = {
-    "tool": "tool",
-    "container": "container",
-    "consumable": "consumable",
-    "loot": "treasure",
-    "ammunition": "ammunition",
-}
-"""The category by the type of the document, where it has none of its own."""
+HIDDEN_PROPERTIES = frozenset("mgc magical gear stealthDisadvantage noisy naturalMaterials cumbersome".split())
+"""Properties that an entry shows elsewhere, or that mean something to the program only."""
 
 _SUBTITLE = re.compile(r"\*{1,2}([^*\n]{3,200})\*{1,2}(?:\n\n|$)")
 """A first line in italics: "Ring, Rare (Requires Attunement)"."""
@@ -51,207 +37,138 @@ _BY_WHOM = re.compile(r"requires attunement( by [^()]{3,120})", re.IGNORECASE)
 
 _STAFF = re.compile(r"\bstaff\b", re.IGNORECASE)
 
-ARMOR_DEXTERITY = {"light": " + Dex modifier", "medium": " + Dex modifier (max 2)", "heavy": ""}
 
-
-def kind_of(item: Object) -> str:
+def kind_of(scope: Scope) -> str:
     """The kind of an item: magic-item, weapon, armor or gear."""
-    system = mapping(item, "system")
-    if _rarity(system) or not MAGIC.isdisjoint(texts(system, "properties")):
+    if text(scope.system, "rarity") or scope.doer.has("mgc", "magical"):
         return "magic-item"
-    if item.get("type") == "weapon":
+    if scope.raw.get("type") == "weapon":
         return "weapon"
-    return "armor" if _armor_weight(item) else "gear"
+    return "armor" if armor_weight(scope.raw) else "gear"
 
 
-def item(raw: Object, scope: Scope) -> dict[str, object]:
-    """An item."""
-    system = mapping(raw, "system")
-    desc, by_whom = _without_subtitle(described(raw, scope))
-    magical = kind_of(raw) == "magic-item"
-    attuned = _attunement(system, magical=magical)
-    data = without_empty(
+def item(scope: Scope) -> Data:
+    """An item: with charges only if it regains them, and no price or weight of 0, which the program has for none."""
+    system, desc = scope.system, described(scope)
+    subtitle = _SUBTITLE.match(desc)
+    told = subtitle[1] if subtitle and _IS_SUBTITLE.search(subtitle[1]) else ""
+    by_whom = _BY_WHOM.search(told)
+    attuned = _attunement(system, is_magic=kind_of(scope) == "magic-item")
+    charges = formulas.value(text(system, "uses.max")) or 0
+    regains = bool(at(system, "uses.recovery")) or text(system, "uses.per") == "charges"
+    return without_empty(
         {
-            "desc": desc,
-            "category": _category(raw),
-            "rarity": _rarity(system),
-            "attunement_detail": f"requires attunement{by_whom}" if by_whom and attuned else "",
-            "weapon": _weapon(raw) if raw.get("type") == "weapon" else {},
-            "armor": _armor(raw),
-            "cost": _cost(system),
-            "weight": _weight(system),
+            "desc": desc[subtitle.end() :] if subtitle and told else desc,
+            "category": _category(scope),
+            "rarity": spoken(text(system, "rarity")),
+            "attunement_detail": f"requires attunement{by_whom[1].rstrip()}" if by_whom and attuned else "",
+            "weapon": _weapon(scope) if scope.raw.get("type") == "weapon" else {},
+            "armor": _armor(scope),
+            "cost": _measured(system.get("price"), "denomination", "gp", "coins"),
+            "weight": _measured(system.get("weight"), "units", "lb", "pounds"),
             "bonus": formulas.value(text(system, "magicalBonus", "armor.magicalBonus")),
-            "charges": _charges(system),
-            "contents": [],
+            "charges": charges if charges > 1 and regains else None,
+            "requires_attunement": attuned,
         }
     )
-    return data if attuned is None else {**data, "requires_attunement": attuned}
 
 
-def _without_subtitle(desc: str) -> tuple[str, str]:
-    """A text without its first line in italics, which the entry says by itself; and by whom the item can be attuned to."""
-    match = _SUBTITLE.match(desc)
-    if match is None or not _IS_SUBTITLE.search(match[1]):
-        return desc, ""
-    by_whom = _BY_WHOM.search(match[1])
-    return desc[match.end() :], by_whom[1].rstrip() if by_whom else ""
-
-
-def _rarity(system: Object) -> str:
-    found = text(system, "rarity")
-    return RARITIES.get(found, spoken(found))
-
-
-def _attunement(system: Object, *, magical: bool) -> bool | None:
+def _attunement(system: Object, *, is_magic: bool) -> bool | None:
     """Whether it must be attuned to; None if nothing is said, or if it is not magical."""
     given = system.get("attunement")
-    given = at(given, "value") if isinstance(given, dict) else given
+    given = given.get("value") if isinstance(given, dict) else given
     if given in ("required", 1, 2):
         return True
-    return False if magical and given in ("", "optional", 0) else None
+    return False if is_magic and given in ("", "optional", 0) else None
 
 
-def _category(raw: Object) -> str:
-    system, kind = mapping(raw, "system"), text(raw, "type")
-    key = text(system, "type.category", "type.value", "weaponType", "armor.type")
-    key = key or text(system, "consumableType", "toolType")
+def _category(scope: Scope) -> str:
+    raw, kind = scope.raw, text(scope.raw, "type")
+    key = text(scope.system, "type.category", "type.value", "weaponType", "armor.type", "consumableType", "toolType")
     if kind == "weapon":
-        return "staff" if _rarity(system) and _STAFF.search(text(raw, "name")) else "weapon"
-    if _armor_weight(raw):
+        return "staff" if text(scope.system, "rarity") and _STAFF.search(text(raw, "name")) else "weapon"
+    if armor_weight(raw):
         return "shield" if key == "shield" else "armor"
-    return _CATEGORIES.get(key, spoken(key)) or _OF_TYPE.get(kind, "")
+    return word("categories", key, spoken(key)) or word("documents", kind, "")
 
 
-# --- weapons and armour ---------------------------------------------------------------------------------------------
+# --- weapons and armor ----------------------------------------------------------------------------------------------
 
 
-def _weapon(raw: Object) -> dict[str, object]:
+def _weapon(scope: Scope) -> Data:
     """What a weapon does; {} for one that can be any."""
-    system = mapping(raw, "system")
+    system, damage = scope.system, mapping(scope.system, "damage")
     key = text(system, "type.value", "weaponType")
-    training, manner = WEAPON_TYPES.get(key, (text(system, "type.category"), key))
-    damage = mapping(system, "damage")
+    training, manner = word["weapons"].get(key, (text(system, "type.category"), key))
     base = mapping(damage, "base") or damage
-    dice = _dice(base) or _old_dice(system)
+    dice = _dice(base) or _old_dice(damage.get("parts"))
     if not dice and not training:
         return {}
     distance = number(system, "range.value", "range.short")
-    reach = number(system, "range.value") if manner == "melee" and distance == 5 else None
-    found = {
-        "damage_dice": dice,
-        "damage_type": next(iter(_types(base)), ""),
-        "properties": _properties(raw, base, damage),
-        "range": distance if distance and not reach else None,
-        "long_range": number(system, "range.long") if distance else None,
-    }
-    if training in ("simple", "martial"):
-        found |= {"is_simple": training == "simple", "is_ranged": manner == "ranged"}
-    return {key: value for key, value in found.items() if value not in (None, "", [])}
-
-
-def _types(base: Object) -> list[str]:
-    return [key for key in (text(base, "type"), *texts(base, "types")) if key]
+    is_trained = training in ("simple", "martial")
+    return without_empty(
+        {
+            "damage_dice": dice,
+            "damage_type": next(filter(None, (text(base, "type"), *texts(base, "types"))), ""),
+            "properties": [*_properties(scope, base)],
+            "range": distance if distance and not (manner == "melee" and distance == 5) else None,
+            "long_range": number(system, "range.long") if distance else None,
+            "is_simple": training == "simple" if is_trained else None,
+            "is_ranged": manner == "ranged" if is_trained else None,
+        }
+    )
 
 
 def _dice(base: Object) -> str:
     count, sides = whole(base, "number"), whole(base, "denomination")
-    if count and sides:
-        return f"{count}d{sides}"
-    return text(base, "custom.formula") if at(base, "custom.enabled") is True else ""
+    custom = text(base, "custom.formula") if at(base, "custom.enabled") is True else ""
+    return f"{count}d{sides}" if count and sides else custom
 
 
-def _old_dice(system: Object) -> str:
+def _old_dice(parts: object) -> str:
     """The dice of an item of version 9, which had the modifier in them."""
-    parts = at(system, "damage.parts")
-    first = parts[0] if isinstance(parts, list) and parts and isinstance(parts[0], list) and parts[0] else [""]
-    match = re.match(r"\d{1,2}d\d{1,3}", text(first[0]))
+    first = parts[0] if isinstance(parts, list) and parts else None
+    match = re.match(r"\d{1,2}d\d{1,3}", text(first[0])) if isinstance(first, list) and first else None
     return match[0] if match else ""
 
 
-def _properties(raw: Object, base: Object, damage: Object) -> list[object]:
+def _properties(scope: Scope, base: Object) -> Iterator[Data]:
     """Names of properties with their details: ``{"property": {"name": "Versatile"}, "detail": "1d10"}``."""
-    system = mapping(raw, "system")
-    keys = Doer(raw).properties
-    distance = _distances(system)
-    found: list[object] = []
-    for key in texts(system, "properties"):
-        if key in HIDDEN_PROPERTIES:
-            continue
-        name = PROPERTIES.get(key, spoken(key))
-        detail = distance if name in ("thrown", "ammunition") else ""
-        if name == "versatile":
-            two = two_handed(base, damage, keys)
-            detail = _dice({**base, **two}) if two else ""
-        found.append({"property": {"name": name.title()}, **({"detail": detail} if detail else {})})
-    mastery = text(system, "mastery")
-    return [*found, *([{"property": {"name": mastery.title(), "type": "Mastery"}}] if mastery else [])]
+    near, far = number(scope.system, "range.value", "range.short"), number(scope.system, "range.long")
+    for key in texts(scope.system, "properties"):
+        name, detail = word("properties", key, spoken(key)), ""
+        if name in ("thrown", "ammunition") and near:
+            detail = f"range {near}{f'/{far}' if far else ''}"
+        elif name == "versatile" and (two := two_handed(scope.doer)):
+            detail = _dice({**base, **two})
+        if key not in HIDDEN_PROPERTIES:
+            yield {"property": {"name": name.title()}, **({"detail": detail} if detail else {})}
+    if mastery := text(scope.system, "mastery"):
+        yield {"property": {"name": mastery.title(), "type": "Mastery"}}
 
 
-def _distances(system: Object) -> str:
-    near, far = number(system, "range.value", "range.short"), number(system, "range.long")
-    if not near:
-        return ""
-    return f"range {near}/{far}" if far else f"range {near}"
-
-
-def _armor_weight(raw: Object) -> str:
-    if text(raw, "type") not in ("equipment", "armor"):
-        return ""
-    system = mapping(raw, "system")
-    key = text(system, "type.category", "type.value", "armor.type")
-    return key if key in ARMOR_WEIGHTS or key == "shield" else ""
-
-
-def _armor(raw: Object) -> dict[str, object]:
-    weight = _armor_weight(raw)
-    system = mapping(raw, "system")
-    value = whole(number(system, "armor.value"))
-    if not weight or (not value and weight != "shield"):
+def _armor(scope: Scope) -> Data:
+    weight, system, value = armor_weight(scope.raw), scope.system, whole(scope.system, "armor.value")
+    is_shield, limit = weight == "shield", whole(scope.system, "armor.dex")
+    if not weight or (not value and not is_shield):
         return {}
     base = value or 2
-    shown = f"+{base}" if weight == "shield" else f"{base}{_dexterity(system, weight)}"
+    capped = f" + Dex modifier (max {limit})" if limit else ""
     return without_empty(
         {
-            "name": text(raw, "name") if weight == "shield" else "",
-            "category": "" if weight == "shield" else weight,
+            "name": text(scope.raw, "name") if is_shield else "",
+            "category": "" if is_shield else weight,
             "ac_base": base,
-            "plus_flat_mod": base if weight == "shield" else None,
-            "ac_display": shown,
-            "grants_stealth_disadvantage": True if not NOISY.isdisjoint(texts(system, "properties")) else None,
+            "plus_flat_mod": base if is_shield else None,
+            "ac_display": f"+{base}" if is_shield else f"{base}{word('armor', weight) if limit is None else capped}",
+            "grants_stealth_disadvantage": True if scope.doer.has("stealthDisadvantage", "noisy") else None,
             "strength_score_required": whole(system, "strength") or whole(system, "armor.requiredStrength") or None,
         }
     )
 
 
-def _dexterity(system: Object, weight: str) -> str:
-    limit = whole(system, "armor.dex")
-    if limit is None:
-        return ARMOR_DEXTERITY.get(weight, "")
-    return f" + Dex modifier (max {limit})" if limit else ""
-
-
-# --- price, weight, charges -----------------------------------------------------------------------------------------
-
-
-def _cost(system: Object) -> object:
-    """The price in gp; None for 0, with which the program says that there is none."""
-    return _measured(system.get("price"), "denomination", "gp", COINS)
-
-
-def _weight(system: Object) -> object:
-    """The weight in pounds."""
-    return _measured(system.get("weight"), "units", "lb", POUNDS)
-
-
-def _measured(found: object, key: str, usual: str, worth: Mapping[str, float]) -> object:
+def _measured(found: object, key: str, usual: str, table: str) -> float | None:
     """A number, which may have its unit beside it, in the usual unit; None for 0, and for a unit without a known worth."""
     value = number(found, "value") if isinstance(found, dict) else number(found)
-    unit = text(mapping(found).get(key)) or usual
-    return number(round(value * worth[unit], 4)) if value and unit in worth else None
-
-
-def _charges(system: Object) -> int | None:
-    """The most charges of an item that regains them."""
-    most = formulas.value(text(system, "uses.max"))
-    regains = bool(at(system, "uses.recovery")) or text(system, "uses.per") == "charges"
-    return most if most and most > 1 and regains else None
+    worth = word[table].get(text(found, key) or usual)
+    return number(round(value * worth, 4)) if value and worth else None

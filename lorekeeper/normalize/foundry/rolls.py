@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.sheets import NOBODY, Sheet
-from lorekeeper.normalize.foundry.values import Object, at, items, mapping, number, objects, pairs, text, whole
-from lorekeeper.normalize.foundry.words import ABILITY_NAMES, DISPLAYED_TYPES, LENGTHS
+from lorekeeper.normalize.foundry.values import (
+    ABILITY_NAMES,
+    Data,
+    Object,
+    abilities,
+    at,
+    items,
+    mapping,
+    number,
+    objects,
+    pairs,
+    text,
+    whole,
+    word,
+)
 
 REACH = 5
 LONG_REACH = 10
-
-NONE = "none"
-"""The ability of an attack that uses none."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +39,9 @@ class Activity:
         found = at(self.raw, path)
         return at(self.raw, f"system.{path}") if found in (None, "", [], {}) else found
 
-    def text(self, path: str) -> str:
-        """The text at a path."""
-        return text(self.at(path))
+    def text(self, *paths: str) -> str:
+        """The first text at these paths."""
+        return next(filter(None, (text(self.at(path)) for path in paths)), "")
 
     @property
     def type(self) -> str:
@@ -79,9 +88,18 @@ class Doer:
         return self.system_key == "black-flag"
 
     @property
-    def properties(self) -> set[str]:
-        """Keys of the item's properties."""
-        return {text(key) for key in items(self.system, "properties")}
+    def is_new(self) -> bool:
+        """Whether it is worded as in the rules of 2024."""
+        return self.rules == "2024"
+
+    def has(self, *properties: str) -> bool:
+        """Whether the item has one of these properties, by their keys."""
+        return not {text(key) for key in items(self.system, "properties")}.isdisjoint(properties)
+
+    @property
+    def magical_bonus(self) -> int:
+        """What magic adds to its attacks and damage."""
+        return formulas.value(text(self.system, "magicalBonus")) or 0
 
 
 # --- attacks --------------------------------------------------------------------------------------------------------
@@ -94,139 +112,100 @@ def _is_ranged(doer: Doer, activity: Activity) -> bool:
 
 def _is_both(doer: Doer, activity: Activity) -> bool:
     """Whether an attack is made in melee or at range: with a thrown weapon, or one that has a reach and a range."""
-    if _is_ranged(doer, activity):
-        return False
     has_range = number(doer.system, "range.value", "range.short") is not None
-    is_thrown = not doer.properties.isdisjoint({"thr", "thrown"})
-    return has_range and (is_thrown or bool(number(doer.system, "range.reach")))
+    has_both = doer.has("thr", "thrown") or bool(number(doer.system, "range.reach"))
+    return has_range and has_both and not _is_ranged(doer, activity)
+
+
+def _is_spell(activity: Activity) -> bool:
+    return activity.text("attack.type.classification") == "spell"
 
 
 def attack_ability(doer: Doer, activity: Activity) -> str:
     """The ability that an attack uses; "" if none is known."""
     said = activity.text("attack.ability")
-    if said == NONE:
+    if said == "none":
         return ""
-    is_spell = activity.text("attack.type.classification") == "spell" or doer.item.get("type") == "spell"
-    if said == "spellcasting" or (not said and is_spell):
+    if said == "spellcasting" or (not said and (_is_spell(activity) or doer.item.get("type") == "spell")):
         return doer.sheet.casting or "intelligence"
     if said in ABILITY_NAMES:
         return ABILITY_NAMES[said]
     strength, dexterity = (doer.sheet.modifiers.get(name, 0) for name in ("strength", "dexterity"))
-    finesse = not doer.properties.isdisjoint({"fin", "finesse"})
-    return "dexterity" if _is_ranged(doer, activity) or (finesse and dexterity > strength) else "strength"
+    agile = _is_ranged(doer, activity) or (doer.has("fin", "finesse") and dexterity > strength)
+    return "dexterity" if agile else "strength"
 
 
 def attack_bonus(doer: Doer, activity: Activity) -> int | None:
-    """The bonus to hit; None if it depends on a creature that is not known."""
+    """The bonus to hit, with the creature's own to attacks of this kind; None if it depends on one that is not known."""
     bonus = formulas.value(activity.text("attack.bonus"), _values(doer, activity)) or 0
-    if activity.at("attack.flat") is True:
-        return bonus
-    ability = attack_ability(doer, activity)
-    if doer.sheet is NOBODY:
-        return None
-    return (
-        doer.sheet.modifiers.get(ability, 0)
-        + doer.sheet.proficiency
-        + bonus
-        + _magical_bonus(doer)
-        + _own(doer, activity)
-    )
-
-
-def _magical_bonus(doer: Doer) -> int:
-    return formulas.value(text(doer.system, "magicalBonus")) or 0
-
-
-def _own(doer: Doer, activity: Activity) -> int:
-    """The creature's own bonus to attacks of this kind."""
-    kind = "r" if _is_ranged(doer, activity) else "m"
-    kind += "sak" if activity.text("attack.type.classification") == "spell" else "wak"
-    return formulas.value(text(doer.sheet.system, f"bonuses.{kind}.attack"), doer.sheet.at) or 0
+    if activity.at("attack.flat") is True or doer.sheet is NOBODY:
+        return bonus if activity.at("attack.flat") is True else None
+    kind = f"{'r' if _is_ranged(doer, activity) else 'm'}{'s' if _is_spell(activity) else 'w'}ak"
+    bonus += doer.magical_bonus + doer.sheet.bonus(doer.sheet.system, f"bonuses.{kind}.attack")
+    return doer.sheet.modifiers.get(attack_ability(doer, activity), 0) + doer.sheet.proficiency + bonus
 
 
 def _values(doer: Doer, activity: Activity) -> formulas.Values:
-    """The numbers that the formulas of an activity may name."""
+    """The numbers that the formulas of an activity may name; its modifier is that of its attack, or of its save."""
 
     def value(path: str) -> float | None:
-        if path == "mod":
-            if doer.sheet is NOBODY:
-                return None
-            return doer.sheet.modifiers.get(_ability_of(doer, activity), 0)
         if path == "item.level":
             return number(doer.system, "level")
-        return None if doer.sheet is NOBODY else doer.sheet.at(path)
+        if doer.sheet is NOBODY:
+            return None
+        if path != "mod":
+            return doer.sheet.at(path)
+        way = ABILITY_NAMES.get(activity.text("save.dc.calculation")) or doer.sheet.casting
+        return doer.sheet.modifiers.get(attack_ability(doer, activity) if activity.type == "attack" else way, 0)
 
     return value
-
-
-def _ability_of(doer: Doer, activity: Activity) -> str:
-    """The ability of an activity: of its attack, or of the difficulty class of its save."""
-    if activity.type == "attack":
-        return attack_ability(doer, activity)
-    said = activity.text("save.dc.calculation")
-    return ABILITY_NAMES.get(said) or doer.sheet.casting
 
 
 def reach(doer: Doer, activity: Activity) -> str:
     """How far an attack reaches: "reach 10 ft.", "range 80/320 ft.", both for thrown weapons."""
     is_ranged = _is_ranged(doer, activity)
     distance = range_of(doer, activity) if is_ranged or _is_both(doer, activity) else ""
-    return " or ".join(
-        filter(
-            None, ("" if is_ranged else f"reach {reach_of(doer, activity)}", f"range {distance}" if distance else "")
-        )
-    )
+    told = ("" if is_ranged else f"reach {reach_of(doer, activity)}", f"range {distance}" if distance else "")
+    return " or ".join(filter(None, told))
 
 
 def reach_of(doer: Doer, activity: Activity | None) -> str:
     """The reach of a weapon: "5 ft."."""
-    said = number(doer.system, "range.reach")
-    of_activity = number(activity.at("range.value")) if activity and not _is_both(doer, activity) else None
-    longer = LONG_REACH if not doer.properties.isdisjoint({"rch", "reach"}) else REACH
-    return f"{said or of_activity or longer} ft."
+    own = number(activity.at("range.value")) if activity and not _is_both(doer, activity) else None
+    usual = LONG_REACH if doer.has("rch", "reach") else REACH
+    return f"{number(doer.system, 'range.reach') or own or usual} ft."
 
 
 def range_of(doer: Doer, activity: Activity | None) -> str:
     """The range of an item: "80/320 ft."; "" if it has none."""
-    near = number(doer.system, "range.value", "range.short")
-    near = near or (number(activity.at("range.value")) if activity else None)
-    if not near:
-        return ""
+    near = number(doer.system, "range.value", "range.short") or (
+        number(activity.at("range.value")) if activity else None
+    )
     far = number(doer.system, "range.long")
-    return f"{near}/{far} ft." if far else f"{near} ft."
-
-
-def attack_kind(doer: Doer, activity: Activity) -> str:
-    """The label of an attack: "Melee Weapon Attack", "Ranged Attack Roll"."""
-    manner = "Ranged" if _is_ranged(doer, activity) else "Melee"
-    if _is_both(doer, activity):
-        manner = "Melee or Ranged"
-    if doer.rules == "2024":
-        return f"{manner} Attack Roll"
-    kind = "Spell" if activity.text("attack.type.classification") == "spell" else "Weapon"
-    return f"{manner} {kind} Attack"
+    return f"{near}{f'/{far}' if far else ''} ft." if near else ""
 
 
 def attack_sentence(doer: Doer, activity: Activity) -> str:
     """An attack up to its damage: "*Melee Weapon Attack:* +4 to hit, reach 5 ft., one target"."""
-    parts = [to_hit(doer, activity), reach(doer, activity)]
-    parts += [] if doer.rules == "2024" else [_target(activity)]
-    return f"*{attack_kind(doer, activity)}:* {', '.join(part for part in parts if part)}"
+    manner = "Ranged" if _is_ranged(doer, activity) else "Melee"
+    manner = "Melee or Ranged" if _is_both(doer, activity) else manner
+    kind = "Attack Roll" if doer.is_new else f"{'Spell' if _is_spell(activity) else 'Weapon'} Attack"
+    target, count = activity.text("target.affects.type"), whole(activity.at("target.affects.count")) or 1
+    noun = target if target in ("creature", "object") else "target"
+    aim = f"one {noun}" if count == 1 else f"up to {count} {noun}s"
+    parts = (to_hit(doer, activity), reach(doer, activity), "" if doer.is_new else aim)
+    return f"*{manner} {kind}:* {', '.join(filter(None, parts))}"
 
 
 def to_hit(doer: Doer, activity: Activity) -> str:
     """A bonus to hit as the edition words it."""
     bonus = attack_bonus(doer, activity)
-    if bonus is None:
-        return ""
-    return f"{bonus:+d}" if doer.rules == "2024" else f"{bonus:+d} to hit"
+    return "" if bonus is None else hits(doer, bonus)
 
 
-def _target(activity: Activity) -> str:
-    kind = activity.text("target.affects.type")
-    count = whole(activity.at("target.affects.count")) or 1
-    noun = kind if kind in ("creature", "object") else "target"
-    return f"one {noun}" if count == 1 else f"up to {count} {noun}s"
+def hits(doer: Doer, bonus: int) -> str:
+    """A bonus to hit as the edition words it."""
+    return f"{bonus:+d}{'' if doer.is_new else ' to hit'}"
 
 
 # --- damage ---------------------------------------------------------------------------------------------------------
@@ -248,83 +227,67 @@ class Roll:
 
     def as_text(self, *, with_average: bool, capitals: bool = False) -> str:
         """As the books print it: "5 (1d6 + 2) slashing"."""
-        dice = self.formula
-        if with_average and self.average is not None:
-            dice = f"{self.average} ({self.formula})"
-        types = [DISPLAYED_TYPES.get(name, name) for name in self.types if name != "variable"]
-        return f"{dice} {joined([name.capitalize() if capitals else name for name in types], 'or')}".strip()
+        dice = f"{self.average} ({self.formula})" if with_average and self.average is not None else self.formula
+        types = (word("rolls", name) for name in self.types)
+        return f"{dice} {joined((name.capitalize() if capitals else name for name in types), 'or')}".strip()
 
 
 def damage(doer: Doer, activity: Activity, *, versatile: bool = False) -> list[Roll]:
     """The rolls of an activity's damage, the weapon's own first."""
-    found = [_base(doer, activity, versatile=versatile)] if _has_base(activity) else []
+    flags = (activity.at("damage.includeBase"), activity.at("damage.includeBaseDamage"))
+    has_base = activity.type == "attack" and False not in flags
+    found = [_base(doer, activity, versatile=versatile)] if has_base else []
     found += [_roll(part, _values(doer, activity)) for part in objects(activity.at("damage.parts"))]
     return [roll for roll in found if roll and roll.formula]
-
-
-def _has_base(activity: Activity) -> bool:
-    flags = (activity.at("damage.includeBase"), activity.at("damage.includeBaseDamage"))
-    return activity.type == "attack" and False not in flags
 
 
 def _base(doer: Doer, activity: Activity, *, versatile: bool) -> Roll | None:
     """The damage of the weapon itself, to which the modifier of its ability is added."""
     own = mapping(doer.system, "damage")
-    part = mapping(own, "base") or own
+    part, is_weapon = mapping(own, "base") or own, doer.item.get("type") == "weapon"
     if versatile:
-        part = {**part, **two_handed(part, own, doer.properties)}
-    if doer.item.get("type") != "weapon" and not (whole(part, "number") or at(part, "custom.enabled")):
+        part = {**part, **two_handed(doer)}
+    if not is_weapon and not (whole(part, "number") or at(part, "custom.enabled")):
         return None
     formula = f"{text(part, 'bonus')} {text(part, 'custom.formula')}"
-    ability = attack_ability(doer, activity)
-    known = doer.item.get("type") == "weapon" and "@mod" not in formula and doer.sheet is not NOBODY
-    bonus = (doer.sheet.modifiers.get(ability, 0) if known and ability else 0) + _magical_bonus(doer)
-    return _roll(part, _values(doer, activity), bonus)
+    counts = is_weapon and "@mod" not in formula and doer.sheet is not NOBODY
+    bonus = doer.sheet.modifiers.get(attack_ability(doer, activity), 0) if counts else 0
+    return _roll(part, _values(doer, activity), bonus + doer.magical_bonus)
 
 
-def two_handed(base: Object, own: Object, properties: set[str]) -> Object:
-    """The dice of a weapon in two hands: those it states, else the next larger ones."""
-    given = mapping(own, "versatile")
-    sides = whole(given, "denomination")
-    if sides:
-        return {"number": whole(given, "number") or whole(base, "number") or 1, "denomination": sides}
+def two_handed(doer: Doer) -> Data:
+    """The dice of a weapon in two hands: those it states, else the next larger ones; {} if it has none."""
+    own = mapping(doer.system, "damage")
+    base = mapping(own, "base") or own
+    if sides := whole(own, "versatile.denomination"):
+        return {"number": whole(own, "versatile.number") or whole(base, "number") or 1, "denomination": sides}
     larger = (whole(base, "denomination") or 0) + 2
-    return {"denomination": larger} if larger > 2 and not properties.isdisjoint({"ver", "versatile"}) else {}
+    return {"denomination": larger} if larger > 2 and doer.has("ver", "versatile") else {}
 
 
 def _roll(part: Object, values: formulas.Values, more: int = 0) -> Roll | None:
-    types = tuple(dict.fromkeys(name for name in _types(part) if name))
+    named = (text(name) for name in (part.get("type"), *items(part, "types"), *items(part, "additionalTypes")))
+    types = tuple(dict.fromkeys(filter(None, named)))
     custom = text(part, "custom.formula") if at(part, "custom.enabled") is True else ""
     if custom:
         return Roll(_with_bonus(formulas.shown(custom, values), more), None, types)
-    count, sides = whole(part, "number"), whole(part, "denomination")
-    given = text(part, "bonus")
+    count, sides, given = whole(part, "number"), whole(part, "denomination"), text(part, "bonus")
     bonus = formulas.value(given, values) if given else 0
-    rest = "" if bonus is not None else formulas.shown(given, values)
-    total = (bonus or 0) + more
+    rest, total = "" if bonus is not None else formulas.shown(given, values), (bonus or 0) + more
     if not count or not sides or not (0 < count < 1000 and 0 < sides <= 1000):
-        told = str(total) if total or not rest else ""
-        return Roll(" + ".join(filter(None, (told if told != "0" else "", rest))), None, types)
+        return Roll(" + ".join(filter(None, (str(total) if total else "", rest))), None, types)
     formula = _with_bonus(f"{count}d{sides}", total) + (f" + {rest}" if rest else "")
-    return Roll(formula, None if rest else formulas.average(count, sides, total), types)
-
-
-def _types(part: Object) -> Iterator[str]:
-    yield text(part, "type")
-    for name in (*items(part, "types"), *items(part, "additionalTypes")):
-        yield text(name)
+    return Roll(formula, None if rest else count * (sides + 1) // 2 + total, types)
 
 
 def _with_bonus(dice: str, bonus: int) -> str:
-    if not bonus:
-        return dice
-    return f"{dice} {'+' if bonus > 0 else '-'} {abs(bonus)}"
+    return f"{dice} {'+' if bonus > 0 else '-'} {abs(bonus)}" if bonus else dice
 
 
 def damage_text(rolls: list[Roll], *, with_average: bool, capitals: bool) -> str:
     """Several rolls in one phrase: "19 (2d10 + 8) piercing damage plus 7 (2d6) fire"."""
-    told = [roll.as_text(with_average=with_average, capitals=capitals) for roll in rolls]
-    return " damage plus ".join(part for part in told if part)
+    told = (roll.as_text(with_average=with_average, capitals=capitals) for roll in rolls)
+    return " damage plus ".join(filter(None, told))
 
 
 def healing(doer: Doer, activity: Activity) -> Roll | None:
@@ -339,31 +302,21 @@ def healing(doer: Doer, activity: Activity) -> Roll | None:
 def save_abilities(activity: Activity) -> list[str]:
     """The abilities of the saving throw that an activity asks for."""
     given = activity.at("save.ability") or activity.at("ability")
-    keys = [text(key) for key in (given if isinstance(given, list) else [given])]
-    return [ABILITY_NAMES[key] for key in keys if key in ABILITY_NAMES]
+    return abilities(given if isinstance(given, list) else [given])
 
 
 def save_dc(doer: Doer, activity: Activity) -> int | None:
     """The difficulty class of an activity; None if it depends on a creature that is not known."""
-    way = activity.text("save.dc.calculation") or activity.text("save.dc.ability") or activity.text("dc.ability")
-    if way == "spellcasting":
-        return doer.sheet.spell_dc
-    if way in ABILITY_NAMES:
-        return doer.sheet.dc(way)
-    formula = activity.text("save.dc.formula") or activity.text("dc.formula")
-    return formulas.value(formula, _values(doer, activity))
+    way = activity.text("save.dc.calculation", "save.dc.ability", "dc.ability")
+    return doer.sheet.spell_dc if way == "spellcasting" else _dc(doer, activity, way, "save.dc.formula", "dc.formula")
 
 
 def check_dc(doer: Doer, activity: Activity) -> int | None:
     """The difficulty class of an ability check that an activity asks for."""
-    way = activity.text("check.dc.calculation")
+    return _dc(doer, activity, activity.text("check.dc.calculation"), "check.dc.formula")
+
+
+def _dc(doer: Doer, activity: Activity, way: str, *paths: str) -> int | None:
     if way in ABILITY_NAMES:
         return doer.sheet.dc(way)
-    return formulas.value(activity.text("check.dc.formula"), _values(doer, activity))
-
-
-def length(value: float, unit: str) -> str:
-    """A distance: "60 feet", "1 mile"."""
-    name = LENGTHS.get(unit, unit)
-    names = {"foot": "feet"} if value != 1 else {}
-    return f"{value} {names.get(name, name if value == 1 else f'{name}s')}".strip()
+    return formulas.value(activity.text(*paths), _values(doer, activity))

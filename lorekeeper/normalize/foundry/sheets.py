@@ -1,4 +1,4 @@
-"""The numbers of a creature on which its attacks depend: modifiers, proficiency bonus, difficulty classes."""
+"""The numbers of a creature on which its attacks depend: modifiers, proficiency bonus, difficulty classes, armor class."""
 
 from __future__ import annotations
 
@@ -6,13 +6,32 @@ import math
 from dataclasses import dataclass
 
 from lorekeeper.normalize.foundry import formulas
-from lorekeeper.normalize.foundry.values import Object, at, mapping, number, pairs, text, whole
-from lorekeeper.normalize.foundry.words import ABILITY_NAMES, SKILLS, spoken
+from lorekeeper.normalize.foundry.values import (
+    ABILITY_NAMES,
+    ARMOR_WEIGHTS,
+    Object,
+    abilities,
+    armor_weight,
+    at,
+    mapping,
+    number,
+    objects,
+    pairs,
+    skill_of,
+    text,
+    whole,
+    word,
+)
 from lorekeeper.terms import ABILITIES, SKILL_ABILITIES
 
 BASE_DC = 8
 BASE_PASSIVE = 10
 MAX_SCORE = 99
+
+UNARMORED = 10
+SHIELD = 2
+MEDIUM_LIMIT = 2
+"""Most of the Dexterity modifier that counts in medium armor."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +59,8 @@ class Sheet:
         """The numbers of an actor."""
         rating = number(system, "details.cr", "attributes.cr")
         given = {full: entry for key, entry in pairs(system.get("abilities")) if (full := ABILITY_NAMES.get(key))}
-        scores = {a: s for a, e in given.items() if (s := whole(e, "value")) is not None and 0 <= s <= MAX_SCORE}
+        found = {ability: whole(entry, "value") for ability, entry in given.items()}
+        scores = {ability: score for ability, score in found.items() if score is not None and 0 <= score <= MAX_SCORE}
         modifiers = {ability: (score - 10) // 2 for ability, score in scores.items()}
         if not scores and any(whole(entry, "mod") is not None for entry in given.values()):
             modifiers = {ability: _modifier(given.get(ability, {}), rating) for ability in ABILITIES}
@@ -54,32 +74,30 @@ class Sheet:
     @property
     def casting(self) -> str:
         """The ability that it casts spells with, "" if unknown."""
-        key = text(self.system, "attributes.spellcasting", "spellcasting.ability")
-        return ABILITY_NAMES.get(key, "")
+        return "".join(abilities([text(self.system, "attributes.spellcasting", "spellcasting.ability")]))
 
     @property
     def spell_dc(self) -> int | None:
         """The difficulty class of its spells."""
-        said = whole(self.system, "spellcasting.dc")
-        if said:
-            return said
-        return self.dc(self.casting) if self.casting else None
+        return whole(self.system, "spellcasting.dc") or (self.dc(self.casting) if self.casting else None)
 
     def dc(self, ability: str) -> int | None:
         """The difficulty class of what it does with an ability; None if it has no modifier."""
         modifier = self.modifiers.get(ABILITY_NAMES.get(ability, ability))
         return None if modifier is None else BASE_DC + self.proficiency + modifier
 
+    def bonus(self, value: object, path: str) -> int:
+        """What a formula adds, 0 if there is none, or if it cannot be worked out."""
+        return formulas.value(text(value, path), self.at) or 0
+
     def save(self, ability: str) -> int | None:
         """The bonus to a saving throw that it is proficient in; None for any other."""
-        short = next((key for key in (ability[:3], ability) if key in mapping(self.system, "abilities")), "")
-        entry = mapping(mapping(self.system, "abilities").get(short))
+        entry = mapping(self.system, f"abilities.{ability[:3]}", f"abilities.{ability}")
         trained = 1.0 if entry.get("proficient") is True else number(entry, "proficient")
         trained = trained or number(entry, "proficiency.multiplier") or number(entry, "save.proficiency.multiplier")
         if not trained or ability not in self.modifiers:
             return None
-        bonus = formulas.value(text(entry, "bonuses.save"), self.at) or 0
-        return self.modifiers[ability] + math.floor(self.proficiency * trained) + bonus
+        return self.modifiers[ability] + math.floor(self.proficiency * trained) + self.bonus(entry, "bonuses.save")
 
     def skill(self, name: str) -> int | None:
         """The bonus to a skill, by its name; None if its ability has no modifier."""
@@ -88,28 +106,24 @@ class Sheet:
         if ability not in self.modifiers:
             return None
         times = number(entry, "value") or number(entry, "proficiency.multiplier") or 0
-        bonus = formulas.value(text(entry, "bonuses.check"), self.at) or 0
-        return self.modifiers[ability] + math.floor(self.proficiency * times) + bonus
+        return self.modifiers[ability] + math.floor(self.proficiency * times) + self.bonus(entry, "bonuses.check")
 
     def skill_entry(self, name: str) -> Object:
         """What is said of a skill, by its name."""
         skills = mapping(self.system, "skills", "proficiencies.skills")
-        return next((mapping(e) for key, e in skills.items() if SKILLS.get(key, spoken(key)) == name), {})
+        return next((mapping(entry) for key, entry in skills.items() if skill_of(key) == name), {})
 
     def passive(self, name: str) -> int | None:
         """The passive value of a skill."""
         bonus = self.skill(name)
-        more = formulas.value(text(self.skill_entry(name), "bonuses.passive"), self.at) or 0
-        return None if bonus is None else BASE_PASSIVE + bonus + more
+        return None if bonus is None else BASE_PASSIVE + bonus + self.bonus(self.skill_entry(name), "bonuses.passive")
 
     def at(self, path: str) -> float | None:
         """The number that formulas name, such as ``prof`` and ``abilities.str.mod``."""
         head, _, rest = path.partition(".")
-        ability = ABILITY_NAMES.get(rest.partition(".")[0], "")
+        key, ability = rest.partition(".")[0], ABILITY_NAMES.get(rest.partition(".")[0], "")
         match head, rest.rpartition(".")[2]:
-            case "prof", "":
-                return self.proficiency
-            case "attributes", "prof":
+            case ("prof", "") | ("attributes", "prof"):
                 return self.proficiency
             case "attributes", "dc":
                 return self.spell_dc
@@ -119,9 +133,10 @@ class Sheet:
                 return self.dc(ability)
             case "abilities", "save" if ability:
                 return self.save(ability) or self.modifiers.get(ability)
-            case "skills", last if last in ("passive", "total"):
-                name = SKILLS.get(rest.partition(".")[0], spoken(rest.partition(".")[0]))
-                return self.passive(name) if last == "passive" else self.skill(name)
+            case "skills", "passive":
+                return self.passive(skill_of(key))
+            case "skills", "total":
+                return self.skill(skill_of(key))
             case "details", "cr":
                 return self.rating
         return number(at(self.system, path))
@@ -138,3 +153,62 @@ def _modifier(entry: Object, rating: float | None) -> int:
 
 NOBODY = Sheet("", {}, {}, {}, None)
 """The numbers of nobody: of a spell or an item that no creature has."""
+
+
+# --- armor class (SRD 5.1, "Armor") ------------------------------------------------------------------------------------
+
+
+def armor_class(actor: Object, sheet: Sheet) -> int | None:
+    """The armor class of an actor; None if it has neither one nor abilities from which it follows.
+
+    A ``flat`` value counts for the calculations that say so, and for unknown ones; it is a leftover where the armor class is worked
+    out. An effect on the actor may set the calculation, as Mage Armor does. A shield adds to natural armor.
+    """
+    stated = at(actor, "system.attributes.ac")
+    effects = (effect for effect in objects(actor, "effects") if effect.get("disabled") is not True)
+    changes = (change for effect in effects for change in objects(effect, "changes"))
+    set_ = next((text(each, "value") for each in changes if each.get("key") == "system.attributes.ac.calc"), "")
+    way = set_ or text(stated, "calc")
+    if override := whole(stated, "override"):
+        return override
+    flat = whole(stated, "flat") if stated else None
+    if flat and way not in ("default", "custom", *word["armor classes"]):  # "" is of Black Flag
+        return flat + (_shield(actor) if way in ("natural", "") else 0)
+    formula = text(stated, "formula") if way == "custom" else word("armor classes", way, "")
+    counted = formulas.value(formula, sheet.at) if formula else None
+    if counted is not None:
+        return counted + _shield(actor)
+    return _worn(actor, sheet) if sheet.modifiers else None
+
+
+def _carried(actor: Object) -> list[Object]:
+    """What a creature wears or carries ready."""
+    return [item for item in objects(actor, "items") if at(item, "system.equipped") is not False]
+
+
+def _worn(actor: Object, sheet: Sheet) -> int:
+    """The best armor that is worn, or none, and a shield."""
+    dexterity = sheet.modifiers.get("dexterity", 0)
+    if not sheet.scores:  # Black Flag counts the modifier that it prints, which may have the proficiency bonus in it
+        dexterity = sheet.save("dexterity") or dexterity
+    suits = [_suit(item, dexterity) for item in _carried(actor) if armor_weight(item) in ARMOR_WEIGHTS]
+    return max(suits or [UNARMORED + dexterity]) + _shield(actor)
+
+
+def _suit(item: Object, dexterity: int) -> int:
+    weight, own = armor_weight(item), _armor(item, UNARMORED)
+    if weight == "heavy":  # it neither adds the modifier nor, where that is negative, takes it off
+        return own
+    limit = whole(item, "system.armor.dex")
+    limit = MEDIUM_LIMIT if limit is None and weight == "medium" else limit
+    return own + (dexterity if limit is None else min(dexterity, limit))
+
+
+def _shield(actor: Object) -> int:
+    return max((_armor(item, SHIELD) for item in _carried(actor) if armor_weight(item) == "shield"), default=0)
+
+
+def _armor(item: Object, usual: int) -> int:
+    """What armor or a shield gives, with its magic."""
+    magical = formulas.value(text(item, "system.magicalBonus", "system.armor.magicalBonus")) or 0
+    return (whole(item, "system.armor.value") or usual) + magical
