@@ -221,6 +221,12 @@ def test_what_goes_on_behind_a_page_has_the_page_on_which_it_stands(tmp_path):
     assert found["Roads Beyond"].data["pages"] == [["2", 0], ["3", 0]]
 
 
+def test_large_headings_with_numbers_in_one_place_are_no_running_heads(tmp_path):
+    pages = [page(number, (72, 70, 20, BOLD, f"Session {number}"), *lines(ROADS, 72, 100)) for number in range(1, 5)]
+    found = described(read(write_pdf(tmp_path / "sessions.pdf", pages))[0])
+    assert list(found)[1:] == [f"Session {number}" for number in range(1, 5)]
+
+
 def test_the_outline_names_headings_that_have_a_number_and_no_other_type(tmp_path):
     texts = [(72.0, 90.0, 20.0, BOLD, "Trade"), (72, 130, 10, "F1", "4.1 Weights"), *lines(ROADS, 72, 154)]
     book = write_pdf(tmp_path / "trade.pdf", [texts], [("Trade", 0), ("Weights", 0)])

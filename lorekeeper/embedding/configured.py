@@ -52,11 +52,11 @@ class SharedProvider:
     """A provider that several services use: one call at a time, as `EmbeddingProvider` says."""
 
     def __init__(self, provider: EmbeddingProvider) -> None:
-        from lorekeeper.embedding.protocol import prefixes_of
+        from lorekeeper.embedding.protocol import at_once, prefixes_of
 
         self._provider, self._turn = provider, threading.Lock()
         self.name, self.fingerprint = provider.name, provider.fingerprint
-        self.dimension, self.prefixes = provider.dimension, prefixes_of(provider)
+        self.dimension, self.prefixes, self.at_once = provider.dimension, prefixes_of(provider), at_once(provider)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         with self._turn:

@@ -38,6 +38,7 @@ class OnnxProvider:
     """A model on ONNX Runtime: the vectors of sentence-transformers, faster and in a third of the memory."""
 
     name = "onnx"
+    at_once = 2 * BATCH
 
     def __init__(self, files: ModelFiles) -> None:
         if not files.runs_on_onnx:

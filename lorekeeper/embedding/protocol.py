@@ -77,6 +77,15 @@ class EmbeddingProvider(Protocol):
         ...
 
 
+SLICE = 64
+"""Texts whose vectors are cached together, and texts per call of a provider that does not say how many."""
+
+
+def at_once(provider: EmbeddingProvider) -> int:
+    """Texts per call of a provider, which a question waits for at most: between two calls it goes first."""
+    return int(getattr(provider, "at_once", SLICE))
+
+
 def prefixes_of(provider: EmbeddingProvider) -> Prefixes:
     """What a provider puts before texts itself; nothing if it does not say."""
     prefixes: Prefixes = getattr(provider, "prefixes", NO_PREFIXES)

@@ -25,6 +25,7 @@ class SentenceTransformersProvider:
     """A model folder, loaded with sentence-transformers on the CPU; only safetensors weights, no remote code."""
 
     name = "sentence-transformers"
+    at_once = BATCH
 
     def __init__(self, files: ModelFiles) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

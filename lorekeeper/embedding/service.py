@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ca
 import numpy as np
 
 from lorekeeper.embedding.fetching import ModelPendingError
-from lorekeeper.embedding.protocol import EmbeddingProvider, Vectors, are_units, check_finite
+from lorekeeper.embedding.protocol import SLICE, EmbeddingProvider, Vectors, are_units, at_once, check_finite
 from lorekeeper.errors import ConfigError, EmbeddingError
 from lorekeeper.measures import counted, timed
 from lorekeeper.printable import MAX_REASON, one_line
@@ -29,9 +29,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
-
-SLICE = 64
-"""Texts per call in the thread: between two calls other tasks run, and a cancelled import stops."""
 
 PENDING_SECONDS = 0.5
 """Between two looks for a model that is being downloaded."""
@@ -164,8 +161,9 @@ class EmbeddingService:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of passages, in the order of the texts. Blocking; see `encode`."""
-        slices = [list(texts[start : start + SLICE]) for start in range(0, len(texts), SLICE)]
-        return [row for part in slices for row in self._submit(self._embed_slice, part).result().tolist()]
+        return [
+            row for part in batched(texts, SLICE) for row in self._submit(self._embed_slice, part).result().tolist()
+        ]
 
     def get_searchable_text(self, entity: Mapping[str, Any] | Entity, entity_type: str) -> str:
         """The text of an entity that is searched by meaning: its name, then its prose, section by section.
@@ -206,12 +204,11 @@ class EmbeddingService:
         missing = sorted(set(texts) - vectors.keys(), key=len)
         if self.watched and missing:
             self.watched(len(missing), 0)
-        for start in range(0, len(missing), SLICE):
-            part = missing[start : start + SLICE]
-            computed = await self._run(self._embed_slice, part)
-            vectors |= zip(part, computed, strict=True)
+        for part in batched(missing, SLICE):
+            for own in batched(part, at_once(provider)):
+                vectors |= zip(own, await self._run(self._embed_slice, own), strict=True)
             if self._cache:
-                await self._run(self._cache.put, provider.fingerprint, part, computed)
+                await self._run(self._cache.put, provider.fingerprint, part, np.stack([vectors[text] for text in part]))
             if progress:
                 progress(len(part))
             if self.watched:
@@ -338,6 +335,11 @@ class EmbeddingService:
                 f"{provider.dimension} numbers of length 1 for each; its files may be damaged"
             )
         return vectors
+
+
+def batched(texts: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Texts in runs of a size."""
+    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
 
 
 def _loader(model: Model | None) -> Callable[[], EmbeddingProvider]:

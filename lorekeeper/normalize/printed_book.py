@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
+from typing import Self
 from unicodedata import category
 
 from lorekeeper.folding import fold
@@ -89,15 +90,20 @@ class Page:
     Attributes:
         number: from 0, in the file.
         label: what the file calls it, "" for nothing.
-        stretches: of its text.
+        lines: of its text, from top to bottom.
     """
 
     number: int
     label: str
-    stretches: Sequence[Stretch]
+    lines: Sequence[Line]
+
+    @classmethod
+    def of(cls, number: int, label: str, stretches: Sequence[Stretch]) -> Self:
+        """A page by the stretches of type on it."""
+        return cls(number, label, _lines(number, stretches))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Line:
     """A line of one column, or a cell of a table.
 
@@ -149,7 +155,7 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
         pages: in their order.
         outline: titles with their depths and pages, both from 0.
     """
-    lines = [_lines(page) for page in pages]
+    lines = [page.lines for page in pages]
     heads = _running_heads(lines, {(fold(title), page) for title, _, page in outline})
     numbers = _numbers(pages, heads)
     texts = [[line for line in own if line not in heads] for own in lines]
@@ -173,11 +179,11 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-def _lines(page: Page) -> list[Line]:
-    """The lines of a page, from top to bottom: what stands on one level, with no wider gap than between words."""
+def _lines(page: int, stretches: Sequence[Stretch]) -> list[Line]:
+    """The lines of a page: what stands on one level, with no wider gap than between words."""
     seen: set[tuple[str, int, int]] = set()
     own: list[Stretch] = []
-    for each in page.stretches:
+    for each in stretches:
         key = each[6].strip(), round(each[0] / 2), round(each[3] / 2)
         if key[0] and key not in seen:  # type that is drawn twice to look heavier
             seen.add(key)
@@ -191,7 +197,7 @@ def _lines(page: Page) -> list[Line]:
             rows[-1].append(each)
         else:
             rows.append([each])
-    return [line for row in rows for line in _of_row(sorted(row, key=lambda each: each[0]), page.number, drawn)]
+    return [line for row in rows for line in _of_row(sorted(row, key=lambda each: each[0]), page, drawn)]
 
 
 def _join_initials(own: list[Stretch], drawn: dict[int, int]) -> None:
@@ -280,16 +286,17 @@ def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]]
         for page in pages:
             left = [line for line in page if line not in found]
             for line in _edges(left):
-                told = f" {fold(line.text)} "
-                is_it = (
-                    line.size <= usual
-                    and sum(any(map(str.isalpha, each.text)) for each in _level_with(line, left)) == 1
-                )
+                told, is_small = f" {fold(line.text)} ", line.size <= usual
+                is_it = is_small and sum(any(map(str.isalpha, each.text)) for each in _level_with(line, left)) == 1
                 of = {at for title, at in titles if is_it and f" {title} " in told and 2 * len(title) > len(told) - 12}
                 chapter = "chapter" if of and line.page not in of else ""
-                for shape in filter(None, (_DIGITS.sub("0", told.strip() or line.text), chapter)):
+                whole = told.strip() or line.text
+                shape = (
+                    _DIGITS.sub("0", whole) if is_small else whole
+                )  # larger type with a number of its own is a heading
+                for key in filter(None, (shape, chapter)):
                     for place in (round(line.base / 4), round(line.base / 4) + 1):
-                        places[shape, place].add(line)
+                        places[key, place].add(line)
         heads = {line for lines in places.values() if _is_dense({line.page for line in lines}) for line in lines}
         if not heads:
             break
@@ -681,12 +688,13 @@ class _Setter:
                 f"{'#' * level} {told[1] if told and _squeezed(told[1]) == _squeezed(text) else text.rstrip(' :')}",
                 first.page,
             )
-        elif point := _POINT.match(text):
-            self._emit(f"- {text[point.end() :]}", first.page)
         else:
-            said = kind_said(plain(text))
-            self._in_head = _HEAD_LINES if said else max(self._in_head - 1, 0)
-            shift = len(marked := _marked(text, first)) - len(text)
+            if point := _POINT.match(text):
+                marked = f"- {text[point.end() :]}"
+            else:
+                self._in_head = _HEAD_LINES if kind_said(plain(text)) else max(self._in_head - 1, 0)
+                marked = _marked(text, first)
+            shift = len(marked) - len(text)
             at, page = 0, first.page
             for turn, following in [*self._turns, (len(text), page)]:
                 self._emit(marked[at : turn + shift].strip(), page, ends=turn == len(text))

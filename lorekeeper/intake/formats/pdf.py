@@ -136,7 +136,8 @@ class _Book:
         """Its entries."""
         marks = [(title, depth, page) for title, depth, page in self.read.book["outline"]]
         printed = printed_book(self.read.pages, marks)
-        self.numbers = printed.numbers
+        self.pages = len(printed.numbers)
+        self.read.pages.clear()  # they are as large as the library's part of an import
         text = "\n".join(printed.lines)
         edition = self.file.asked.edition or ""
         rules = f"5e-{edition_of('', edition)}"
@@ -172,9 +173,7 @@ class _Book:
         kinds = Counter(entity.kind for entity in self.entities[1:])
         told = ", ".join(quantity(number, kind.replace("-", " ")) for kind, number in kinds.most_common(8))
         chapters = [title for title, depth, _ in read.book["outline"] if not depth]
-        file.report.books.append(
-            f"{self.title}: {quantity(len({page.number for page in read.pages}), 'page')} with text; {told}"
-        )
+        file.report.books.append(f"{self.title}: {quantity(self.pages, 'page')} with text; {told}")
         if chapters:
             file.report.books.append(f"chapters: {one_line(', '.join(chapters), 300)}")
 
@@ -263,7 +262,7 @@ def _take(values: Mapping[str, Any], found: _Read, file: TextFile, first: int) -
     if len(text) <= FEWEST_CHARS or (values["unmapped"] > MOST_UNMAPPED * len(text) and not _reads(text)):
         found.bare.append(number)
     else:
-        found.pages += [Page(number, values["label"], [tuple(each) for each in own]) for own in texts]
+        found.pages += [Page.of(number, values["label"], [tuple(each) for each in own]) for own in texts]
     return int(number) + 1
 
 
