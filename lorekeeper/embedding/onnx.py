@@ -27,8 +27,11 @@ GRAPH = Path(__file__).resolve().parent.parent / "data" / "minilm.onnx"
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 """Option that gives the runtime the weights; it maps them into memory, and copies only those it rearranges."""
 
-BATCH = 4
-"""Texts per batch, of about equal length in word pieces: as fast on two cores as 8, with 17 MB less."""
+AT_ONCE = 8
+"""Texts per call: some 60 ms, for which a question waits."""
+
+TOKENS = 512
+"""Word pieces per batch, of texts of about equal length: as fast on two cores as four of the longest texts, with 20 MB less."""
 
 UNUSED = "pooler."
 """Prefix of weights that sentence embeddings do not use."""
@@ -38,7 +41,7 @@ class OnnxProvider:
     """A model on ONNX Runtime: the vectors of sentence-transformers, faster and in a third of the memory."""
 
     name = "onnx"
-    at_once = 2 * BATCH
+    at_once = AT_ONCE
 
     def __init__(self, files: ModelFiles) -> None:
         if not files.runs_on_onnx:
@@ -69,8 +72,9 @@ class OnnxProvider:
         ids = [encoding.ids or [0] for encoding in self._tokenizer.encode_batch_fast(texts)]  # no graph reads nothing
         order = sorted(range(len(texts)), key=lambda i: len(ids[i]))
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(order), BATCH):
-            group = order[start : start + BATCH]
+        while order:
+            longest = len(ids[order[-1]])
+            group, order = order[-max(TOKENS // longest, 1) :], order[: -max(TOKENS // longest, 1)]
             vectors[group] = self._graph.vectors([ids[i] for i in group])
         return normalized(vectors)
 

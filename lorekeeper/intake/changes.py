@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.normalize.build import united
 from lorekeeper.printable import MAX_SHOWN, one_line
+from lorekeeper.system import return_memory
 
 if TYPE_CHECKING:  # a vault, which is stored in the same way, needs no reader of files
     from lorekeeper.intake.files import Batch
@@ -183,9 +185,10 @@ def of_vault(key: str) -> str:
 async def store_in_batches(
     cache: SearchCache, by_type: Mapping[str, Sequence[Entity]], progress: Progress | None = None
 ) -> int:
-    """Store entities by type, `IMPORT_BATCH` at a time; returns how many."""
+    """Store entities by type, `IMPORT_BATCH` at a time, and return the memory that each took; returns how many."""
     number = 0
     for entity_type, entities in by_type.items():
         for first in range(0, len(entities), IMPORT_BATCH):
             number += await cache.store_entities(entities[first : first + IMPORT_BATCH], entity_type, progress)
+            await asyncio.to_thread(return_memory)
     return number

@@ -19,7 +19,6 @@ from lorekeeper.intake.files import Batch, Reader
 from lorekeeper.intake.formats.text_file import Asked, Embedded
 from lorekeeper.intake.import_cache import Remembered
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.system import return_memory
 
 Agree = Callable[[Sequence[Entity]], Awaitable[bool]]
 """Is given all that was read before anything is stored, and says whether it may be."""
@@ -128,7 +127,6 @@ class FileImport:
             due = self._pending.due()
             if due and not self._dry_run:
                 await store_in_batches(self._cache, due)
-                await asyncio.to_thread(return_memory)
             await self._tables.add(batch)
             if progress:
                 progress(batch.size)
