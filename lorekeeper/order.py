@@ -159,7 +159,7 @@ def arranged(
         places = {key: place for place, key in enumerate(order.documents)}
         return sorted(items, key=lambda item: places.get(identity(item)[0], len(places)))
     if order.newest:
-        return _newest_first(items, identity, number)
+        return _newest_first(list(items), identity, number)
     if order.texts:
         return _by_text(items, order, text)
     if order.field is None:
@@ -175,21 +175,29 @@ def _newest(collection: Collection, documents: Sequence[str]) -> Order:
 
 
 def _newest_first(
-    items: Iterable[T], identity: Callable[[T], tuple[str, str]], number: Callable[[T, str], float | None]
+    items: Sequence[T], identity: Callable[[T], tuple[str, str]], number: Callable[[T, str], float | None]
 ) -> list[T]:
     """Items by their moments, the last one first.
 
-    Of a document's items, those that have a number and no date of a session take their places by number, and those that have
-    only a date in their world by that.
+    Of a document's items, those that have a number and no date of a session are as old as the one with a date that has the next
+    number; where none has a date they take their places by number, and those that have only a date in their world by that.
     """
+    dated: dict[str, list[tuple[float, float]]] = {}
+    for item in items:
+        if (own := number(item, NUMBER)) is not None and (day := number(item, STATED[0])) is not None:
+            dated.setdefault(identity(item)[0], []).append((own, day))
 
-    def moment(item: T) -> float:
-        return next((known for name in MOMENTS if (known := number(item, name)) is not None), float("-inf"))
+    def moment(item: T) -> tuple[float, float]:
+        own, days = number(item, NUMBER), sorted(dated.get(identity(item)[0], ()))
+        if own is not None and days and number(item, STATED[0]) is None:
+            return next((day for each, day in days if each >= own), days[-1][1]), own
+        known = next((known for name in MOMENTS if (known := number(item, name)) is not None), float("-inf"))
+        return known, float("-inf") if own is None else own
 
     ordered = sorted(items, key=moment, reverse=True)
     places: dict[tuple[str, str], list[int]] = {}
     for place, item in enumerate(ordered):
-        if field := _without_date(item, number):
+        if (field := _without_date(item, number)) and not (field == NUMBER and identity(item)[0] in dated):
             places.setdefault((field, identity(item)[0]), []).append(place)
     for (field, _), own in places.items():
         among = [ordered[place] for place in own]

@@ -9,6 +9,7 @@ from pathlib import Path
 from lorekeeper.audience import GAME_MASTER
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
+from lorekeeper.order import parse_orders
 from lorekeeper.server.tools import all_tools
 from tests.support.gateway import gateway
 from tests.support.vaults import notes_of, vault_library, write
@@ -56,11 +57,11 @@ async def test_what_counts_up_and_what_repeats_says_which_session_a_note_tells_o
 
 
 async def test_notes_are_read_again_when_others_show_what_they_are(tmp_path):
-    *first, last = EVENINGS
+    first, *others = EVENINGS
     async with vault_library(tmp_path) as library:
-        before = await read(library, tmp_path / "vault", {path: EVENINGS[path] for path in first})
-        after = await read(library, tmp_path / "vault", {last: EVENINGS[last]})
-    assert {before[path].name for path in first} == {"Rückblick"}
+        before = await read(library, tmp_path / "vault", {first: EVENINGS[first]})
+        after = await read(library, tmp_path / "vault", {path: EVENINGS[path] for path in others})
+    assert before[first].name == "Rückblick"
     assert [after[path].name for path in EVENINGS] == ["Abend 1", "Abend 2", "Abend 3"]
 
 
@@ -186,6 +187,40 @@ async def test_the_last_session_is_the_highest_number_that_tells_something_and_s
         assert not any(word in first for word in ("holds the ford", "buried the old miller", "They will climb"))
     assert "sold the mule to a monk" in answers[-1]
     assert "rang the drowned bell" in desk
+
+
+async def test_names_that_are_dates_order_sessions_and_a_number_without_a_date_goes_between_those_that_have_one(
+    tmp_path,
+):
+    notes = {
+        "Abende/250608.md": "Wir fuhren nach Norden und sahen den Turm.\n",
+        "Abende/251214.md": "Wir kauften die alte Schenke.\n",
+        "Abende/260111.md": "Date: 2025-12-14\n\nWir bauten den Keller aus.\n",  # copied from the note before
+        "Sesiones/Sesion-5.md": "Bajamos al pozo y oímos la campana.\n",
+        "Sesiones/Sesion-6.md": "---\nfecha: 2026-02-09\n---\n\nLas arañas nos rodearon en el túnel.\n",
+        "Sesiones/Sesion-7.md": "Salimos del túnel con un prisionero.\n",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+        order = (parse_orders(["notes"], "newest") or {})["notes"]
+        newest = await library.cache.get_entities("notes", kind="session", order=order)
+        last = await ask(library, "¿qué pasó en la última sesión?")
+    days = [timegm((*day, 0, 0, 0)) for day in ((2025, 6, 8), (2025, 12, 14), (2026, 1, 11))]
+    assert [found[path].fields["session_date"] for path in list(notes)[:3]] == days
+    assert [note.name for note in newest] == ["Sesion-7", "Sesion-6", "Sesion-5", "260111", "251214", "250608"]
+    assert "prisionero" in last
+
+
+async def test_a_first_heading_that_other_notes_have_or_whose_folder_goes_by_file_names_is_no_title(tmp_path):
+    notes = {
+        "Helden/Ser Ludo.md": "# Biografie\n\nHe rows.\n\n# Taten\n\nHe won.\n",
+        "Helden/Anna Tann.md": "# Taten\n\nShe won.\n\n# Ende\n\nShe left.\n",
+        "Helden/Bo.md": "# Taten\n\nHe lost.\n\n# Ende\n\nHe died.\n",
+        "Orte/n-01.md": "# The Mill\n\nIt turns.\n",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+    assert [found[path].name for path in notes] == ["Ser Ludo", "Anna Tann", "Bo", "The Mill"]
 
 
 async def test_what_only_the_date_in_a_heading_and_the_name_of_a_file_say_is_read(tmp_path):

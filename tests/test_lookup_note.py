@@ -298,7 +298,10 @@ async def test_a_note_shows_what_it_says_in_so_many_words_and_a_session_what_hap
 
 async def test_a_note_that_is_only_named_begins_with_what_it_says_in_sentences(tmp_path):
     parts = (
-        Section("Sources", "- **Book**: the first of three\n- **Songs**: all of them"),
+        Section(
+            "Sources",
+            "- **Book**: the first of three\n- **Songs**: all of them, " + "sung at the ford in the rain, " * 40,
+        ),
         Section("Meaning", "The keepers swear it at dusk."),
     )
     oath = note_entity(Note("Oath.md", "Lantern Oath", sections=parts), VAULT, "Fens", 0.0, lambda _: None)

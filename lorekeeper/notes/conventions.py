@@ -145,7 +145,10 @@ class Conventions:
     def __init__(self, clues: Mapping[str, Clue], declared: Declared | None = None) -> None:
         self._clues, self._declared = clues, declared or Declared()
         titles = Counter(clue.title for path, clue in clues.items() if clue.title != fold(file_name(path)))
-        self._shared = frozenset(title for title, number in titles.items() if title and number >= FEWEST)
+        self._shared = frozenset(title for title, number in titles.items() if title and number > 1)
+        folders = Counter(path.rpartition("/")[0] for path in clues)
+        by_file = Counter(path.rpartition("/")[0] for path, clue in clues.items() if clue.title in {"", *self._shared})
+        self._named_by_file = {folder for folder, number in by_file.items() if number > HALF * folders[folder]}
         day_first = day_first_in(text for clue in clues.values() for text in clue.dates.values())
         self._day_first = day_first if self._declared.day_first is None else self._declared.day_first
         self._depth = _depth(clues)
@@ -154,7 +157,9 @@ class Conventions:
             self._read_counted(counted)
         for dated in _dated(clues).values():
             others = sum(self._clues[path].kind not in ("", SESSION, PREP) for path in dated)
-            self._counted |= {path: Usage(likely=SESSION) for path in dated if others < HALF * len(dated)}
+            self._counted |= {
+                path: Usage(likely=SESSION, is_dated=True) for path in dated if others < HALF * len(dated)
+            }
         of_folders = _agreed((path.rpartition("/")[0], clue.kind) for path, clue in clues.items())
         self._folders, self._keys = {each: kind for each, kind, _ in of_folders if each}, self._kinds_of_keys()
         named = {folder.rpartition("/")[2] for path in clues for folder in folders_above(path)}
@@ -178,11 +183,16 @@ class Conventions:
             likely=next(filter(None, (counted.likely, self._folders.get(path.rpartition("/")[0]), *by_key)), ""),
             date_key=fold(declared.date) or counted.date_key,
             is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
-            is_shared=declared.title == "file" or clue.title in self._shared,
+            is_shared=declared.title == "file" or clue.title in self._shared or self._is_apart(path, clue),
             day_first=self._day_first,
             people=self._people if is_either else "",
             depth=self._depth,
         )
+
+    def _is_apart(self, path: str, clue: Clue) -> bool:
+        """Whether a first heading has no word of its file's name, in a folder whose notes are mostly named by their files."""
+        words = set(fold(file_name(path)).split())
+        return path.rpartition("/")[0] in self._named_by_file and words.isdisjoint(clue.title.split())
 
     def _kind(self, path: str) -> str:
         """The kind that a note says itself, or its folders."""

@@ -24,7 +24,9 @@ _WRITTEN = (
     re.compile(rf"(?<!\w){_MONTH}[ ]{_DAY},?[ ]{_YEAR}(?![0-9])"),
     re.compile(rf"(?<![0-9]){_DAY}[ ](?:(?:of|de|del)[ ])?{_MONTH},?[ ](?:(?:de|del)[ ])?{_YEAR}(?![0-9])"),
     re.compile(rf"(?<![0-9]){_YEAR}(?P<month>[01][0-9])(?P<day>[0-3][0-9])(?![0-9])"),
+    re.compile(r"^(?P<year>[0-9]{2})(?P<month>[01][0-9])(?P<day>[0-3][0-9])(?=(?:\.[a-z]+)?$)"),
 )
+"""The last is the name of a file, and no more: 240505."""
 _ANY_YEAR = re.compile(
     r"(?<![0-9])[0-9]{3,5}[-._/][0-9]{1,2}[-._/][0-9]{1,2}(?![0-9])|(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])"
 )
@@ -133,7 +135,7 @@ def _month(written: str) -> int:
 
 def _date(year: str, month: int, day: str) -> date | None:
     try:
-        found = date(int(year), month, int(day))
+        found = date(int(year) + 2000 * (len(year) == 2), month, int(day))
     except ValueError:
         return None
     return found if _FIRST_YEAR <= found.year <= date.today().year + _AHEAD else None

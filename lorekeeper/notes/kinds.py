@@ -63,6 +63,7 @@ class Usage:
         day_first: which of "5/12/2024" is the day; None if nothing shows it.
         people: what a folder's word for people means that is used for players' characters and for others.
         depth: how many of its folders hold the whole vault, and so tell nothing of it.
+        is_dated: whether the notes of its folder are called by their dates: a key may be copied from the note before.
     """
 
     kind: str = ""
@@ -74,6 +75,7 @@ class Usage:
     day_first: bool | None = None
     people: str = ""
     depth: int = 0
+    is_dated: bool = False
 
 
 ALONE = Usage()
@@ -205,11 +207,13 @@ def by_folders(folders: Sequence[str]) -> str:
     """The kind that the innermost folder says which says one.
 
     A word for a place in a longer name tells where that is which a folder above it names, and within a folder of people or
-    creatures any word does: "Quests/Silver Forest", "NPCs/Moon Festival".
+    creatures any word does: "Quests/Silver Forest", "NPCs/Moon Festival", "People/Enemies".
     """
     part = ""
-    for folder in reversed(folders):
-        kind = of_folder(folder)
+    kinds = list(map(of_folder, folders))
+    for folder, kind in zip(reversed(folders), reversed(kinds), strict=True):
+        if kind == CREATURE and NPC in kinds:
+            continue
         if kind and (kind in _BEINGS or kind == known(_plain(folder))):
             return kind if kind in _BEINGS or part in ("", "location") else part
         part = part or kind
@@ -259,7 +263,8 @@ def date_of(table: Properties, kind: str, path: str, title: str, usage: Usage = 
     if kind != SESSION:
         return None
     keys = (*filter(None, [usage.date_key]), *PLAYED_KEYS, *listed("key date"))
-    return _first_date(_told(table, keys, path, title), usage)
+    told = _told(table, keys, path, title)
+    return _first_date(told[-2:] + told if usage.is_dated else told, usage)
 
 
 def stated_date(table: Properties, path: str, title: str, usage: Usage = ALONE) -> date | None:

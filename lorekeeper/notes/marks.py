@@ -37,7 +37,7 @@ from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 14
+RULES = 15
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 

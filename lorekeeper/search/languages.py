@@ -1,7 +1,7 @@
 """The language of a question: books in English are searched in English, and a question in another language finds little.
 
 The words are in `lorekeeper/data/function_words.tsv`: articles, pronouns, prepositions, conjunctions, auxiliary verbs and question
-words of five languages, compiled for this file, folded. They are closed classes, so that a few dozen words mark most sentences.
+words of seven languages, compiled for this file, folded. They are closed classes, so that a few dozen words mark most sentences.
 """
 
 from __future__ import annotations
@@ -108,6 +108,12 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
 def function_words(language: str) -> frozenset[str]:
     """The function words of a language that `language_of` gives, folded."""
     return next((each.own | each.shared for each in _languages() if each.name == language), frozenset())
+
+
+@cache
+def all_function_words() -> frozenset[str]:
+    """Those of all languages that the table has."""
+    return frozenset().union(*(each.own | each.shared for each in _languages()))
 
 
 def _is_name(text: str) -> bool:

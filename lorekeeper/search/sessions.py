@@ -16,6 +16,8 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
 from lorekeeper.search.fusion import NOTES
+from lorekeeper.records.notes import TOLD
+from lorekeeper.text.keywords import ASKING_WORDS, STOP_WORDS
 from lorekeeper.text.notes import tale
 
 SIMILARITY = 0.95
@@ -112,10 +114,20 @@ async def rank(
 
 
 def beside_session(wording: str) -> str:
-    """What a question asks of the session that it names, folded: "what happened" of "what happened last session"."""
+    """What a question asks of the session that it names, folded; "" if that is only what happened, in whatever language."""
     folded = fold(wording)
     asked = _last().sub(" ", _numbered().sub(" ", folded))
-    return wording if asked == folded else asked
+    if asked == folded:
+        return wording
+    return asked if any(_asks(word) for word in asked.split()) else ""
+
+
+def _asks(word: str) -> bool:
+    from lorekeeper.notes.stems import first  # not before a question is asked
+    from lorekeeper.search.languages import all_function_words
+
+    is_one = word in STOP_WORDS | ASKING_WORDS or word in all_function_words() or len(word) == 1
+    return not (is_one or first("part ", word) == TOLD)
 
 
 def _numbers(folded: Sequence[str]) -> Iterator[int]:

@@ -143,17 +143,19 @@ def beginning(entity: Entity) -> str:
 
 
 def _of_note(note: Entity, section: str, query: str) -> str:
-    """The same of a note: its section under its heading, or the lines of all of it, without the facts that it begins with."""
+    """The same of a note: all of a short one, else its section under its heading, or the lines of all of it without its facts."""
     facts, *sections = written(note)
     prose = [each for each in sections if each.text.strip()]
+    headed = [each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose]
+    whole = "\n\n".join(each.text.strip("\n") for each in (facts, *headed) if each.text.strip())
     chosen = [each for each in prose if section and each.heading == section]
     asked = " ".join(subject_words(fold(beside_session(query))))
-    if note.kind == SESSION and not _says(" ".join(each.text for each in chosen), asked, note) and (arc := _arc(note)):
-        return arc
-    shown = chosen or [
-        each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose
-    ]
-    text = "\n\n".join(each.text.strip("\n") for each in shown or [facts])
+    if not _says(" ".join(each.text for each in chosen), asked, note):
+        if note.kind == SESSION and (arc := _arc(note)):
+            return arc
+        if len(whole) <= WHOLE:
+            return whole
+    text = "\n\n".join(each.text.strip("\n") for each in chosen or headed or [facts])
     told = text if len(text) <= SECTION else lines(text, query)
     return f"[{section}]\n{told}" if chosen else told
 
