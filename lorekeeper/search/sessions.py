@@ -15,8 +15,8 @@ from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST, parse_orders
-from lorekeeper.search.fusion import NOTES
 from lorekeeper.records.notes import TOLD
+from lorekeeper.search.fusion import NOTES
 from lorekeeper.text.keywords import ASKING_WORDS, STOP_WORDS
 from lorekeeper.text.notes import tale
 
