@@ -184,15 +184,15 @@ def _newest_first(
     """
     dated: dict[str, list[tuple[float, float]]] = {}
     for item in items:
-        if (own := number(item, NUMBER)) is not None and (day := number(item, STATED[0])) is not None:
-            dated.setdefault(identity(item)[0], []).append((own, day))
+        if (count := number(item, NUMBER)) is not None and (day := number(item, STATED[0])) is not None:
+            dated.setdefault(identity(item)[0], []).append((count, day))
 
     def moment(item: T) -> tuple[float, float]:
-        own, days = number(item, NUMBER), sorted(dated.get(identity(item)[0], ()))
-        if own is not None and days and number(item, STATED[0]) is None:
-            return next((day for each, day in days if each >= own), days[-1][1]), own
+        count, days = number(item, NUMBER), sorted(dated.get(identity(item)[0], ()))
+        if count is not None and days and number(item, STATED[0]) is None:
+            return next((day for each, day in days if each >= count), days[-1][1]), count
         known = next((known for name in MOMENTS if (known := number(item, name)) is not None), float("-inf"))
-        return known, float("-inf") if own is None else own
+        return known, float("-inf") if count is None else count
 
     ordered = sorted(items, key=moment, reverse=True)
     places: dict[tuple[str, str], list[int]] = {}
