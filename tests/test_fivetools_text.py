@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lorekeeper.normalize.fivetools.entries import MAX_LEVELS, Writer
-from lorekeeper.normalize.fivetools.tables import table_of
+from lorekeeper.normalize.fivetools.entries import MAX_LEVELS, Writer, table_of
 from lorekeeper.normalize.fivetools.tags import MAX_OPEN, Reader
 from tests.support.tables import each_row
 

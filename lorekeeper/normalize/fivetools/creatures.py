@@ -89,7 +89,7 @@ def _type(subject: Subject) -> Data:
     kind = joined(texts(value, "type.choose"), "or") or text(value, "type")
     swarm = "".join(sizes(value, "swarmSize"))
     tags = [spaced(text(tag, "prefix"), text(tag, "tag") or text(tag)) for tag in listed(value, "tags")]
-    subtype = commas(*tags, subject.reader.plain(text(value, "note")).strip("()"))
+    subtype = commas(*tags, subject.reader.plain(value, "note").strip("()"))
     return {"type": f"swarm of {swarm} {kind}" if swarm else kind, "subtype": subtype.lower()}
 
 
@@ -152,7 +152,7 @@ def _detailed(subject: Subject, value: object) -> tuple[float | str, str]:
     match = _WITH_DETAIL.fullmatch(value) if isinstance(value, str) else None
     if match:
         return int(match[1]), subject.reader.plain(match[2] or "")
-    return (found if (found := number(value)) is not None else subject.reader.plain(text(value))), ""
+    return (found if (found := number(value)) is not None else subject.reader.plain(value)), ""
 
 
 def _hit_points(subject: Subject) -> Data:
@@ -178,7 +178,7 @@ def _speed(subject: Subject) -> object:
     hover = value.get("canHover") is True or "hover" in text(value, "fly.condition")
     speeds["hover"] = hover if any(speed is not None for speed in speeds.values()) else None
     if chosen := mapping(value, "choose"):
-        note = subject.reader.plain(text(chosen, "note"))
+        note = subject.reader.plain(chosen, "note")
         speeds["or"] = f"{joined(texts(chosen, 'from'), 'or')} {text(chosen, 'amount')} ft. {note}".strip()
     for mode, others in mapping(value, "alternate").items():
         speeds[f"or_{mode}"] = ", ".join(text(_one_speed(subject, each, None)) for each in listed(others))
@@ -189,7 +189,7 @@ def _one_speed(subject: Subject, value: object, walking: float | None) -> object
     """A speed in feet, or in words with its condition; ``true`` is as fast as it walks."""
     if not isinstance(value, Mapping):
         return walking if value is True else number(value)
-    condition = subject.reader.plain(text(value, "condition"))
+    condition = subject.reader.plain(value, "condition")
     feet = number(value, "number")
     return feet if condition in ("", "(hover)") else f"{text(feet)} ft. {condition}"
 
@@ -214,7 +214,7 @@ def _bonuses(subject: Subject, key: str) -> object:
         return found
     others = (mapping(each, "oneOf") for each in objects(value, "other"))
     return commas(
-        *(f"{title(each)} {subject.reader.plain(text(bonus))}" for each, bonus in named.items() if text(bonus)),
+        *(f"{title(each)} {subject.reader.plain(bonus)}" for each, bonus in named.items() if text(bonus)),
         *(f"one of {', '.join(f'{title(n)} {text(bonus)}' for n, bonus in each.items())}" for each in others if each),
     )
 
@@ -230,7 +230,7 @@ def _defence_parts(subject: Subject, key: str, value: object, level: int) -> lis
     for each in objects(value) if level < MAX_NESTED else ():
         nested = _defence_parts(subject, key, each.get(key), level + 1)
         inner = joined(nested[0].split(", ")) if len(nested) == 1 else "; ".join(nested)
-        words = spaced(plain(text(each, "preNote")), inner, plain(text(each, "note")))
+        words = spaced(plain(each, "preNote"), inner, plain(each, "note"))
         parts.append(subject.plain(each["special"]) if "special" in each else words)
     return [part for part in parts if part]
 
@@ -314,24 +314,18 @@ def _spellcasting(writer: Writer, cast: Object, known: list[str]) -> Data:
         if key not in hidden and shown:
             rows.append(f"- {label}: {commas(*shown)}")
     before, after = writer.markdown(cast.get("headerEntries")), writer.markdown(cast.get("footerEntries"))
-    name = writer.reader.plain(text(cast, "name")) or "Spellcasting"
+    name = writer.reader.plain(cast, "name") or "Spellcasting"
     return {"name": name, "desc": paragraphs(before, "\n".join(rows), after)}
 
 
 def _groups(cast: Object) -> Iterator[tuple[str, str, object]]:
     """(key, label, spells) of each frequency and level, in the order of the books."""
-    for key, label in (("constant", "Constant"), ("will", "At will"), ("ritual", "Rituals")):
-        yield key, label, cast.get(key)
-    for key, period in word["periods"].items():
-        for often, spells in sorted(mapping(cast, key).items(), reverse=True):
-            each = " each" if often.endswith("e") else ""
-            yield key, f"{often.removesuffix('e')}/{period}{each}", spells
-    for often, spells in mapping(cast, "recharge").items():
-        yield "recharge", f"Recharge {often}" if often == "6" else f"Recharge {often}–6", spells
-    for key, unit in (("charges", "charge"), ("legendary", "legendary action")):
-        for often, spells in mapping(cast, key).items():
+    for key, label in word["spell lists"].items():
+        lists = mapping(cast, key) if "{" in label else {"": cast.get(key)}
+        for often, spells in sorted(lists.items(), reverse=True):
             count = often.removesuffix("e")
-            yield key, f"{count} {unit}{'' if count == '1' else 's'}", spells
+            filled = {"each": " each" if often != count else "", "s": "" if count == "1" else "s"}
+            yield key, label.format(count, **filled, range="6" if often == "6" else f"{often}–6"), spells
     for level, group in sorted(mapping(cast, "spells").items()):
         yield "spells", _level(level, group), mapping(group).get("spells")
 
@@ -359,7 +353,7 @@ def fields(data: Object) -> Data:
         "type": _types(data, listed(derived.get("type"))) or None,
         "size": [size for size in _alternatives(data.get("size")) if size != "varies"] or None,
         "alignment": alignments or None,
-        **{name: _if_number(data.get(name)) for name in _STATED},
+        **{name: value if isinstance(value := data.get(name), (int, float)) else None for name in _STATED},
         "spells": list(dict.fromkeys(spells)) or None,
         "lair": True if data.get("lair_actions") or data.get("regional_effects") else derived.get("lair"),
     }
@@ -377,7 +371,3 @@ def _types(data: Object, derived: list[object]) -> list[str]:
 
 def _alternatives(value: object) -> list[str]:
     return [each for each in re.split(r",? or |, (?!nonmagical)", text(value)) if each.strip()]
-
-
-def _if_number(value: object) -> object:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

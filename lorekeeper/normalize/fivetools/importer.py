@@ -13,10 +13,10 @@ from lorekeeper.errors import FilterError
 from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.build import Origin, build, own_error, readable, slugify
 from lorekeeper.normalize.fivetools import rules
-from lorekeeper.normalize.fivetools.adventures import Chapter, chapters, overview
 from lorekeeper.normalize.fivetools.brew import NEW_BOOKS, Book, Brew, Index, known_book
-from lorekeeper.normalize.fivetools.copies import Copies, versions
 from lorekeeper.normalize.fivetools.kinds import JOINED, KINDS, TABLE_GROUPS, TEXTS_OF, Kind, fields_of
+from lorekeeper.normalize.fivetools.mods import Copies, versions
+from lorekeeper.normalize.fivetools.rules import Chapter, chapters, overview
 from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import Data, Object, mapping, number, text, texts, word
 from lorekeeper.printable import shown
@@ -80,8 +80,8 @@ class Importer:
         others: Callable[[], Index],
         document: str | None,
         report: Callable[[Problem], None],
-        identities: Identities | None = None,
-        known: Known | None = None,
+        identities: Identities,
+        known: Known | None,
     ) -> None:
         self._brew, self._name, self._document, self._report = brew, name, document, report
         self._own, self._others = Index([brew]), others
@@ -94,7 +94,7 @@ class Importer:
         self._wholes: dict[int, Object] = {}
         self._used: set[int] = set()
         self._read: dict[int, Object] = {}
-        self._identities: Identities = {} if identities is None else identities
+        self._identities = identities
         self._chapters: Counter[tuple[str, str]] = Counter()
         self._problems = 0
 

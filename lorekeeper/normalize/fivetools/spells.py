@@ -41,7 +41,7 @@ def spell(subject: Subject) -> Data:
     obj = subject.obj
     level, times = number(obj, "level"), objects(obj, "time")
     is_ritual = at(obj, "meta.ritual") is True
-    conditions = (subject.reader.plain(text(each, "condition")) for each in times)
+    conditions = (subject.reader.plain(each, "condition") for each in times)
     durations = objects(obj, "duration")
     duration = " or ".join(filter(None, map(_duration, durations))) if durations else subject.names("duration")
     concentration = any(each.get("concentration") is True for each in durations) or "concentration" in duration.lower()
@@ -127,7 +127,7 @@ def _components(subject: Subject) -> Data:
         "somatic": found.get("s") is True,
         "material": material is not None and material is not False,
         "royalty": True if found.get("r") else None,
-        "material_specified": subject.reader.plain(text(value, "m.text", "m")),
+        "material_specified": subject.reader.plain(value, "m.text", "m"),
         "material_cost": None if copper is None else copper / 100,
         "material_consumed": consume if isinstance(consume, bool) else None,
         "material_may_be_consumed": True if consume == "optional" else None,

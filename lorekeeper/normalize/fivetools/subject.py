@@ -76,7 +76,7 @@ class Subject:
 
     def words(self, key: str) -> str:
         """A text of the object in one line, "" if there is none."""
-        return self.reader.plain(text(self.obj.get(key)))
+        return self.reader.plain(self.obj.get(key))
 
     def prose(self, *keys: str, headings: int = 0) -> str:
         """Entries under these keys, one after the other, as Markdown."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.normalize.fivetools.values import abilities, title, word
+from lorekeeper.normalize.fivetools.values import abilities, text, title, word
 
 MAX_OPEN = 24
 """Most tags that are open at once; further ones are read as text, so that the time stays linear in the length."""
@@ -39,10 +39,10 @@ class Reference:
     source: str = ""
 
 
-def signed(text: str) -> str:
+def signed(number: str) -> str:
     """A number with its sign: "+5" of "5"."""
-    text = text.strip()
-    return f"+{text}" if text[:1].isdigit() else text
+    number = number.strip()
+    return f"+{number}" if number[:1].isdigit() else number
 
 
 def _ways(codes: str, table: str, place: int = 0) -> Iterable[str]:
@@ -121,26 +121,26 @@ class Reader:
         self.references: dict[Reference, None] = {}
         self._variables = variables or {}
 
-    def plain(self, text: str) -> str:
-        """A text without any markup, in one line, for names and values."""
-        return " ".join(self._read(text, marked=False).split())
+    def plain(self, value: object, *paths: str) -> str:
+        """A text, or the first at some paths, without any markup and in one line, for names and values."""
+        return " ".join(self._read(text(value, *paths), marked=False).split())
 
-    def prose(self, text: str) -> str:
+    def prose(self, source: str) -> str:
         """A text as Markdown: bold and italics are kept."""
-        words = _SPACES.sub(" ", self._read(text, marked=True)).strip()
+        words = _SPACES.sub(" ", self._read(source, marked=True)).strip()
         is_footnote = words.startswith("*") and words.count("*") == 1
         return f"\\{words}" if is_footnote else words
 
-    def _read(self, text: str, *, marked: bool) -> str:
-        if "{" not in text:
-            return text
+    def _read(self, source: str, *, marked: bool) -> str:
+        if "{" not in source:
+            return source
         open_tags: list[_Open] = [_Open("")]
         at = 0
-        for token in _TOKEN.finditer(text):
-            open_tags[-1].add(text[at : token.start()])
+        for token in _TOKEN.finditer(source):
+            open_tags[-1].add(source[at : token.start()])
             self._take(token[0], open_tags, marked=marked)
             at = token.end()
-        open_tags[-1].add(text[at:])
+        open_tags[-1].add(source[at:])
         while len(open_tags) > 1:  # never closed: their words stay
             unclosed = open_tags.pop()
             open_tags[-1].add(unclosed.raw())
@@ -206,10 +206,10 @@ class _Open:
         """The name of the tag, as far as it is read."""
         return self.parts[0][0].split(" ", 1)[0] if self.opener == "{@" and self.parts[0] else ""
 
-    def add(self, text: str) -> None:
+    def add(self, words: str) -> None:
         """More of the part that is being read."""
-        if text:
-            self.parts[-1].append(text)
+        if words:
+            self.parts[-1].append(words)
 
     def raw(self) -> str:
         """The words of a tag that was never closed, without its name."""

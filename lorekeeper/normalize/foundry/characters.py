@@ -84,7 +84,8 @@ def character(scope: Scope, name: str) -> Character:
     armor, senses, speeds = armor_class(actor, sheet), sense_ranges(sheet), speeds_of(system)
     biography, details = (mapping(at(system, path)) for path in ("details.biography", "details"))
     everywhere = sheet.bonus(system, "bonuses.abilities.save")
-    saves = {a: everywhere + _or(sheet.save(a), modifier(score)) for a, score in sheet.scores.items()}
+    own = {ability: sheet.save(ability) for ability in sheet.scores}
+    saves = {a: everywhere + (modifier(sheet.scores[a]) if bonus is None else bonus) for a, bonus in own.items()}
     derived = ("armor_class", "hit_points", "saving_throws", "skill_bonuses")
     is_worked_out = bool(level) and whole(system, "attributes.hp.max") is None
     return Character(
@@ -124,10 +125,6 @@ def character(scope: Scope, name: str) -> Character:
         modified=_modified(actor),
         derived=derived if is_worked_out else tuple(each for each in derived if each != "hit_points"),
     )
-
-
-def _or(stated: int | None, other: int) -> int:
-    return other if stated is None else stated
 
 
 def _modified(actor: Object) -> str:
