@@ -30,6 +30,7 @@ from benchmarks.common import (
 )
 from lorekeeper.library import Library
 from lorekeeper.server.tools import all_tools
+from lorekeeper.system import claim_process
 
 PARTS, AT_REST, PAUSE = 5, 12, 0.5
 FACTOR = 1.5
@@ -86,4 +87,5 @@ async def _asked(folder: Path, parts: list[Path]) -> dict[str, list[float]]:
 
 
 if __name__ == "__main__":
+    claim_process()
     sys.exit(report(measure(Path(sys.argv[1])), as_json=False))

@@ -347,6 +347,21 @@ def test_text_that_runs_upwards_is_read_as_it_runs(tmp_path):
     assert "Roads of the marches" not in found  # it stands in one place on every page
 
 
+def test_a_name_of_two_lines_that_begins_like_a_value_is_a_name(tmp_path):
+    spells: list[Text] = []
+    for top, names in (
+        (80, ["Reed Song (Bard)"]),
+        (280, ["Peat Luck (Artificer, Bard, Cleric, Druid,", "Ranger, Wizard)"]),
+    ):
+        spells += lines(names, 72, top, 16, BOLD, leading=18)
+        spells += [(72, top + 40, 9, ITALIC, "2nd-level enchantment")]
+        spells += lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V", "Duration: 1 hour"], 72, top + 58)
+        spells += lines(["All that hear it stay where they are, and sing with it until", "it ends."], 72, top + 106)
+    found = named(read(write_pdf(tmp_path / "luck.pdf", [spells]))[0])
+    assert {"Reed Song (Bard)", "Peat Luck (Artificer, Bard, Cleric, Druid, Ranger, Wizard)"} < set(found)
+    assert str(found["Reed Song (Bard)"].data["desc"]).startswith("All that hear it")
+
+
 def test_a_hyphen_that_its_font_calls_by_several_names_is_one(tmp_path):
     spell = [
         (72, 100, 16, BOLD, "Reed Song"),

@@ -673,7 +673,8 @@ class _Setter:
         if len(self._text) > 1 and line.x0 < last.x0 - 0.5 * line.size and first.x0 < last.x0 - 0.5 * line.size:
             return False  # the lines below the first are set in
         is_indented = line.x0 > last.x0 + 0.8 * line.size and not (first.lead and last is first)
-        is_ended = bool(_ENDS.search(last.text)) and last.x1 < last.right - 0.12 * (last.right - last.left)
+        is_told = bool(_ENDS.search(last.text)) or (self._in_head and has_value(first.text))
+        is_ended = is_told and last.x1 < last.right - 0.12 * (last.right - last.left)
         return not is_indented and not (is_ended and not line.text[0].islower())
 
     def _flush(self) -> None:

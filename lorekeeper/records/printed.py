@@ -474,7 +474,9 @@ _SPELL_KEYS = {
     "classes": "classes", "class": "classes", "spell lists": "classes", "spell list": "classes", "range/area": "range",
     "source": "",
 }  # fmt: skip
-_SPELL_KEY = re.compile(rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))}):? ?(?=\S)", re.IGNORECASE)
+_SPELL_KEY = re.compile(
+    rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))})(?-i:(?![a-z])):? ?(?=\S)", re.IGNORECASE
+)
 _LAST_CLASSES = re.compile(r"classes: ?\S.{0,2000}", re.IGNORECASE)
 """The classes of a spell below its text."""
 
