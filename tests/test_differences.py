@@ -122,6 +122,15 @@ def test_facts_that_differ_are_shown_with_their_changed_parts():
     assert broken_laws(result) == []
 
 
+def test_what_only_says_again_what_an_entry_is_is_no_fact_that_another_lacks():
+    def soaked(document: str, **data: str) -> Entity:
+        content = {"name": "Soaked", "desc": "You drip.", **data}
+        return Entity("rules", "soaked", "Soaked", "condition", document, "own", content)
+
+    result = differences([soaked("one", tag="Condition"), soaked("two")])
+    assert (facts_of(result), result.shared_facts) == ({}, [("Kind", "Condition")])
+
+
 def test_ability_scores_are_facts_of_their_own():
     scores = {"strength": 10, "dexterity": 12, "constitution": 14, "intelligence": 3, "wisdom": 8, "charisma": 6}
     result = differences([creature(ability_scores=scores), creature("two", ability_scores={**scores, "dexterity": 18})])

@@ -316,11 +316,13 @@ async def test_a_note_that_is_only_named_begins_with_what_it_says_in_sentences(t
 
 async def test_a_line_with_a_word_that_the_section_lacks_stands_below_it(tmp_path):
     debts = Section("Debts", "She owes the salt men for a boat, and for the boat before that.")
-    parts = (debts, Section("Looks", "Tall, and seldom dry.\nHer ring is of horn."))
+    parts = (debts, Section("Looks", "Tall, and seldom dry.\nHer ring is of horn.\n**Colors**: rust and bone"))
     wenna = note_entity(Note("Wenna.md", "Wenna", sections=parts), VAULT, "Fens", 0.0, lambda _: None)
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities([wenna], "notes")
         asked = await call(library, semantic_query="for which boat does Wenna owe the salt men, and her ring")
         other = await call(library, semantic_query="for which boat does Wenna owe the salt men")
+        spelt = await call(library, semantic_query="the salt men and the colours of Wenna")
     assert "boat before that.\n   [Looks]\n   Her ring is of horn.\n" in f"{asked.text}\n"
     assert "ring" not in other.text
+    assert "rust and bone" in spelt.text

@@ -331,6 +331,11 @@ async def test_what_an_abbreviation_stands_for_is_no_word_that_is_missing(starte
     assert (page.results[0].entity.name, page.results[0].sure, page.note) == ("Concentration", True, None)
 
 
+async def test_words_that_only_ask_are_not_missed(starter):
+    page = await ask(starter, SEARCHED, "how does cover work")
+    assert (page.results[0].entity.name, page.results[0].sure, page.note) == ("Cover", True, None)
+
+
 async def test_a_question_about_a_figure_or_two_editions_sets_no_filter(starter):
     for question, said in (("how much xp is a cr 5", ""), ("help action 2024 vs 2014", "compare_entries")):
         page = await ask(starter, SEARCHED, question)

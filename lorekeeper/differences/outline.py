@@ -88,6 +88,10 @@ class _Reader:
                 self._page.facts.append((self._kind, plain(italic[1])))
             else:
                 self._text(paragraph)
+        kinds = [keys(value) for label, value in self._page.facts if label == self._kind]
+        self._page.facts = [  # what says again what the entry is, says nothing of its own
+            (label, value) for label, value in self._page.facts if label == self._kind or keys(value) not in kinds
+        ]
         self._page.blocks = [block for block in self._page.blocks if block.sentences or block.name]
         for block in self._page.blocks:
             block.sentences = block.sentences or [block.name]

@@ -23,11 +23,13 @@ def expanded_text(query: str) -> str:
 
 
 def spelt_out(query: str) -> str:
-    """A query with what its abbreviations stand for in their place."""
-    folded = _padded(query)
+    """A query with its abbreviations and British spellings as books write them."""
+    padded = folded = _padded(query)
     for short, full in _abbreviations(folded):
         folded = folded.replace(f" {short} ", f" {full} ")
-    return folded.strip() if folded != _padded(query) else query
+    for british, usual in SPELLINGS.items():
+        folded = folded.replace(f" {british}", f" {usual}")
+    return folded.strip() if folded != padded else query
 
 
 def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:

@@ -166,6 +166,12 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     return raised.with_names({key: hit for key, hit in named.items() if key not in found.names})
 
 
+def without_asking(text: str) -> str:
+    """A question without the words that only ask; as it is if it has no others."""
+    about = [word for word in content_words(fold(text)) if not stems(word) <= _asking()]
+    return " ".join(about) or text
+
+
 def asked_about(text: str) -> list[str]:
     """The one or two words that a question is about which says nothing else: "flanking" of "how does flanking work"."""
     folded = fold(text)

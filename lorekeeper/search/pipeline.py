@@ -60,7 +60,7 @@ from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, Fused
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.linker import asked_about, names_its_subject, with_linked
+from lorekeeper.search.linker import asked_about, names_its_subject, with_linked, without_asking
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
@@ -624,7 +624,7 @@ class Searcher:
             return None
         first = search.hits[:1]
         for key, entity in (await self._entities(first)).items():
-            wordings = () if self._is_translated(search) else search.wordings
+            wordings = () if self._is_translated(search) else [*map(without_asking, map(spelt_out, search.wordings))]
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
