@@ -32,6 +32,11 @@ def spelt_out(query: str) -> str:
     return folded.strip() if folded != padded else query
 
 
+def both_ways(query: str) -> str:
+    """A query, and behind it the same as `spelt_out`, if that is another text."""
+    return " ".join(dict.fromkeys([query, spelt_out(query)]))
+
+
 def expanded_keywords(wordings: Sequence[str]) -> KeywordQuery:
     """The words to search for: those of the wordings; as alternatives the same and the terms of the rules; related ones."""
     return KeywordQuery.joined([_expanded_keywords(wording) for wording in wordings])

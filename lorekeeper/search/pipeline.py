@@ -52,7 +52,7 @@ from lorekeeper.search.doubt import (
     why_nothing,
     word_counts,
 )
-from lorekeeper.search.expansion import expanded_keywords, expanded_text, spelt_out
+from lorekeeper.search.expansion import both_ways, expanded_keywords, expanded_text, spelt_out
 from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
 from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.feedback import with_feedback
@@ -739,7 +739,7 @@ class Searcher:
         duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
         own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
         found, editions = await self._elsewhere(search, own, duplicates)
-        asked = Asked([] if search.like else [*map(spelt_out, search.wordings)], await self._fields(search.query))
+        asked = Asked([] if search.like else [*map(both_ways, search.wordings)], await self._fields(search.query))
         return [
             ranked_result(
                 entities[hit.key],

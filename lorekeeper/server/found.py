@@ -18,7 +18,7 @@ from lorekeeper.printable import lines, one_line, shortened
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.search.dossier.lines import date_of, session_of
-from lorekeeper.search.expansion import spelt_out
+from lorekeeper.search.expansion import both_ways
 from lorekeeper.search.results import RULES, Result, ResultPage, label_of
 from lorekeeper.search.versions import ALONE, says_the_same
 from lorekeeper.server.answers import HIDDEN, Answer, called, identity, source_of
@@ -338,7 +338,7 @@ class _Writer:
         yield textwrap.indent(lines(text), "   ")
 
     def _passage(self, result: Result) -> str:
-        query = spelt_out(result.wording or next(iter(self._shown.wordings), ""))
+        query = result.wording or both_ways(next(iter(self._shown.wordings), ""))
         is_told = query or result.entity.kind == SESSION
         return (passage(result.entity, result.path, query) if is_told else "") or result.snippet
 

@@ -13,6 +13,7 @@ from lorekeeper.folding import fold
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.search.expansion import spelt_out
+from lorekeeper.search.linker import without_asking
 from lorekeeper.search.sessions import beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
 from lorekeeper.server.parts import outline, part
@@ -41,6 +42,9 @@ WHOLE, SECTION, LEVEL = 900, 1_100, 1_500
 
 LINES = 800
 """Most characters of the lines that are given of a longer text."""
+
+SHORTEST = 4
+"""Fewest letters of a word whose lines are added."""
 
 ELSEWHERE, COMMON = 600, 6
 """Most characters of the lines that are added for words which the passage lacks, and most lines of a section that have them."""
@@ -115,7 +119,7 @@ def _elsewhere(entity: Entity, shown: str, prose: Iterable[Section], told: str, 
 
     Such a section is marked if it is secret and the one that is ``shown`` is not.
     """
-    asked = " ".join(subject_words(fold(query)))
+    asked = " ".join(word for word in without_asking(query).split() if len(word) >= SHORTEST)
     said = spelt_out(f"{entity.name} {entity.kind} {told}")
     lacking = set(word_stems(asked)).difference(occurring(word_stems(asked), said))
     numbers = _NUMBER.findall(query)
@@ -126,7 +130,8 @@ def _elsewhere(entity: Entity, shown: str, prose: Iterable[Section], told: str, 
         if not words:
             continue
         found = lines(section.text, " ".join([*words, *numbers]), room).strip(" …\n")
-        if len(found) <= room:
+        found = "\n".join(line for line in found.split("\n") if line.startswith("|") or line.strip("… ") not in told)
+        if 0 < len(found) <= room:
             is_marked = is_secret(entity, section.heading) and not is_secret(entity, shown)
             mark = f"; {HIDDEN}" if is_marked else ""
             yield f"[{section.heading}{mark}]\n{found}" if section.heading else f"… {found}"
