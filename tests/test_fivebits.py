@@ -368,6 +368,7 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         ("Wererat", "Common [(]can't speak in rat form[)]"),
         ("Counterspell", "1 reaction, which you take when you see"),
         ("Bracers of Defense", "Wondrous item"),
+        ("Deck of Many Things", "You draw no more cards[.]$|You gain 50,000 XP"),
     ],
 )
 def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:

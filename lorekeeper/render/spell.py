@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lorekeeper import records
@@ -76,12 +77,18 @@ def ordinal(rank: float) -> str:
     return ORDINALS.get(int(rank), f"{amount(rank)}th")
 
 
+_BEGIN = re.compile(r"[^,(]*?(?= ?[,(]|$)")
+"""What a casting time says before its conditions."""
+
+
 def _casting_time(spell: records.Spell, style: str) -> str:
     """ "1 action", "1 reaction, which you take when you are hit", "10 minutes"."""
-    time = inline(fold_time(inline(spell.casting_time)))
+    told = inline(spell.casting_time)
+    begin, rest = told[: (end := _BEGIN.match(told).end())], told[end:]  # type: ignore[union-attr]
+    time = inline(fold_time(begin))
     if time and not time[0].isdigit():
         time = capital(time) if style == OF_2024 else f"1 {time}"
-    return ", ".join(part for part in (time, inline(spell.trigger)) if part)
+    return ", ".join(part for part in (time + rest, inline(spell.trigger)) if part)
 
 
 def _range(range_: records.Distance) -> str:

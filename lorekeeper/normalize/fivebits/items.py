@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lorekeeper.normalize.build import slugify
@@ -197,7 +197,17 @@ def as_printed(o: Object, below: Below) -> Object:
         or not _HEAD.match(_ATTUNEMENT.sub("", lines[0]))
     ):
         return o
-    return {**o, "desc": [below.lines[0], *lines[1:]]}
+    return {**o, "desc": [below.lines[0], *lines[1:], *_lacking("\n".join(lines), below.lines)]}
+
+
+def _lacking(text: str, lines: Sequence[str]) -> Iterator[str]:
+    """What the book says of each thing that a table of a text lists and the text does not explain, such as a card of a deck."""
+    listed = [name for cell in re.split(r"[|\n]", text) if (name := cell.strip(" *"))[:1].isupper()]
+    begins = "|".join(map(re.escape, dict.fromkeys(listed)))
+    for part in re.split(rf"(?<=[.!?]) (?=(?:{begins})\. )", " ".join(lines[:-1])):
+        name, _, words = part.partition(". ")
+        if name in listed and f"{name}." not in text:
+            yield f"***{name}.*** {words.strip()}"
 
 
 TOOL_SIGN = re.compile(r" \([^()\n]+\)\nAbility: ")

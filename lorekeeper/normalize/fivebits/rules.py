@@ -23,26 +23,31 @@ def _chapter(o: Object, _: Tables) -> Iterator[Made]:
 
 
 def _section(o: Object, tables: Tables) -> Iterator[Made]:
-    """A rule for each heading, whose parent is the section; the section itself has what stands before the first one."""
+    """A rule for each heading, whose parent is the heading above it; the section itself has what stands before the first one."""
     text, section = prose(o.get("desc")), str(o["index"])
     chapters = [each for each in tables.get("rules", ()) if section in map(index_of, each.get("subsections") or ())]
     parent = str(chapters[0].get("name")) if chapters else None
     before, *parts = _split(text)
-    rules = [(name, words) for name, words in parts if words]
-    listed = "" if before[1] else "\n".join(f"- {name}" for name, _ in rules)
-    yield "rules", section, {"name": o.get("name"), "ruleset": parent, "desc": before[1] or listed}
-    for name, words in rules:
-        yield "rules", f"{section}_{slugify(name)}", {"name": name, "ruleset": str(o.get("name")), "desc": words}
+    listed = "" if before[2] else "\n".join(f"- {name}" for _, name, words in parts if words)
+    yield "rules", section, {"name": o.get("name"), "ruleset": parent, "desc": before[2] or listed}
+    above = [(0, str(o.get("name")))]
+    for level, name, words in parts:
+        above = [each for each in above if each[0] < level]
+        if words:
+            yield "rules", f"{section}_{slugify(name)}", {"name": name, "ruleset": above[-1][1], "desc": words}
+        above.append((level, name))
 
 
-def _split(text: str) -> list[tuple[str, str]]:
-    """The headings of a text with what follows each; the first one is that of the text, "" for none."""
+def _split(text: str) -> list[tuple[int, str, str]]:
+    """The headings of a text with their levels and what follows each; the first one is that of the text, "" for none."""
     found = list(_HEADING.finditer(text))
     ends = [*(each.start() for each in found[1:]), len(text)]
-    parts = [(each[2].strip(), text[each.end() : end].strip()) for each, end in zip(found, ends, strict=True)]
+    parts = [
+        (len(each[1]), each[2].strip(), text[each.end() : end].strip()) for each, end in zip(found, ends, strict=True)
+    ]
     before = text[: found[0].start()].strip() if found else text
     if not parts or before:
-        return [("", before), *parts]
+        return [(0, "", before), *parts]
     return parts
 
 
