@@ -200,14 +200,18 @@ def as_printed(o: Object, below: Below) -> Object:
     return {**o, "desc": [below.lines[0], *lines[1:], *_lacking("\n".join(lines), below.lines)]}
 
 
+_BEGINS = re.compile(r"(?<=[.!?]) (?=[A-Z][^.!?]{0,40}\. )")
+"""Where a sentence may be a name."""
+
+
 def _lacking(text: str, lines: Sequence[str]) -> Iterator[str]:
     """What the book says of each thing that a table of a text lists and the text does not explain, such as a card of a deck."""
-    listed = [name for cell in re.split(r"[|\n]", text) if (name := cell.strip(" *"))[:1].isupper()]
-    begins = "|".join(map(re.escape, dict.fromkeys(listed)))
-    for part in re.split(rf"(?<=[.!?]) (?=(?:{begins})\. )", " ".join(lines[:-1])):
-        name, _, words = part.partition(". ")
-        if name in listed and f"{name}." not in text:
-            yield f"***{name}.*** {words.strip()}"
+    listed, told, name = {cell.strip(" *") for cell in re.split(r"[|\n]", text)}, dict[str, list[str]](), ""
+    for part in _BEGINS.split(" ".join(lines[:-1])):
+        begun, _, rest = part.partition(". ")
+        name, words = (begun, rest) if begun[:1] and begun in listed else (name, part)
+        told.setdefault(name, []).append(words.strip())
+    yield from (f"***{each}.*** {' '.join(words)}" for each, words in told.items() if each and f"{each}." not in text)
 
 
 TOOL_SIGN = re.compile(r" \([^()\n]+\)\nAbility: ")
