@@ -140,6 +140,13 @@ def test_facets_follow_what_is_typed(page):
     page.get_by_role("searchbox").press_sequentially("type:creature dragon")
     settled(page)
     page.locator("#facets").get_by_role("button", name="CR").wait_for()
+    page.locator("#facets").get_by_role("button", name="+ Filter").click()
+    page.get_by_label("speed fly from").select_option("60")
+    page.locator("#facet-others form", has=page.get_by_label("speed fly from")).get_by_role(
+        "button", name="Set"
+    ).click()
+    page.wait_for_url(re.compile("speed_fly"))
+    settled(page)
 
 
 def test_a_list_grows_at_its_end_and_cuts_no_figure(window):
@@ -290,12 +297,20 @@ def test_without_scripts_everything_can_still_be_searched_and_read(window):
 
 
 def test_what_is_pinned_survives_a_reload_and_is_taken_into_a_fight(page):
+    page.goto("/?q=type:creature")
+    page.keyboard.press("ArrowDown")
+    tray, shown = page.get_by_role("navigation", name="Pinned"), names(page)
+    for key in "JJKK":  # the last one takes the second back
+        page.keyboard.press(key)
+    assert tray.get_by_role("link").all_inner_texts()[:2] == [shown[0], shown[2]]
+    for key in ("p", "ArrowDown", "ArrowDown", "p"):
+        page.keyboard.press(key)
+    assert not tray.is_visible()
     page.goto("/?q=ogre")
     opened(page, "Ogre")
     page.get_by_role("searchbox").blur()
     page.keyboard.press("p")
     page.reload()
-    tray = page.get_by_role("navigation", name="Pinned")
     assert tray.get_by_role("link").all_inner_texts() == ["Ogre", "Fight", "Print"]
     tray.get_by_role("link", name="Fight").click()
     page.wait_for_url("**/fight?uri=*")
@@ -391,6 +406,28 @@ def test_a_fight_is_one_on_every_device_until_it_ends(window):
     assert combatants(page).keys() == {"Lich"}
     page.get_by_role("button", name="End", exact=True).click()
     page.get_by_text("No one is fighting yet").wait_for()
+
+
+def test_a_large_fight_is_kept_with_what_undoes_its_last_changes(page):
+    begin(page, "59+liches")
+    for key in "iniin":
+        page.keyboard.press(key)
+    page.keyboard.type("2 wolves")
+    page.keyboard.press("Enter")
+    page.get_by_text("Wolf 2", exact=True).wait_for()
+    page.get_by_label("Damage or healing of Lich 7", exact=True).fill("30")
+    page.keyboard.press("Enter")
+    page.locator("#log").get_by_text("Lich 7 takes 30").wait_for()
+    with page.expect_response(lambda answer: answer.request.method == "PUT") as kept:
+        page.get_by_role("button", name="Undo").click()
+    assert kept.value.ok
+    page.reload()
+    now = combatants(page)
+    assert len(now) == 61
+    assert now["Lich 7"] == now["Lich 59"]
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Wolf 2", exact=True).wait_for(state="detached")
+    assert len(combatants(page)) == 59
 
 
 def test_the_stat_block_is_of_whose_turn_it_is_however_late_it_comes(page):

@@ -261,6 +261,27 @@ async def test_the_party_is_a_table_of_the_characters_that_one_sees(client, play
     assert "Ilsabet" not in seen
 
 
+async def test_a_fight_begins_with_the_party_of_the_campaign_that_was_played_last(client, library, party):
+    async def fighting() -> list[str]:
+        return re.findall(r'data-name="([^"]+)"', (await client.get("/fight", params={"party": 1})).text)
+
+    assert await fighting() == ["Ilsabet &lt;Varn&gt;", "Orsik"]
+    classes = [{"name": "Bard", "level": 1}]
+    hero = {"name": "Quill", "class_levels": classes, "hit_points": 9}
+    made = replace(normalize({"collection": "characters", "kind": "character", **hero})[0], document="marsh")
+    played = make("first", "They met.", type="notes", kind="session", document=made.document)
+    await library.cache.store_entities([made], "characters")
+    await library.cache.store_entities([played], "notes")
+    try:
+        assert await fighting() == ["Quill"]
+        assert (
+            "Of the players only Ana sees this" in (await client.get(f"/entries/{party.removeprefix('lore://')}")).text
+        )
+    finally:
+        await library.cache.delete_entities("characters", [(made.document, made.slug)])
+        await library.cache.delete_entities("notes", [(played.document, played.slug)])
+
+
 async def test_the_spells_of_a_character_are_cards(client, player, party):
     page = (await client.get("/print", params={"spells": party})).text
     assert re.findall(r'data-uri="([^"]+)"', page) == ["lore://spells/tidewatch-atlas/tide-lance"]

@@ -16,7 +16,7 @@ from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.sessions import last_told
 from lorekeeper.search.sorting import Recent, recent_notes
-from lorekeeper.server.page.party import members
+from lorekeeper.server.page.party import playing
 from lorekeeper.server.page.sessions import NOTES, shown_sessions
 from lorekeeper.views.view import View
 
@@ -87,7 +87,7 @@ async def desk(view: View) -> dict[str, object]:
         "promises": promises,
         "missing": missing,
         "tasks": tasks_of([*sessions, *quests]),
-        "party": (await members(view))[:MAX_PARTY],
+        "party": (await playing(view))[:MAX_PARTY],
         "newest": newest,
         "examples": examples(types),
         "total": types.total(),

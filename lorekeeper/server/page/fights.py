@@ -24,7 +24,7 @@ from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import found
 from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.notes import encounter_in
-from lorekeeper.server.page.party import members
+from lorekeeper.server.page.party import playing
 from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Site, address
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
@@ -51,7 +51,7 @@ async def _fight(site: Site, request: Request) -> Response:
     creatures = [(1, await found(view, uri)) for uri in asked.getlist("uri")[:MOST]]
     named = list(filter(str.strip, asked.getlist("monsters")))
     if "party" in asked:
-        creatures += [(1, each.entity) for each in await members(view)]
+        creatures += [(1, each.entity) for each in await playing(view)]
     if note := asked.get("note"):
         named += encounter_in(await found(view, note))
     for text in named:

@@ -175,9 +175,11 @@ def _cell(entity: Entity, name: str, label: str) -> Cell:
     value = entity.kind.replace("-", " ") if name == "kind" else entity.fields.get(name)
     text = range_of(entity) if name == "range" else str(value or "")
     if isinstance(value, tuple):
-        # what another value says too is left out: "medium" beside "medium or small", "weapon" beside "simple weapon"
-        said = [set(each.split()) for each in value]
-        text = ", ".join(each for each in value if not any(set(each.split()) < others for others in said))
+        # what another value says too is left out: "medium" beside "medium or small", "world" beside "world/places"
+        said = [set(_WORD.findall(each)) for each in value]
+        text = ", ".join(
+            each for each, words in zip(value, said, strict=True) if not any(words < other for other in said)
+        )
     elif isinstance(value, bool):
         text = label if value else ""
     elif isinstance(value, int | float) and name != "range":

@@ -11,6 +11,8 @@ from starlette.responses import Response
 from lorekeeper.entities import Entity
 from lorekeeper.records.values import amount
 from lorekeeper.render.source import words
+from lorekeeper.search.dossier.about import SESSION
+from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.party import CHARACTERS, current
 from lorekeeper.server.page.site import Page, Site
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
@@ -48,6 +50,13 @@ async def members(view: View) -> list[Member]:
     found = [_member(each) for each in current(await view.cache.get_entities(CHARACTERS))]
     shown = [each for each in found if each.classes and {"armor_class", "hit_points"} & each.entity.fields.keys()]
     return sorted(shown, key=lambda each: each.entity.kind != "character")[:MOST]
+
+
+async def playing(view: View) -> list[Member]:
+    """The characters of the campaign that was played last; all of them if it has none."""
+    everyone = await members(view)
+    last = newest_first(await view.cache.get_entities("notes", limit=500, kind=SESSION))[:1]
+    return [each for each in everyone if any(each.entity.document == note.document for note in last)] or everyone
 
 
 def _member(entity: Entity) -> Member:

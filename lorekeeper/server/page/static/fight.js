@@ -63,15 +63,22 @@
   // A change, told in a line of the log; the last ones can be undone.
   function step(line, change, isOpen) {
     const kept = hidden();
-    remember();
-    change();
-    tell(line instanceof Function ? line() : line, isOpen, kept);
+    remembering(() => {
+      change();
+      tell(line instanceof Function ? line() : line, isOpen, kept);
+    });
     save();
   }
 
-  function remember() {
-    const { log, before, ...now } = state;
-    before.unshift(JSON.stringify(now));
+  // What undoes a change: of those who were there what was different, at the places that they have after it.
+  function remembering(change) {
+    const { round, turn, fighting, log: [last], before } = state, those = [...fighting], were = structuredClone(those);
+    change();
+    const back = those.map((each, place) => {
+      const at = state.fighting.indexOf(each), was = Object.entries(were[place]);
+      return [at, Object.fromEntries(at < 0 ? was : was.filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(each[key])))];
+    });
+    before.unshift({ round, turn, fighting: back, lines: last ? state.log.indexOf(last) : state.log.length });
     before.length = Math.min(before.length, MOST_STEPS);
   }
 
@@ -88,8 +95,8 @@
   }
 
   function undo() {
-    const { log, before } = state;
-    state = { ...JSON.parse(before.shift()), log: log.slice(1), before, shown: state.shown };
+    const { log, fighting, before: [{ fighting: back, lines, ...was }, ...before] } = state;
+    state = { ...state, ...was, fighting: back.map(([at, had]) => ({ ...fighting[at], ...had })), log: log.slice(lines), before };
     save();
   }
 
@@ -164,11 +171,12 @@
 
   function turn(by) {
     if (!state.fighting.length) return;
-    remember();
     const [place, more] = nextPlace(by);
-    state.turn = place;
-    state.round = Math.max(1, state.round + more);
-    if (by > 0) begins(state.fighting[place]);
+    remembering(() => {
+      state.turn = place;
+      state.round = Math.max(1, state.round + more);
+      if (by > 0) begins(state.fighting[place]);
+    });
     save();
   }
 
@@ -183,10 +191,9 @@
         tell(`${each.name}: ${use.name} ${use.left ? "recharges" : "does not recharge"} (${number})`, false);
       }
     }
-    for (const each_ of each.states) if (each_.rounds) each_.rounds -= 1;
-    const over = each.states.filter(({ rounds }) => rounds === 0);
+    for (const one of each.states) if (one.rounds) one.rounds -= 1;
+    for (const { name, rounds } of each.states) if (rounds === 0) tell(`${each.name} is no longer ${name}`);
     each.states = each.states.filter(({ rounds }) => rounds !== 0);
-    for (const { name } of over) tell(`${each.name} is no longer ${name}`);
   }
 
   // "5" and "-5" are damage, "+5" heals; temporary hit points go first.
@@ -391,6 +398,7 @@
     if (event.key === "n") turn(1);
     if (event.key === "i") rollOrder();
     if (event.key === "h") reveal();
+    if (/^[1-9]$/.test(event.key)) $("#monsters").focus();  // the number goes into it: "2 wolves"
   });
 
   $("#main").inert = true; // until the fight is there
@@ -399,7 +407,7 @@
     list.setAttribute("data-loaded", "");
     if (asked.length && (arrived?.type === "navigate" || state.from !== location.search)) {
       if (!state.fighting.length) settle(() => begin(asked));
-      else if (state.from !== location.search || arrived?.type === "navigate") {
+      else {
         $("#running b").textContent = asked.map(({ name }) => name).join(", ");
         $("#running").hidden = false;
       }

@@ -36,6 +36,12 @@ function step(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 
+// What is at hand is pinned, and the next hit is at hand.
+function pinOn(by) {
+  pinRead();
+  if (document.activeElement.closest(".hits")) move(by); else step(by);
+}
+
 function escape() {
   const box = $("#q");
   if (closeCard() || !box) return;
@@ -60,6 +66,8 @@ const KEYS = {
   j: () => step(1),
   k: () => step(-1),
   p: () => pinRead(),
+  J: () => pinOn(1),
+  K: () => pinOn(-1),
   r: () => rollRead(),
   Escape: escape,
 };

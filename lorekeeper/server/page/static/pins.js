@@ -21,12 +21,13 @@ function pin(path, name) {
 
 const read = () => (card().matches(":popover-open") ? $("#card article") : null) ?? $("#reading article, main > article");
 
+// The row that the keyboard is at, or else what is read.
 function pinRead() {
-  const article = read();
-  if (article) pin(pathOf(article), article.querySelector("h1").textContent);
+  const at = document.activeElement.closest(".hits a") ?? read();
+  if (at) pin(pathOf(at), at.querySelector("h1, .name").textContent);
 }
 
-const pathOf = (article) => `/entries/${article.dataset.uri.replace("lore://", "")}`;
+const pathOf = ({ dataset }) => `/entries/${dataset.uri.replace("lore://", "")}`;
 
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
