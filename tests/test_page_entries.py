@@ -274,9 +274,7 @@ async def test_a_fight_begins_with_the_party_of_the_campaign_that_was_played_las
     await library.cache.store_entities([played], "notes")
     try:
         assert await fighting() == ["Quill"]
-        assert (
-            "Of the players only Ana" in (await client.get(f"/entries/{party.removeprefix('lore://')}")).text
-        )
+        assert "Of the players only Ana" in (await client.get(f"/entries/{party.removeprefix('lore://')}")).text
     finally:
         await library.cache.delete_entities("characters", [(made.document, made.slug)])
         await library.cache.delete_entities("notes", [(played.document, played.slug)])

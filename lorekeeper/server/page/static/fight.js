@@ -290,6 +290,7 @@
     part(".armor").classList.toggle("unknown", each.armor === "");
     part(".now").textContent = each.now === "" ? "–" : `${each.now}${each.temporary ? `+${each.temporary}` : ""}`;
     part(".of").textContent = each.most === "" ? "" : ` / ${each.most}`;
+    part(".points").ariaLabel += `: ${part(".points").textContent}`;
     const meter = part("meter"), most = Number(each.most || 0);
     Object.assign(meter, { max: most || 1, low: most / 4 + 0.01, high: most / 2 + 0.01, optimum: most, value: Number(each.now || 0) });
     meter.hidden = !most;
