@@ -11,12 +11,10 @@ from itertools import islice
 
 from lorekeeper.entities import Entity
 from lorekeeper.records.notes import links_of, sections_of
-from lorekeeper.search.dossier.about import SESSION
-from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import spans
 from lorekeeper.search.sessions import last_told
-from lorekeeper.search.sorting import Recent, recent_notes
-from lorekeeper.server.page.party import playing
+from lorekeeper.search.sorting import recent_notes
+from lorekeeper.server.page.party import played, playing
 from lorekeeper.server.page.sessions import NOTES, shown_sessions
 from lorekeeper.views.view import View
 
@@ -67,17 +65,10 @@ async def desk(view: View) -> dict[str, object]:
     counts = await view.cache.documents()
     types = sum(map(Counter, counts.values()), Counter[str]())
     del types["documents"]
-    sessions: list[Entity] = []
-    quests: list[Entity] = []
-    newest: list[Recent] = []
-    if NOTES in types:
-        sessions = newest_first(await view.cache.get_entities(NOTES, limit=500, kind=SESSION))[:RECENT_SESSIONS]
-        quests = await view.cache.get_entities(NOTES, limit=READ_QUESTS, kind="quest")
-        newest = await recent_notes(view.cache, None, MAX_NEWEST)
     # what is open is of the campaign that was played last
-    campaign = sessions[0].document if sessions else None
-    sessions = [note for note in sessions if note.document == campaign]
-    quests = [note for note in quests if not campaign or note.document == campaign]
+    sessions = (await played(view))[:RECENT_SESSIONS]
+    quests = await view.cache.get_entities(NOTES, limit=READ_QUESTS, kind="quest")
+    quests = [note for note in quests if not sessions or note.document == sessions[0].document]
     told = last_told(sessions)
     last = await shown_sessions(view, [told] if told else [])
     promises, missing = await asyncio.to_thread(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
@@ -88,7 +79,7 @@ async def desk(view: View) -> dict[str, object]:
         "missing": missing,
         "tasks": tasks_of([*sessions, *quests]),
         "party": (await playing(view))[:MAX_PARTY],
-        "newest": newest,
+        "newest": await recent_notes(view.cache, None, MAX_NEWEST) if NOTES in types else [],
         "examples": examples(types),
         "total": types.total(),
         "types": types.most_common(MAX_TYPES),

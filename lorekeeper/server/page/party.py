@@ -52,11 +52,16 @@ async def members(view: View) -> list[Member]:
     return sorted(shown, key=lambda each: each.entity.kind != "character")[:MOST]
 
 
+async def played(view: View) -> list[Entity]:
+    """The sessions of the campaign that was played last, the latest first."""
+    sessions = newest_first(await view.cache.get_entities("notes", limit=500, kind=SESSION))
+    return [note for note in sessions if note.document == sessions[0].document]
+
+
 async def playing(view: View) -> list[Member]:
     """The characters of the campaign that was played last; all of them if it has none."""
-    everyone = await members(view)
-    last = newest_first(await view.cache.get_entities("notes", limit=500, kind=SESSION))[:1]
-    return [each for each in everyone if any(each.entity.document == note.document for note in last)] or everyone
+    everyone, campaign = await members(view), {note.document for note in await played(view)}
+    return [each for each in everyone if each.entity.document in campaign] or everyone
 
 
 def _member(entity: Entity) -> Member:

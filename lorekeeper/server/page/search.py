@@ -28,12 +28,12 @@ from lorekeeper.search.query_syntax import (
     without_test,
     written,
 )
-from lorekeeper.search.results import Key, Result, ResultPage
+from lorekeeper.search.results import Key, ResultPage
 from lorekeeper.server.found import page_content
 from lorekeeper.server.page.desk import desk, examples
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article, nearest
-from lorekeeper.server.page.hits import columns, hits_of, merged, shown_of
+from lorekeeper.server.page.hits import Hit, Shown, columns, hits_of, merged, shown_of
 from lorekeeper.server.page.site import HEADERS, Page, Site, address, offset_of, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
@@ -107,7 +107,10 @@ async def _search(site: Site, request: Request) -> Response:
     if part == "reading":
         return site.page(request, "_reading.html", **values | await _opened(view, sought.opened))
     if part == "results" and not sought.text.strip():
-        return _replacing(await _emptied(site, request, values), sought)
+        # the start page, in the place of all that a search has left: its entry and its filters too
+        response = site.page(request, "search.html", **values | {"desk": await desk(view)})
+        response.headers.update({"hx-retarget": "#main", "hx-reselect": "#main", "hx-reswap": "outerHTML show:none"})
+        return _replacing(response, sought)
     if is_key(request) and asked.words and not asked.phrases:
         return await _at_a_key(site, request, sought, asked, values)
     if not asked.empty:
@@ -139,17 +142,9 @@ async def _listed(view: View, request: Request, sought: Sought, asked: ParsedQue
         "tries": []
         if hits
         else examples({name for counts in (await view.cache.documents()).values() for name in counts}),
-        "shown": [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits],
+        "shown": await _rows(view, sought, asked, hits),
         "columns": columns([hit.result.entity for hit in hits], sought.text, asked.order),
     }
-
-
-async def _emptied(site: Site, request: Request, values: dict[str, object]) -> Response:
-    """The start page, in the place of all that a search has left: its entry and its filters too."""
-    view = site.view(request)
-    response = site.page(request, "search.html", **values | {"desk": await desk(view)})
-    response.headers.update({"hx-retarget": "#main", "hx-reselect": "#main", "hx-reswap": "outerHTML show:none"})
-    return response
 
 
 async def _at_a_key(
@@ -163,8 +158,7 @@ async def _at_a_key(
         found = (await begun(view.cache, view.searcher.documents, query, request.headers.get("first-hit", "")))[:LIMIT]
     if not found and not asked.notes:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=HEADERS)
-    hits = await hits_of(view, found)
-    shown = [await shown_of(view, hit, _link(sought, hit.result), _words(asked)) for hit in hits]
+    shown = await _rows(view, sought, asked, await hits_of(view, found))
     return _replacing(site.page(request, "_results.html", **values | {"shown": shown}), sought)
 
 
@@ -174,12 +168,10 @@ def _replacing(response: Response, sought: Sought) -> Response:
     return response
 
 
-def _link(sought: Sought, result: Result) -> str:
-    return sought.address(offset=sought.offset, opened=result.entity.uri)
-
-
-def _words(asked: ParsedQuery) -> list[str]:
-    return _WORD.findall(fold(" ".join([asked.words, *asked.phrases])))
+async def _rows(view: View, sought: Sought, asked: ParsedQuery, hits: Sequence[Hit]) -> list[Shown]:
+    words = _WORD.findall(fold(" ".join([asked.words, *asked.phrases])))
+    links = [sought.address(offset=sought.offset, opened=hit.result.entity.uri) for hit in hits]
+    return [await shown_of(view, hit, link, words) for hit, link in zip(hits, links, strict=True)]
 
 
 async def _typed(view: View, sought: Sought, *, ended: bool = True) -> ParsedQuery:
