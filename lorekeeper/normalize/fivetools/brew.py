@@ -347,14 +347,12 @@ class Index:
         """All objects of a kind with that name and source; any source for ""."""
         for each in (kind, *ALSO.get(kind, ())):
             found = self._by_name.get((each, _key(name)), [])
-            if alike := [obj for obj in found if not source or _source(obj) == _key(source)]:
+            if alike := [
+                obj for obj in found if not source or _key(text(obj, "source", "inherits.source")) == _key(source)
+            ]:
                 return alike
         return []
 
 
 def _key(value: object) -> str:
     return text(value).strip().casefold()
-
-
-def _source(obj: Object) -> str:
-    return _key(obj.get("source") or mapping(obj, "inherits").get("source"))

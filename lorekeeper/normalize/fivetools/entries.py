@@ -225,27 +225,15 @@ Line = Callable[[object], str]
 
 def table_of(entry: Object, line: Line) -> TableData:
     """The regular shape of a table; ``line`` writes the entries of a cell in one line."""
-    labels = entry.get("colLabels") or _label_rows(entry)
+    labels = entry.get("colLabels") or next(reversed(listed(entry, "colLabelRows")), None)  # the last of several rows
     columns = [line(label) for label in listed(labels)]
-    raw = [_cells(row) for row in listed(entry, "rows")]
+    raw = [listed(row if (styled := at(row, "row")) is None else styled) for row in listed(entry, "rows")]
     rows = [[_cell(cell, line) for cell in row] for row in raw if row]
     found: TableData = {"columns": columns, "rows": rows}
     dice = dice_heading(plain(columns[0])) if columns else None
     if dice and (ranges := _ranges(dice, raw, rows)):
         found["dice"], found["ranges"] = str(dice), ranges
     return found
-
-
-def _label_rows(entry: Object) -> object:
-    """The last row of labels, where a table has several."""
-    rows = listed(entry, "colLabelRows")
-    return rows[-1] if rows else None
-
-
-def _cells(row: object) -> list[object]:
-    """The cells of a row, which may be an object with a style of its own."""
-    nested = at(row, "row")
-    return listed(nested if nested is not None else row)
 
 
 def _cell(cell: object, line: Line) -> str:

@@ -42,6 +42,7 @@ def item(subject: Subject) -> Data:
     properties = [_property(subject, each) for each in listed(obj, "property")]
     bonuses = [number(obj, key) for key in ("bonusWeapon", "bonusAc", "bonusSpellAttack") if obj.get(key) is not None]
     when, regained = subject.words("recharge"), subject.words("rechargeAmount")
+    asked = (_requirement(subject, each) for each in listed(obj, "requires"))
     between = " at " if regained and when in ("dawn", "dusk", "midnight") else " "
     return without_empty(
         {
@@ -70,7 +71,7 @@ def item(subject: Subject) -> Data:
             "cost": _price(obj),
             "weight": first_number(obj.get("weight")) if weight is None else weight,
             "base_item": uid(obj.get("baseItem"))[0],
-            "made_from": _requirements(subject) if inherits else "",
+            "made_from": capital(joined(map(joined, asked), "or")) if inherits else "",
             "contents": commas(*_contents(obj)),
             "items": ", ".join(uid(each)[0] for each in listed(obj, "items")),
             "desc": paragraphs(subject.fluff(), subject.prose("entries", "additionalEntries")),
@@ -141,13 +142,8 @@ def _price(obj: Object) -> float | None:
     return copper / 100 if copper > 0 else None
 
 
-def _requirements(subject: Subject) -> str:
-    """What the base items of a generic variant must be, in words."""
-    rows = [joined(_requirement(subject, each)) for each in listed(subject.obj, "requires")]
-    return capital(joined(rows, "or"))
-
-
 def _requirement(subject: Subject, value: object) -> Iterator[str]:
+    """What a base item of a generic variant must be, in words."""
     for key, wanted in mapping(value).items():
         if wanted is True:
             yield f"any {key}"

@@ -70,10 +70,6 @@ class Subject:
         """The code of its source, "" without one."""
         return text(self.obj, "source").strip()
 
-    def value(self, key: str) -> object:
-        """A value of the object, None if there is none."""
-        return self.obj.get(key)
-
     def words(self, key: str) -> str:
         """A text of the object in one line, "" if there is none."""
         return self.reader.plain(self.obj.get(key))
