@@ -30,7 +30,7 @@ from lorekeeper.notes.marks import BUILT_IN, OwnMarks
 from lorekeeper.notes.reading import plain_note
 from lorekeeper.printable import one_line, shown
 from lorekeeper.shares import FOLDER, NOTE, OPENED, Opened, Share, Shares, folders_of
-from lorekeeper.system import in_own_thread
+from lorekeeper.system import in_own_thread, return_memory
 from lorekeeper.vaults.opened import closed_lines, is_marked, open_to_of, opened_of, waiting_in
 from lorekeeper.vaults.plan import Plan, Read, StoppedError
 from lorekeeper.vaults.reading import Content, UnreadableError, content
@@ -131,6 +131,7 @@ class VaultSync:
         await self._store_document()
         for batch in await asyncio.to_thread(_batches, plan, BATCH):
             await self._store(plan, batch)
+            await asyncio.to_thread(_forget, plan, batch)
         await self._remove(plan)
         await asyncio.to_thread(self._finish, plan)
 
@@ -644,6 +645,14 @@ def _counts(note: Note, links: Mapping[str, str | None], types: Mapping[str, int
         "characters": types["characters"],
         "tables": tables,
     }
+
+
+def _forget(plan: Plan, paths: Sequence[str]) -> None:
+    """Let go of notes that are stored: what they are called, and whom they tell of, is known by then."""
+    _ = plan.links, plan.owners  # made at their first use, of all notes that were read
+    for path in paths:
+        del plan.read[path]
+    return_memory()
 
 
 def _batches(plan: Plan, size: int) -> list[list[str]]:
