@@ -15,6 +15,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.server.tools import all_tools
 from lorekeeper.vaults import sync as sync_module
 from lorekeeper.vaults import vaults as vaults_module
+from tests.support.entities import make
 from tests.support.vaults import vault_library, write
 
 STILL = "still being read"
@@ -57,6 +58,17 @@ async def test_it_is_not_said_of_another_vault_or_of_types_that_no_note_gives(re
     library, saga, _ = read_again
     write(saga, {f"Mill {n}.md": f"# Mill {n}\nIt grinds barley.\n" for n in range(40)})
     assert STILL not in await note(library, *types, documents=documents)
+
+
+async def test_it_is_not_said_of_an_answer_of_a_book_if_notes_were_read_before(read_again):
+    library, saga, _ = read_again
+    rule = make("tolls", "A toll is paid in barley.", type="rules", kind="rule", name="Tolls", document="book")
+    await library.cache.store_entities([rule], "rules")
+    for number, (text, said) in enumerate([("how is a toll paid", False), ("who stands at the ford", True)]):
+        write(saga, {f"Mill {number}.md": "# Mill\nIt grinds barley.\n"})
+        library.vaults._noticed += 1  # as a sync under way has it
+        page = await library.search(Query(["rules", "notes"], text))
+        assert (page.results[0].entity.type == "notes", STILL in (page.note or "")) == (said, said)
 
 
 async def test_a_process_that_ends_with_its_answer_waits_until_everything_is_read(

@@ -132,6 +132,11 @@ class Vaults(AsyncClosing):
                 return await self._wait(None)
         return note
 
+    @property
+    def behind(self) -> frozenset[str]:
+        """Keys of the vaults of which the library may lack something, as the last note of `fresh` says."""
+        return self._behind
+
     def concern(self, types: Collection[str], documents: Collection[str] | None) -> bool:
         """Whether a search of these types and documents, None for all, may lack what the last note of `fresh` is about."""
         if not self._behind:

@@ -18,6 +18,7 @@ from lorekeeper.errors import EmbeddingError, UnknownDocumentError
 from lorekeeper.intake.sync_state import Source
 from lorekeeper.party import PartyFile
 from lorekeeper.search.doubt import NONE_AT_ALL
+from lorekeeper.search.fusion import CAMPAIGN, NOTES
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
@@ -128,11 +129,19 @@ class View:
         behind = await self.refresh()
         page = await self._search(query)
         lacking = self._said_of(behind, query.types, query.documents)
+        lacking = "" if lacking and query.text and await self._is_answered_by_books(page) else lacking
         said = page.note or ""
         if lacking and said.startswith(NONE_AT_ALL):
             said = ""
         note = " ".join(filter(None, [said, lacking]))
         return replace(page, note=note or None)
+
+    async def _is_answered_by_books(self, page: ResultPage) -> bool:
+        """Whether the first result is a sure one of a book, and of each vault with changes some notes were read before."""
+        first = page.results[0] if page.results else None
+        if first is None or not first.sure or first.entity.type in CAMPAIGN:
+            return False
+        return self._library.vaults.behind <= (await self.cache.documents([NOTES])).keys()
 
     def _said_of(self, behind: str, types: Sequence[str], documents: Sequence[str] | None) -> str:
         """What is to be said where entries of some types and documents may not be in the library yet; "" otherwise."""
