@@ -208,7 +208,7 @@ def _lacking(text: str, lines: Sequence[str]) -> Iterator[str]:
     """What the book says of each thing that a table of a text lists and the text does not explain, such as a card of a deck."""
     listed, told, name = {cell.strip(" *") for cell in re.split(r"[|\n]", text)}, dict[str, list[str]](), ""
     for part in _BEGINS.split(" ".join(lines[:-1])):
-        begun, _, rest = part.partition(". ")
+        begun, _, rest = f"{part} ".partition(". ")
         name, words = (begun, rest) if begun[:1] and begun in listed else (name, part)
         told.setdefault(name, []).append(words.strip())
     yield from (f"***{each}.*** {' '.join(words)}" for each, words in told.items() if each and f"{each}." not in text)
