@@ -88,6 +88,39 @@ async def test_vectors_keep_the_order_of_the_texts_and_equal_texts_are_embedded_
     assert service.computed == len(set(texts))
 
 
+class Waiting(HashingProvider):
+    """A provider whose first call goes on when it is told to."""
+
+    at_once = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.told = threading.Event(), threading.Event()
+        self.calls: list[int | str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.calls.append(len(texts))
+        self.begun.set()
+        self.told.wait(30)
+        return super().embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        self.calls.append("query")
+        return super().embed(texts)
+
+
+async def test_a_question_goes_before_the_texts_of_an_import_that_are_not_being_embedded_yet() -> None:
+    provider = Waiting()
+    service = EmbeddingService(provider)
+    texts = asyncio.create_task(service.embed([f"text {number}" for number in range(10)]))
+    await asyncio.to_thread(provider.begun.wait, 30)
+    question = asyncio.create_task(service.embed_query("a question"))
+    await asyncio.sleep(0)
+    provider.told.set()
+    await asyncio.gather(texts, question)
+    assert provider.calls == [4, "query", 4, 2]
+
+
 async def test_a_model_is_loaded_and_asked_off_the_event_loop() -> None:
     load = Loader()
     service = EmbeddingService(load)
