@@ -403,7 +403,6 @@ def says_players(path: str) -> str:
 
 # --- values and people ---------------------------------------------------------------------------------------------------
 
-_PARTICLES = frozenset("of the von van der den de del della di da du la le el al bin ibn ter y".split())
 _NAME_WORD = re.compile(r"[^\W\d_](?:[\w'’.-]*\w)?\.?")
 _EMAIL = re.compile(r"[^\s@,;]{1,64}@[^\s@,;]{1,200}")
 _MOST_WORDS = 4
@@ -428,7 +427,7 @@ def is_name(text: str) -> bool:
         return True
     if not 0 < len(words) <= _MOST_WORDS or words[0][0].islower() or not all(map(_NAME_WORD.fullmatch, words)):
         return False
-    return not any(word[0].islower() and word not in _PARTICLES for word in words)
+    return not any(word[0].islower() and word not in listed("word particle") for word in words)
 
 
 def is_number(value: str) -> bool:

@@ -43,18 +43,6 @@ OF_CLASS = 0.97
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
 
-_ASKING = """
-    about access available earliest feature find gain get have hp just learn list many mean much need new number pick price reach
-    reached roll rule soon stat statistic table take trait twice use weigh work
-    """
-
-_CLASSES = "artificer barbarian bard cleric druid fighter monk paladin ranger rogue sorcerer warlock wizard"
-"""Words that only ask or say who does, beside the names of what is known of entries (`_asking`): "how does surprise work" is about
-surprise, "what level do wizards get fireball" about the fireball."""
-
-_COLUMNS = "cantrip dice die known point prepared slot spell"
-"""Words of what the tables of classes have by level, of which "wizard cantrips known at level 4" asks for the row."""
-
 _SEVERAL = re.compile(r"\b(?:cantrips|creatures|feats|items|monsters|rules|spells|weapons)\b", re.IGNORECASE)
 """Nouns by which a question asks for entries of a kind and not for one: "healing spells of a cleric" names no spell."""
 
@@ -64,18 +52,26 @@ _TELLS = re.compile(r"\s*(?:i|we|he|she|they|it)\b", re.IGNORECASE)
 """How a wording begins that tells of somebody, and names nothing: "we are falling off a cliff" asks for no rule on falling."""
 
 
+def _listed(what: str) -> Sequence[str]:
+    """The words of the table that say something; "column" is what tables of classes have by level."""
+    from lorekeeper.notes.stems import listed  # not before a question is asked
+
+    return listed(f"word {what}")
+
+
 @cache
 def _asking() -> frozenset[str]:
-    """The stems of words that only ask: also what the fields of entries of books are called, of which "armor class" is one."""
+    """The stems of words that only ask, as "how does surprise work" asks of surprise, and of what fields of entries of books are
+    called: "armor class" is one."""
     fields = (field for name, of in COLLECTIONS.items() if name not in CAMPAIGN for field in of.filters.values())
     called = (" ".join([field.name, *field.tool]).replace("_", " ") for field in fields)
-    return stems(fold(" ".join([_ASKING, *ASKING_WORDS, *called])))
+    return stems(fold(" ".join([*_listed("asking"), *ASKING_WORDS, *called])))
 
 
 @cache
 def _beside_names() -> frozenset[str]:
-    """The same, and who does it."""
-    return _asking() | stems(_CLASSES)
+    """The same, and who does it: "what level do wizards get fireball" is about the fireball."""
+    return _asking() | stems(" ".join(_listed("class")))
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ class _Wording:
         """Whether it asks what a class gets at a level."""
         rest = self.words - own
         is_level = any(map(_NUMBER.fullmatch, rest))
-        known = _asking() | stems(_COLUMNS)
+        known = _asking() | stems(" ".join(_listed("column")))
         return is_level and own < self.words and all(w in known or _NUMBER.fullmatch(w) for w in rest)
 
     def share(self, own: frozenset[str]) -> float:

@@ -29,10 +29,6 @@ Last Light"."""
 MAX_NOTES = 8
 """Most notes of one session that are taken for what a question names."""
 
-_COUNTED = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
-_NUMBERS = {word: number for words in (_COUNTED, _ORDINALS) for number, word in enumerate(words)}
-
 
 def _said(what: str) -> str:
     """A pattern for the words that say something, in all languages of the table of stems."""
@@ -47,9 +43,9 @@ def _said(what: str) -> str:
 def _numbered() -> re.Pattern[str]:
     session = _said("session")
     return re.compile(
-        rf"\b{session} (?:number |n[or]? )?(\d{{1,4}}|{'|'.join(_COUNTED)})\b"
+        rf"\b{session} (?:number |n[or]? )?(\d{{1,4}}|{_said('number')})\b"
         rf"|\b(\d{{1,4}})(?:st|nd|rd|th) {session}\b"
-        rf"|\b({'|'.join(_ORDINALS)}) {session}\b"
+        rf"|\b({_said('ordinal')}) {session}\b"
     )
 
 
@@ -62,6 +58,16 @@ def _last() -> re.Pattern[str]:
     )
 
 
+@cache
+def _played() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_said('played')}|\w{{3,}}ed)\b")
+
+
+@cache
+def _planned() -> re.Pattern[str]:
+    return re.compile(rf"\b{_said('planned')}\b")
+
+
 PLANNED = 0.8
 """What a plan scores, as a share, if the question asks what happened."""
 
@@ -71,11 +77,6 @@ MAX_NEWEST = 100
 MAX_PLANS = 2_000
 """Most plans of a library that are known."""
 
-_PLAYED = re.compile(r"\b(?:did|was|were|had|happened|happen|went|got|met|fought|found|told|gave|took|\w{3,}ed)\b")
-_FUTURE = re.compile(
-    r"\b(?:plan|plans|planned|planning|prep|prepared?|preparation|upcoming|next|will|would|could|might|if)\b"
-)
-
 _PLANS: WeakKeyDictionary[SearchCache, tuple[Sequence[str], frozenset[Identity]]] = WeakKeyDictionary()
 """The plans of each cache, and the names that it had when they were read: the same list until a note changes."""
 
@@ -83,7 +84,7 @@ _PLANS: WeakKeyDictionary[SearchCache, tuple[Sequence[str], frozenset[Identity]]
 def asks_what_happened(wordings: Sequence[str]) -> bool:
     """Whether a question is about what was played, and not about a plan."""
     folded = [fold(wording) for wording in wordings]
-    return any(map(_PLAYED.search, folded)) and not any(map(_FUTURE.search, folded))
+    return any(map(_played().search, folded)) and not any(map(_planned().search, folded))
 
 
 async def plans_behind(cache: SearchCache, wordings: Sequence[str]) -> frozenset[Identity]:
@@ -132,10 +133,13 @@ def _asks(word: str) -> bool:
 
 def _numbers(folded: Sequence[str]) -> Iterator[int]:
     """The numbers of sessions that folded texts name."""
+    from lorekeeper.notes.stems import listed
+
+    written = {word: number for what in ("number", "ordinal") for number, word in enumerate(listed(f"word {what}"))}
     for text in folded:
         for found in _numbered().finditer(text):
             said = found[1] or found[2] or found[3]
-            yield _NUMBERS[said] if said in _NUMBERS else int(said)
+            yield written[said] if said in written else int(said)
 
 
 async def _of_session(
