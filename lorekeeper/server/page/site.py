@@ -35,6 +35,7 @@ from lorekeeper.server.page.files import FOLDER, ICON, files, static
 from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, bad_request, problem, status_of
 from lorekeeper.server.rest.routes import answered
 from lorekeeper.server.tool import Tool
+from lorekeeper.text.facts import facts
 from lorekeeper.views.view import View
 
 logger = logging.getLogger(__name__)
@@ -159,6 +160,7 @@ def templates() -> Environment:
     environment.filters["time"] = lambda seconds: written(seconds)[:16].replace("T", " ")
     environment.filters["kind"] = lambda kind: f"k-{kind_class(kind)}"
     environment.filters["breakable"] = lambda path: escape(path).replace("/", Markup("/<wbr>"))
+    environment.filters["facts"] = facts
     icon = trusted(files()[ICON].content.decode())
     icons = set(re.findall(r'id="(.+?)"', files()["icons.svg"].content.decode()))
     environment.globals |= {
