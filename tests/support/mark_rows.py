@@ -217,6 +217,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
     *_hidden(
         f"<details open>\n<summary><b>GM</b> notes</summary>\n{WORD}\n</details>",
         f'<p title="a > b" class="gm">{WORD}</p>',
+        f'<div class="unpublished">{WORD}</div>',
     ),
     *_hidden(
         f"She is ||{WORD}|| tonight", f"She is >!{WORD}!< tonight", f"[spoiler]{WORD}[/spoiler]", f"[gm]\n{WORD}\n[/gm]"
