@@ -31,6 +31,9 @@ _READ = frozenset(
     "stealth_disadvantage str_minimum contents utilize speed storage ability craft".split()
 ) | frozenset(_GROUPS)  # fmt: skip
 
+_UNITS = {"ft/round": "ft."}
+"""Units of speeds that the book writes otherwise."""
+
 _SUITS = ("light", "medium", "heavy", "shield")
 
 MAX_HEAD = 200
@@ -62,7 +65,11 @@ def item(o: Object, properties: Descriptions) -> dict[str, Any]:
         "cost": _cost(o.get("cost")),
         "weight": None if o.get("weight") is None else str(o["weight"]),
         "weight_unit": "lb",
-        **({"speed": f"{speed.get('quantity'):g} {speed.get('unit')}"} if isinstance(speed, dict) else {}),
+        **(
+            {"speed": f"{speed.get('quantity'):g} {_UNITS.get(unit := speed.get('unit'), unit)}"}
+            if isinstance(speed, dict)
+            else {}
+        ),
     }
 
 
