@@ -40,6 +40,12 @@ def test_a_generic_heading_is_no_alias_and_still_says_who_may_see_the_note():
     assert read("# Secrets\ntext", "npcs/veth.md").audience == "dm"
 
 
+def test_a_text_with_several_aliases_closes_them_all_if_it_closes_one():
+    note = read('---\naliases: "Zed, true name secret"\n---\nHe sells.', "npcs/veth.md")
+    assert {"Zed", "true name secret"} <= {*note.secret_aliases}
+    assert not read("---\naliases: [Zed, Old Tom]\n---\nHe sells.", "npcs/veth.md").secret_aliases
+
+
 # --- front matter --------------------------------------------------------------------------------------------------
 
 

@@ -45,7 +45,16 @@ from lorekeeper.notes.marks import (
 )
 from lorekeeper.notes.names import ALIAS_KEYS, aliases_of, file_name, is_generic, name_of
 from lorekeeper.notes.note import PATH_SEPARATOR, Link, Note, Section, StatBlock
-from lorekeeper.notes.properties import READ_ALONE, TAG_KEYS, Properties, joined, joined_with, texts, written_tags
+from lorekeeper.notes.properties import (
+    READ_ALONE,
+    TAG_KEYS,
+    Properties,
+    joined,
+    joined_with,
+    listed,
+    texts,
+    written_tags,
+)
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.stems import listed as words
 from lorekeeper.notes.visibility import (
@@ -155,7 +164,10 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     planned = _plan_mark(kind, body.own, opening, _tags(properties, body.tags), is_done=is_done)
     mark, waits = _note_mark(opening, name, planned, properties, body)
     aliases = aliases_of(properties, name, "" if is_generic(title, usage) else title, path, kind)
-    closed = {alias: closing for alias in aliases if (closing := audience_of(alias, own=body.own)).audience == DM}
+    # "Mira, true name secret" is one text with two names, and closes both
+    written = [*aliases, *(text for key in ALIAS_KEYS for text in properties.texts(key))]
+    said = {text: closing for text in written if (closing := audience_of(text, own=body.own)).audience == DM}
+    closed = {alias: closing for text, closing in said.items() for alias in aliases if alias in (text, *listed([text]))}
     held = [*body.held, *(held_by(each, "alias") for each in closed.values())]
     return Note(
         path=path,

@@ -333,8 +333,13 @@ class SpanScanner:
         return self._keep_from(opening, key, close + len(sign) if close >= 0 else None)
 
     def _keep_from(self, opening: re.Match[str], key: str, end: int | None = None) -> tuple[int, str] | None:
-        """Keep what a key within a line begins: to an end, that of its cell, or that of its paragraph."""
+        """Keep what a key within a line begins: to an end, that of its cell, or that of its paragraph.
+
+        A heading below the title is marked as a whole.
+        """
         start, line = opening.start(), self._line_at(opening.start())
+        if self.text.startswith("##", line.start):
+            return None
         if line.is_row:
             border = _BORDER.search(self.text, opening.end(), line.end)
             end = min(end or line.end, border.start() if border else line.end)

@@ -219,6 +219,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         f'<p title="a > b" class="gm">{WORD}</p>',
         f'<div class="unpublished">{WORD}</div>',
     ),
+    *_hidden(*(f"## {said}\n\n{WORD}" for said in ("Only for GM: below", "Endast för SL: x", "Info per il DM: x"))),
     *_hidden(
         f"She is ||{WORD}|| tonight", f"She is >!{WORD}!< tonight", f"[spoiler]{WORD}[/spoiler]", f"[gm]\n{WORD}\n[/gm]"
     ),
