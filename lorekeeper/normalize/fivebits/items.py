@@ -31,9 +31,6 @@ _READ = frozenset(
     "stealth_disadvantage str_minimum contents utilize speed storage ability craft".split()
 ) | frozenset(_GROUPS)  # fmt: skip
 
-_UNITS = {"ft/round": "ft."}
-"""Units of speeds that the book writes otherwise."""
-
 _SUITS = ("light", "medium", "heavy", "shield")
 
 MAX_HEAD = 200
@@ -55,6 +52,7 @@ def item(o: Object, properties: Descriptions) -> dict[str, Any]:
     """Equipment that is not magic; what this does not know stays as it is."""
     rest = {key: value for key, value in o.items() if key not in _READ and isinstance(value, (str, int, float))}
     speed = o.get("speed")
+    unit = str(speed.get("unit")).replace("ft/round", "ft.") if isinstance(speed, dict) else ""
     return {
         **rest,
         "name": o.get("name"),
@@ -65,11 +63,7 @@ def item(o: Object, properties: Descriptions) -> dict[str, Any]:
         "cost": _cost(o.get("cost")),
         "weight": None if o.get("weight") is None else str(o["weight"]),
         "weight_unit": "lb",
-        **(
-            {"speed": f"{speed.get('quantity'):g} {_UNITS.get(unit := speed.get('unit'), unit)}"}
-            if isinstance(speed, dict)
-            else {}
-        ),
+        **({"speed": f"{speed.get('quantity'):g} {unit}"} if isinstance(speed, dict) else {}),
     }
 
 
