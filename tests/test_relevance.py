@@ -107,6 +107,8 @@ async def test_that_nothing_is_called_what_a_question_is_about_is_said(tmp_path)
         await library.import_paths([write_lines(tmp_path / "rules.jsonl", [*FIGHTS, anchor])])
         asked = await library.search(Query(["rules"], text="how does an anchor work"))
         named = await library.search(Query(["rules"], text="how does mooring work"))
+        apart = await library.search(Query(["rules"], text="how much anchor and how many ship"))
+    assert apart.note is None
     assert (asked.results[0].entity.name, named.results[0].entity.name) == ("Mooring", "Mooring")
     assert asked.note == "No rule is called 'anchor', and no section; these mention it."
     assert named.note is None

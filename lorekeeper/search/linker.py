@@ -169,12 +169,13 @@ def without_asking(text: str) -> str:
 
 
 def asked_about(text: str) -> list[str]:
-    """The one or two words that a question is about which says nothing else: "flanking" of "how does flanking work"."""
+    """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
     folded = fold(text)
     words = content_words(folded)
     about = [word for word in words if not stems(word) <= _asking()]
     is_question = len(about) < len(words) or folded.startswith(("how ", "what "))
-    return about if is_question and len(about) in (1, 2) else []
+    is_name = " ".join(about) in folded and all(map(str.isalpha, about))
+    return about if is_question and is_name and len(about) in (1, 2) else []
 
 
 def _longest(names: Iterable[frozenset[str]]) -> set[frozenset[str]]:
