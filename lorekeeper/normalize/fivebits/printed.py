@@ -63,8 +63,8 @@ _NEAR = 40
 
 _ENDS, _TITLE_ENDS, _SENTENCE_ENDS = frozenset(("", "\n", *".:!?)”")), frozenset(".("), frozenset("\n.!?")
 
-_VARIANT = re.compile(r" \([^()]*\)$|, .*$")
-"""What a name has behind that of the thing of which it is a variant or a form."""
+_VARIANT = re.compile(r" \([^()]*\)$")
+"""What a name may have behind that of the thing of which it is a variant; else a comma with the rest, if it is a form."""
 
 _ROWS = re.compile(rf"(?m)^(?:(?P<above>[^\n{CELL_GAP}]*)\n)?(?P<rows>(?:[^\n{CELL_GAP}]*{CELL_GAP}[^\n]*(?:\n|\Z))+)")
 """A table with the paragraph above it."""
@@ -205,7 +205,8 @@ class Printed:
 
     def _called(self, name: str) -> str:
         """The title of the thing of which something is a form or a variant."""
-        return self._variants.get(name, _VARIANT.sub("", name))
+        thing, comma, _ = name.partition(", ")
+        return self._variants.get(name, thing if comma else _VARIANT.sub("", name))
 
     def _is_told(self, part: Any) -> bool:
         """Whether the book tells what a part does that has no title in it."""
