@@ -26,9 +26,10 @@ FILES = sorted(file for room in scans.ROOMS for file in (PACKAGE / room).rglob("
 
 SHORT, LONG, FACTOR = 4_000, 8_000, 2.5
 NOTHING = 0.003
+"""Seconds of CPU within which a search over the longer run is linear whatever the shorter one takes."""
+
 AGAIN = 3
 """How often it has to take longer: other programs may take the time of one measurement."""
-"""Seconds of CPU within which a search over the longer run is linear whatever the shorter one takes."""
 
 AROUND = (("", "x"), ("x ", "\n!"))
 STANDING_FOR = {
