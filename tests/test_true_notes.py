@@ -310,6 +310,8 @@ async def test_a_misspelt_word_is_read_as_the_word_of_a_name_that_it_nearly_is(s
     page = await ask(starter, SEARCHED, "suprise how does it work")
     assert page.results[0].entity.name == "Surprise"
     assert page.note == "'suprise' was read as 'surprise'."
+    old = await ask(starter, SEARCHED, "\u017fuprise how does it work")  # the long s, a letter of the same word
+    assert (old.results[0].entity.name, old.note) == ("Surprise", page.note)
 
 
 @pytest.mark.parametrize(

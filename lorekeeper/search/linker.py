@@ -74,6 +74,12 @@ def _beside_names() -> frozenset[str]:
     return _asking() | stems(" ".join(_listed("class")))
 
 
+@cache
+def _of_levels() -> frozenset[str]:
+    """The same as `_asking`, and what classes have by level: "wizard cantrips known at level 4" asks for a row of the wizard."""
+    return _asking() | stems(" ".join(_listed("column")))
+
+
 @dataclass(frozen=True)
 class _Wording:
     """A wording as it is compared with names; all words are stems.
@@ -113,8 +119,7 @@ class _Wording:
         """Whether it asks what a class gets at a level."""
         rest = self.words - own
         is_level = any(map(_NUMBER.fullmatch, rest))
-        known = _asking() | stems(" ".join(_listed("column")))
-        return is_level and own < self.words and all(w in known or _NUMBER.fullmatch(w) for w in rest)
+        return is_level and own < self.words and all(w in _of_levels() or _NUMBER.fullmatch(w) for w in rest)
 
     def share(self, own: frozenset[str]) -> float:
         """The share of a short wording that a name is which is only a part of it."""
@@ -146,8 +151,8 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         hit, own = found.all_ranked[key], names.get(key, frozenset[str]())
         headings = _headings(hit) if key[0] == OPTIONS and len(asked) == 1 else set[frozenset[str]]()
         meant = (own in others and each.is_about(own, *others) for each, others in zip(asked, beside, strict=True))
-        if any(meant) or (key[0] == OPTIONS and own and any(each.asks_of_class(own) for each in asked)):
-            is_class = key[0] == OPTIONS and any(each.asks_of_class(own) for each in asked)
+        is_class = key[0] == OPTIONS and bool(own) and any(each.asks_of_class(own) for each in asked)
+        if any(meant) or is_class:
             named[key] = hit._replace(score=OF_CLASS if is_class else AS_NAMED)
         elif any(each.may_name(own) and each.is_about(own, whole=True) for each in asked for own in headings):
             having[key] = hit._replace(score=AS_NAMED)
@@ -164,16 +169,18 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
 
 def without_asking(text: str) -> str:
     """A question without the words that only ask; as it is if it has no others."""
-    about = [word for word in content_words(fold(text)) if not stems(word) <= _asking()]
-    return " ".join(about) or text
+    return " ".join(_about(text)) or text
+
+
+def _about(text: str) -> list[str]:
+    """The content words of a question that do not only ask."""
+    return [word for word in content_words(fold(text)) if not stems(word) <= _asking()]
 
 
 def asked_about(text: str) -> list[str]:
     """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
-    folded = fold(text)
-    words = content_words(folded)
-    about = [word for word in words if not stems(word) <= _asking()]
-    is_question = len(about) < len(words) or folded.startswith(("how ", "what "))
+    folded, about = fold(text), _about(text)
+    is_question = len(about) < len(content_words(folded)) or folded.startswith(("how ", "what "))
     is_name = " ".join(about) in folded and all(map(str.isalpha, about))
     return about if is_question and is_name and len(about) in (1, 2) else []
 

@@ -337,7 +337,7 @@ class Searcher:
         if not meant:
             return None
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, meant))})\b", re.IGNORECASE)
-        search.wordings = [pattern.sub(lambda found: meant[found[0].lower()], wording) for wording in search.wordings]
+        search.wordings = [pattern.sub(lambda found: meant[fold(found[0])], wording) for wording in search.wordings]
         search.note(*(RESPELT.format(one_line(word, MAX_SHOWN), near) for word, near in meant.items()))
         return ", ".join(meant.values())
 
