@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import re
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -250,11 +253,45 @@ def test_a_table_of_a_page_can_be_rolled_on(book):
     assert "| 4-6 | Lights without a bearer |" in named(read(book)[0])["Encounters"].data["desc"]
 
 
-def test_every_line_of_a_book_is_in_one_entry(book):
-    texts = json.dumps([entity.data for entity in read(book)[0]])
-    written = [text for number in (0, 1, 4) for *_, size, _, text in marches()[number] if size == 10 and " " in text]
-    told = [texts.count(text.removesuffix("car-").removeprefix("avans")) for text in written]
-    assert dict(zip(written, told, strict=True)) == dict.fromkeys(written, 1)
+def drawn_book(rng: random.Random) -> list[list[Text]]:
+    """A book of headings, paragraphs, columns, tables and boxes in any order, of words that differ."""
+    numbers = itertools.count(200)
+
+    def words(number: int) -> str:
+        return " ".join(f"{next(numbers):o}".translate(str.maketrans("01234567", "aeioulmn")) for _ in range(number))
+
+    pages: list[list[Text]] = []
+    for _ in range(rng.randint(2, 5)):
+        own, top = lines([words(9) for _ in range(4)], 72, 80), 148.0
+        while top < 640:
+            number = rng.randint(2, 7)
+            match rng.choice(["heading", "paragraph", "box", "columns", "table"]):
+                case "heading":
+                    number = 2
+                    own.append((72, top + 8, rng.choice([14, 18, 22]), BOLD, words(2).title()))
+                case "paragraph":
+                    own += lines([words(9) for _ in range(number)], 72, top)
+                case "box":
+                    own += lines([words(8) for _ in range(number)], 100, top, 12)
+                case "columns":
+                    own += [text for left in (72, 330) for text in lines([words(4) for _ in range(number)], left, top)]
+                case _:
+                    cells = itertools.product(range(number), range(3))
+                    own += [(72 + 130 * x, top + 14 * y, 10, "F1" if y else BOLD, words(2)) for y, x in cells]
+            top += 14 * number + 24
+        pages.append(own)
+    return pages
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_word_of_a_book_is_in_one_entry_or_the_heading_above_it(tmp_path, seed):
+    pages = drawn_book(random.Random(seed))
+    rules = read(write_pdf(tmp_path / "drawn.pdf", pages))[0][1:]
+    told = Counter(" ".join(f"{rule.name} {rule.data.get('desc', '')}" for rule in rules).casefold().split())
+    above = {word for rule in rules for word in str(rule.fields.get("parent")).casefold().split()}
+    written = [word.casefold() for own in pages for *_, text in own for word in text.split()]
+    plain = Counter({word.strip("*"): number for word, number in told.items()})
+    assert {word: plain[word] for word in written if plain[word] != 1 and not (word in above and not plain[word])} == {}
 
 
 async def test_the_page_is_in_every_answer(book, tmp_path):
