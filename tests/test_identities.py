@@ -6,23 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import stamina
 
 from lorekeeper.attribution import attribution
 from lorekeeper.entities import Entity
-from lorekeeper.intake.identities import correct_identities
 from lorekeeper.library import Library
 from lorekeeper.maintenance.migrate import migrate
-from lorekeeper.maintenance.repair import repair
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.orcbrew import packs
 from lorekeeper.settings import Settings
 from lorekeeper.text.passages import passages
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.entities import everything
 from tests.support.legacy_cache import write_cache
-from tests.support.libraries import entities_in, server_library, settings_in
-from tests.support.open5e_server import Open5eServer, serving
+from tests.support.libraries import entities_in, settings_in
 
 
 @pytest.fixture(params=["milvus", "sqlite"])
@@ -77,19 +72,6 @@ def api_cache(tmp_path: Path) -> Path:
     return write_cache(tmp_path / "api" / "cache.db", {"spells": [of_the_cache(o) for o in API], "documents": [GUIDE]})
 
 
-async def wrongly_migrated(target: Settings, *objects: dict[str, Any]) -> None:
-    """Fill a library as an earlier migration from such a cache did."""
-    wrong = []
-    for obj in objects:
-        row = of_the_cache(obj)
-        (entity,) = normalize(row, hint="spells")
-        assert (entity.document, entity.slug, entity.source_api) == (row["document"], row["slug"], "open5e-v1")
-        wrong.append(entity)
-    async with Library.from_settings(target) as library:
-        await library.cache.store_entities(normalize(GUIDE, hint="documents"), "documents")
-        await library.cache.store_entities(wrong, "spells")
-
-
 async def test_d8_migrated_entries_have_the_identities_that_sync_gives(target: Settings, api_cache: Path) -> None:
     await migrate(target, api_cache)
     synced = {e.identity: e for obj in API for e in normalize(obj, hint="spells")}
@@ -107,34 +89,6 @@ async def test_d8_migrated_entries_have_the_identities_that_sync_gives(target: S
         assert await library.cache.count_entities("spells") == len(API), "a sync doubles nothing"
     again = await migrate(target, api_cache)
     assert again.tables["spells"].unchanged == len(API), "what the source gave whole is not replaced by a part of it"
-
-
-async def test_d8_repair_corrects_what_was_migrated_before_without_embedding(target: Settings) -> None:
-    await wrongly_migrated(target, *API)
-    report = await repair(target)
-    assert (report.problems, report.corrected, report.embedded) == ({}, len(API), 0)
-    assert {e.identity for e in (await entities_in(target)).values()} == {
-        e.identity for obj in API for e in normalize(obj, hint="spells")
-    }
-    async with Library.from_settings(target) as library:
-        before = library.embedding.computed
-        assert await correct_identities(library.cache) == 0
-        assert library.embedding.computed == before
-        assert (await library.cache.semantic_search("spells", "salt lance"))[0].entity.document == "a5e-ag"
-
-
-async def test_d8_the_next_sync_corrects_them_too(tmp_path: Path) -> None:
-    server = Open5eServer({"v2/documents": [GUIDE], "v2/spells": API[:1]})
-    with serving(server) as address, stamina.set_testing(True, attempts=3, cap=True):
-        async with server_library(tmp_path, address) as library:
-            await library.cache.store_entities(normalize(of_the_cache(API[0]), hint="spells"), "spells")
-            await library.cache.store_entities(normalize(of_the_cache(API[2]), hint="spells"), "spells")
-            report = await library.sync(["spells"])
-            assert report.failed == []
-            assert {e.identity for e in await everything(library.cache)} == {
-                ("a5e-ag", "salt-lance"),
-                ("srd-2014", "brine-ward"),
-            }
 
 
 # --- OrcBrew rows ----------------------------------------------------------------------------------------------------------
@@ -155,9 +109,8 @@ def orcbrew_row(entry: Entity) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def test_d11_orcbrew_entries_that_were_migrated_before_are_corrected(target: Settings) -> None:
+async def test_d11_migrated_orcbrew_entries_are_those_of_an_import(target: Settings, tmp_path: Path) -> None:
     (imported,) = packs(ORCBREW, "tide").entities
-    async with Library.from_settings(target) as library:
-        await library.cache.store_entities(normalize(orcbrew_row(imported), hint="spells"), "spells")
-        assert await correct_identities(library.cache) == 1
+    (tmp_path / "packs").mkdir()
+    await migrate(target, write_cache(tmp_path / "packs" / "cache.db", {"spells": [orcbrew_row(imported)]}))
     assert await entities_in(target) == {imported.uri: imported}

@@ -372,13 +372,10 @@ def print_repair(report: RepairReport) -> None:
     """What was wrong, and what was kept."""
     for problem, types in list(report.problems.by_sentence().items())[:SHOWN_FAILURES]:
         console.print(f"[red]{', '.join(types)}[/]: {plain(problem)}")
-    if report.corrected:
-        console.print(f"{report.corrected:,} entries of an earlier migration were moved to the right document and key.")
     if report.dropped:
         console.print(f"{report.dropped:,} invalid vectors were removed from the embedding cache.")
     if report.aside is None:
-        changed = report.corrected or report.dropped
-        console.print("The library is sound." if changed else "The library is sound; nothing was changed.")
+        console.print("The library is sound." if report.dropped else "The library is sound; nothing was changed.")
         return
     console.print(
         f"Saved: {counted(report.kept)}; {quantity(report.embedded, 'text')} embedded again, in {report.seconds:.1f} s"

@@ -18,7 +18,6 @@ from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, Sou
 from lorekeeper.intake.audiences import as_secret_as
 from lorekeeper.intake.book_tables import TableChanges, keep_tables_of
 from lorekeeper.intake.changes import Hashes, is_unchanged
-from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.open5e import CONCURRENCY, PAGE_SIZE, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.superseded import DOCUMENTS, is_packaged, remove_superseded
@@ -263,7 +262,6 @@ class Syncer(ListReader):
         synced = list(dict.fromkeys(["documents", *types]))
         async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
             self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
-            await correct_identities(self._cache, synced)
             await self.read_hashes(synced)
             self._reset_if_entries_are_lost(synced)
             run = self._state.resume(synced, documents)

@@ -16,7 +16,6 @@ from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.intake.changes import IMPORT_BATCH, store_in_batches
-from lorekeeper.intake.identities import correct_identities
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
 from lorekeeper.normalize.derive_fields import derive_fields
@@ -33,17 +32,15 @@ class RepairReport(Report):
         problems: what was wrong, by type; empty if the library is sound.
         kept: entries of the rebuilt library, by type.
         left: entries of types that only another program declares, by type, which stay in the damaged library.
-        corrected: entries of an earlier migration whose identity was corrected.
         dropped: invalid vectors that were removed from the embedding cache.
         aside: where the damaged library is now; None if nothing was rebuilt.
     """
 
-    KEYS = ("problems", "kept", "left", "embedded", "corrected", "dropped", "aside", "seconds")
+    KEYS = ("problems", "kept", "left", "embedded", "dropped", "aside", "seconds")
 
     problems: Problems = field(default_factory=Problems)
     kept: dict[str, int] = field(default_factory=dict)
     left: dict[str, int] = field(default_factory=dict)
-    corrected: int = 0
     dropped: int = 0
     aside: str | None = None
 
@@ -110,7 +107,6 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
                     with suppress(CacheError):  # what cannot be read is not known
                         report.left = await asyncio.to_thread(library.store.undeclared)
                     await _rebuild(backend, library.embedding, report, settings.library_path, start, progress)
-            report.corrected = await correct_identities(library.cache)
     return report
 
 
