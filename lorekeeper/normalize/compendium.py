@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -481,7 +481,7 @@ def _level_table(element: Element) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) if columns else ""
 
 
-READERS = {
+READERS: dict[str, Callable[[Element, Origin], Read]] = {
     "spell": _spell,
     "monster": _monster,
     "item": _item,
