@@ -94,11 +94,13 @@ class Understood:
         lookups: types and the filters to list entries by, one after the other; no entry meets two of them.
         note: what the name was understood as, None if it is taken as written.
         approximate: whether nothing in the library has the name, and what is nearest to it is shown.
+        ranked: the filters of a ranked search among the entries of the name, if no name has it as it is written.
     """
 
     lookups: Sequence[tuple[str, Filters]]
     note: str | None = None
     approximate: bool = False
+    ranked: Filters | None = None
 
     @property
     def name(self) -> str | None:
@@ -152,8 +154,11 @@ async def understand(cache: SearchCache, types: Sequence[str], filters: Filters,
     said = "; ".join([*missing, *reasons])
     said = said[:1].upper() + said[1:] if said.startswith(SHOWING) else said
     note = f"{said}." if said else None
-    lookups = [lookup for group in named for lookup in _lookups(group, filters)]
-    return Understood([*plain, *lookups], note, approximate)
+    further = [*plain[len(types) :], *(lookup for group in named for lookup in _lookups(group, filters))]
+    whole = [name for _, other in further for name in _listed(other.get(WHOLE_NAME.name))]
+    of_alias = [other for _, other in further if WHOLE_NAME.name not in other] if len(types) == 1 else []
+    ranked = next(iter(of_alias), _whole_names(filters, whole[:MAX_VALUES]) if whole else None)
+    return Understood([*plain[: len(types)], *further], note, approximate, None if is_part else ranked)
 
 
 async def is_known(cache: SearchCache, types: Sequence[str], name: str) -> bool:
@@ -164,24 +169,6 @@ async def is_known(cache: SearchCache, types: Sequence[str], name: str) -> bool:
         next(names.places(wanted), None) is not None or _present(aliases_of(entity_type, wanted), names)
         for entity_type, names in known.items()
     )
-
-
-async def narrowed(
-    cache: SearchCache, types: Sequence[str], filters: Filters, scopes: Scopes
-) -> tuple[Filters, str | None]:
-    """The filters of a ranked search, and the note on its filter ``name``.
-
-    If no name contains it, the names that it is understood as take its place.
-    """
-    understood = await understand(cache, types, filters, scopes)
-    aliased = [lookup for _, lookup in understood.lookups[len(types) :] if WHOLE_NAME.name not in lookup]
-    if len(types) == 1 and aliased and not await cache.count_entities(types[0], scopes[types[0]], **filters):
-        return aliased[0], understood.note
-    meant = [lookup[WHOLE_NAME.name] for _, lookup in understood.lookups if WHOLE_NAME.name in lookup]
-    if not meant or any([await cache.count_entities(t, scopes[t], **filters) for t in types]):
-        return filters, None
-    names = [name for group in meant if isinstance(group, list) for name in group]
-    return _whole_names(filters, names[:MAX_VALUES]), understood.note
 
 
 async def rank(

@@ -43,17 +43,18 @@ OF_CLASS = 0.97
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
 
-_SEVERAL = re.compile(r"\b(?:cantrips|creatures|feats|items|monsters|rules|spells|weapons)\b", re.IGNORECASE)
-"""Nouns by which a question asks for entries of a kind and not for one: "healing spells of a cleric" names no spell."""
-
 _NUMBER = re.compile(r"\d+(?:st|nd|rd|th)?")
 
-_TELLS = re.compile(r"\s*(?:i|we|he|she|they|it)\b", re.IGNORECASE)
-"""How a wording begins that tells of somebody, and names nothing: "we are falling off a cliff" asks for no rule on falling."""
+_WORD = re.compile(r"\w+")
 
 
 def _listed(what: str) -> Sequence[str]:
-    """The words of the table that say something; "column" is what tables of classes have by level."""
+    """The words of the table that say something.
+
+    "column" is what tables of classes have by level; "several" by which a question asks for entries of a kind and not for one, as
+    "healing spells of a cleric" names no spell; "teller" with which one begins that tells of somebody, and names nothing: "we are
+    falling off a cliff" asks for no rule on falling.
+    """
     from lorekeeper.notes.stems import listed  # not before a question is asked
 
     return listed(f"word {what}")
@@ -99,7 +100,9 @@ class _Wording:
     @classmethod
     def of(cls, text: str, is_common: Callable[[str], bool] = lambda _: False) -> _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
-        return cls(stems(_words(text)), common, bool(_TELLS.match(text)), bool(_SEVERAL.search(text)))
+        words = _WORD.findall(text.casefold())
+        of_several = not {*words}.isdisjoint(_listed("several"))
+        return cls(stems(_words(text)), common, words[:1] != [] and words[0] in _listed("teller"), of_several)
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -120,6 +123,12 @@ class _Wording:
         rest = self.words - own
         is_level = any(map(_NUMBER.fullmatch, rest))
         return is_level and own < self.words and all(w in _of_levels() or _NUMBER.fullmatch(w) for w in rest)
+
+    def subjects(self, names: Iterable[tuple[frozenset[str], str]]) -> set[frozenset[str]]:
+        """Those of some names, of types, of whose entries it asks something: the longest, beside each other."""
+        found = {own for own, of in names if self.may_name(own, of)}
+        longest = {own for own in found if not any(own < other for other in found)}  # a healing word is no word
+        return {own for own in longest if self.is_about(own, *longest)}
 
     def share(self, own: frozenset[str]) -> float:
         """The share of a short wording that a name is which is only a part of it."""
@@ -143,16 +152,17 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
         for key in found.heads
         if key[0] not in CAMPAIGN and possible(beginnings, found.all_ranked[key].name)
     }
-    beside = [_longest(own for key, own in names.items() if each.may_name(own, key[0])) for each in asked]
+    subjects = set[frozenset[str]]().union(
+        *(each.subjects((own, key[0]) for key, own in names.items()) for each in asked)
+    )
     named: dict[Key, Ranked] = {}
     shares: dict[Key, float] = {}
     having: dict[Key, Ranked] = {}
     for key in found.heads:
         hit, own = found.all_ranked[key], names.get(key, frozenset[str]())
         headings = _headings(hit) if key[0] == OPTIONS and len(asked) == 1 else set[frozenset[str]]()
-        meant = (own in others and each.is_about(own, *others) for each, others in zip(asked, beside, strict=True))
         is_class = key[0] == OPTIONS and bool(own) and any(each.asks_of_class(own) for each in asked)
-        if any(meant) or is_class:
+        if own in subjects or is_class:
             named[key] = hit._replace(score=OF_CLASS if is_class else AS_NAMED)
         elif any(each.may_name(own) and each.is_about(own, whole=True) for each in asked for own in headings):
             having[key] = hit._replace(score=AS_NAMED)
@@ -185,19 +195,11 @@ def asked_about(text: str) -> list[str]:
     return about if is_question and is_name and len(about) in (1, 2) else []
 
 
-def _longest(names: Iterable[frozenset[str]]) -> set[frozenset[str]]:
-    """Some names without those that are a part of another one: a healing word is no word."""
-    different = set(names)
-    return {own for own in different if not any(own < other for other in different)}
-
-
-def names_its_subject(text: str, known: NameList) -> bool:
-    """Whether a question asks something of one entry, whose name it has word by word: "is fireball a cleric spell"."""
-    asked, folded = _Wording.of(text), fold(text)
+def is_about_one(text: str, known: NameList) -> bool:
+    """Whether a question asks something of entries that it names word by word: "is fireball a cleric spell"."""
+    folded = f" {fold(text)} "
     names = (known[place] for place in known.with_words(content_words(folded)))
-    return any(
-        f" {name} " in f" {folded} " and asked.may_name(own := stems(name)) and asked.is_about(own) for name in names
-    )
+    return bool(_Wording.of(text).subjects((stems(name), "") for name in names if f" {name} " in folded))
 
 
 def _headings(hit: Ranked) -> set[frozenset[str]]:

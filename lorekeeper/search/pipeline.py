@@ -60,7 +60,7 @@ from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, Fused
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
-from lorekeeper.search.linker import asked_about, names_its_subject, with_linked, without_asking
+from lorekeeper.search.linker import asked_about, is_about_one, with_linked, without_asking
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
@@ -353,11 +353,12 @@ class Searcher:
 
     async def _filter_names(self, search: Search) -> str | None:
         """The filter ``name`` as the names of the library that it means."""
-        query = search.query
-        filters, said = await by_name.narrowed(self._cache, query.types, query.filters, search.scopes)
-        search.query = replace(query, filters=filters)
-        search.note(said)
-        return said
+        named = await by_name.understand(self._cache, search.query.types, search.query.filters, search.scopes)
+        if named.ranked is None:
+            return None
+        search.query = replace(search.query, filters=named.ranked)
+        search.note(named.note)
+        return named.note
 
     async def _read_conditions(self, search: Search) -> str | None:
         """What the text states about the entries, as a filter, if any entry meets it.
@@ -372,7 +373,7 @@ class Searcher:
         tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
         if not entity_type or not tests or (len(query.types) > 1 and asks_for_a_figure(query.text or "")):
             return None
-        if names_its_subject(query.text or "", NameList.of(await self._cache.names(entity_type))):
+        if is_about_one(query.text or "", NameList.of(await self._cache.names(entity_type))):
             return None
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
         narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
