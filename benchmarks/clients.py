@@ -37,7 +37,7 @@ from benchmarks.common import (
     settings_of,
     varied,
 )
-from lorekeeper.cache.milvus.sharing.discovery import read_server
+from lorekeeper.cache.milvus.sharing import read_server
 from lorekeeper.entities import Entity
 from lorekeeper.library import Library
 

@@ -30,7 +30,7 @@ from benchmarks.common import (
     run,
     settings_of,
 )
-from lorekeeper.cache.milvus.layout_v3 import SEARCH_PARAMS
+from lorekeeper.cache.milvus.rows import SEARCH_PARAMS
 from lorekeeper.composition import load_provider
 from lorekeeper.embedding import EmbeddingProvider
 

@@ -15,7 +15,7 @@ import mcp.server.lowlevel  # noqa: F401  # a server cannot do without it
 from milvus_lite import MilvusLite
 
 from benchmarks.common import settings_of
-from lorekeeper.cache.milvus.layout_v3 import SEARCH_PARAMS
+from lorekeeper.cache.milvus.rows import SEARCH_PARAMS
 from lorekeeper.composition import load_provider
 
 

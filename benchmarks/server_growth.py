@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks.common import FOLDER, Result, Server, library, median, percentile, questions, settings_of, stopwatch
 from benchmarks.extrapolation import ENTRIES, POINTS, Line, short, shown, table
 from benchmarks.growth import TYPES, Batch, varied_batches
-from lorekeeper.cache.milvus import layout_v2, layout_v3
+from lorekeeper.cache.milvus import rows as ms
 from lorekeeper.cache.milvus.remote import RemoteStore
 from lorekeeper.cache.store import Store
 from lorekeeper.composition import load_provider, open_store
@@ -158,9 +158,9 @@ def _row_bytes(batch: Batch) -> float:
     """Mean bytes of a row on its way to the server, by a sample."""
     vector = batch.vectors[0]
     sample = batch.chunked[::SAMPLED]
-    layout = layout_v2.LayoutV2()
+    layout = ms.ServerLayout()
     rows = [row for entity, found in sample for row in layout.rows(entity, found, [vector] * len(found))]
-    return sum(map(layout_v3.row_bytes, rows)) / len(rows)
+    return sum(map(ms.row_bytes, rows)) / len(rows)
 
 
 def _asked(folder: Path, **values: str) -> Costs:

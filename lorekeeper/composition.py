@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lorekeeper.embedding import EmbeddingService
+from lorekeeper.cache import places
+from lorekeeper.cache.places import companion_path
+from lorekeeper.cache.places import library_status as library_status
+from lorekeeper.cache.places import path_beside as path_beside
+from lorekeeper.cache.places import repair_backend as repair_backend
 from lorekeeper.embedding.families import family_of
 from lorekeeper.errors import CacheError, ImportFileError
 from lorekeeper.intake.starter_record import StarterRecord
@@ -17,22 +21,17 @@ from lorekeeper.opening import embedding_of as embedding_of
 from lorekeeper.opening import load_provider as load_provider
 from lorekeeper.opening import open_cache as open_cache
 from lorekeeper.opening import open_store as open_store
-from lorekeeper.opening import package_of
 from lorekeeper.opening import vector_cache as vector_cache
 from lorekeeper.party import PartyFile
 from lorekeeper.people.registry import People
 from lorekeeper.search.retrieved import MINILM, Traits
-from lorekeeper.settings import BACKENDS, Settings
+from lorekeeper.settings import Settings
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry
 
 if TYPE_CHECKING:
     from lorekeeper.cache.milvus.source import ForeignDatabase
-    from lorekeeper.cache.repair import RepairBackend
     from lorekeeper.cache.sqlite.foreign import SqliteSource
-    from lorekeeper.cache.status import LibraryStatus
-    from lorekeeper.cache.store import Store
-    from lorekeeper.cache.vectors import VectorCache
     from lorekeeper.search.rerank import Reranker
     from lorekeeper.vaults.shares import SharesFile
 
@@ -47,17 +46,14 @@ def open_file(path: Path, tables: Sequence[str] = ()) -> SqliteSource:
     """
     from lorekeeper.cache.sqlite.foreign import SqliteSource
 
-    packages = [package_of(name) for name in BACKENDS]
-    layouts = {kind: numbers for package in packages for kind, numbers in package.file_layouts().items()}
-    file = next((file for package in packages if (file := package.file_at(path))), path)
+    file = companion_path(path) if path.is_dir() else path
     if path.is_dir() and not file.exists():
         raise ImportFileError(str(path), "is a folder without a library")
-    return SqliteSource(file, layouts, tables)
+    return SqliteSource(file, places.file_layouts(), tables)
 
 
 def foreign_database(path: Path) -> ForeignDatabase | None:
     """A Milvus Lite database of another program to migrate from; None if there is none at a path. Blocking."""
-    from lorekeeper.cache.milvus import companion_path
     from lorekeeper.cache.milvus.source import ForeignDatabase, is_database
 
     return ForeignDatabase(path) if is_database(path) and not companion_path(path).exists() else None
@@ -71,34 +67,16 @@ def vectors_at(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
     from lorekeeper.cache.vectors import VectorCache
 
     yield from VectorCache(path.parent / VECTORS).rows()
-    for name in BACKENDS:
-        try:
-            yield from package_of(name).stored_vectors(path)
-        except (CacheError, OSError) as error:
-            logger.warning("the vectors of %s cannot be read, so its texts are embedded again: %s", path, error)
+    try:
+        yield from places.stored_vectors(path)
+    except (CacheError, OSError) as error:
+        logger.warning("the vectors of %s cannot be read, so its texts are embedded again: %s", path, error)
 
 
 def same_library(settings: Settings, path: Path) -> bool:
     """Whether a path, by any of its names, is that of the library of the settings. Blocking."""
-    library = package_of(settings.cache_backend).library_paths(settings)
+    library = places.library_paths(settings)
     return path.exists() and any(part.exists() and path.samefile(part) for part in library)
-
-
-def repair_backend(
-    settings: Settings, store: Store, embedding: EmbeddingService, vectors: VectorCache
-) -> RepairBackend:
-    """How the store of the settings, which is open, is examined and rebuilt; its vectors go to ``vectors``."""
-    return package_of(settings.cache_backend).repair_backend(store, vectors, embedding.dimension_of)
-
-
-def library_status(settings: Settings) -> LibraryStatus:
-    """What can be seen of the library of the settings without opening it. Blocking, for some milliseconds."""
-    return package_of(settings.cache_backend).library_status(settings)
-
-
-def path_beside(settings: Settings, suffix: str) -> Path:
-    """A file of ours beside the library of the settings, whose name ends with ``suffix``."""
-    return package_of(settings.cache_backend).path_beside(settings, suffix)
 
 
 def starter_record_of(settings: Settings) -> StarterRecord:

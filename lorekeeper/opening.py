@@ -6,9 +6,9 @@ Nothing of the server, the page, people and vaults is imported for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from lorekeeper.cache import places
 from lorekeeper.cache.async_cache import ThreadedCache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.configured import load_provider as load_provider
@@ -16,7 +16,6 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.settings import BACKENDS, Settings
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.backends import BackendPackage
     from lorekeeper.cache.completed import CompletedCache
     from lorekeeper.cache.store import Store
     from lorekeeper.cache.vectors import VectorCache
@@ -43,7 +42,7 @@ def embedding_of(settings: Settings) -> EmbeddingService:
 
 def open_store(settings: Settings, types: Sequence[str] | None = None) -> Store:
     """The store of the settings, with these types; it opens at first use."""
-    return package_of(settings.cache_backend).open_store(settings, types or tuple(COLLECTIONS))
+    return places.open_store(settings, types or tuple(COLLECTIONS))
 
 
 def open_cache(
@@ -59,9 +58,3 @@ def open_cache(
 
         return open_installed(settings, embedding, types or tuple(COLLECTIONS))
     return ThreadedCache(open_store(settings, types), embedding)
-
-
-def package_of(backend: str) -> BackendPackage:
-    """The package of a backend of ours."""
-    package: BackendPackage = import_module(BACKENDS.get(backend, "lorekeeper.cache.completed"))
-    return package

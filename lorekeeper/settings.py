@@ -29,11 +29,8 @@ from lorekeeper.system import private_file, private_folder
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-BACKENDS = {
-    "milvus": "lorekeeper.cache.milvus",
-    "sqlite": "lorekeeper.cache.sqlite",
-}
-"""The package of each cache backend, a `cache.backends.BackendPackage`; the setting NAME_db_path is its library's path."""
+BACKENDS = ("milvus", "sqlite")
+"""Our cache backends, which `cache.places` opens; the setting NAME_db_path is the path of a library of each."""
 
 BACKEND_GROUP = "lorekeeper.cache_backends"
 """Entry points of other packages' backends: each a function of `Settings` and `EmbeddingService` that gives a `CacheProtocol`."""

@@ -208,7 +208,7 @@ async def test_b17_errors_of_embedding_servers_and_sources_hide_passwords(status
 
 @pytest.mark.parametrize("uri", ["ftp://ann:hush-hush@h", "http://ann:hush-hush@127.0.0.1:9/", "x:hush-hush@h"])
 def test_b17_milvus_errors_hide_passwords(uri, monkeypatch):
-    monkeypatch.setattr("lorekeeper.cache.milvus.driver.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("lorekeeper.cache.milvus.server.CONNECT_SECONDS", 0.2)
     server = MilvusServer(uri, None)
     with pytest.raises(MilvusConnectionError) as caught:
         server.open()

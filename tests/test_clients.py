@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.cache.milvus.sharing.discovery import read_server
+from lorekeeper.cache.milvus.sharing import read_server
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.raw_client import RawServer

@@ -17,10 +17,10 @@ import pytest
 import stamina
 
 from lorekeeper.cache.milvus import collections as milvus_collections
-from lorekeeper.cache.milvus import driver, layout_v2
 from lorekeeper.cache.milvus import remote as milvus_remote
+from lorekeeper.cache.milvus import rows as layout
 from lorekeeper.cache.milvus import server as milvus_server
-from lorekeeper.cache.milvus.layout_v3 import PROPERTY
+from lorekeeper.cache.milvus.rows import PROPERTY
 from lorekeeper.cache.milvus.server import MilvusServer
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.embedding import HashingProvider
@@ -121,8 +121,8 @@ async def test_a_server_that_is_too_old_is_refused_before_anything_is_made(
     ],
 )
 def test_what_a_server_can_do_follows_from_its_version(version: str, words: int | None, infix: bool) -> None:
-    able = driver.capabilities(version, "http://x")
-    assert (able.format, able.words, able.infix) == (layout_v2.FORMAT, words, infix)
+    able = milvus_server.capabilities(version, "http://x")
+    assert (able.format, able.words, able.infix) == (layout.SERVER_FORMAT, words, infix)
     assert version in able.remarks
     assert ("BM25" in able.remarks) == (words is None)
 
@@ -223,8 +223,8 @@ async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_
         await cache.store_entities(entities[:1], "spells")
         backend: MilvusServer = cache._store.server  # type: ignore[attr-defined]
         pairs = zip(entities, vectors, strict=True)
-        layout = layout_v2.LayoutV2()
-        rows = [row for entity, vector in pairs for row in layout.rows(entity, passages(entity), [vector])]
+        own = layout.ServerLayout()
+        rows = [row for entity, vector in pairs for row in own.rows(entity, passages(entity), [vector])]
         backend.upsert("spells", rows)
         found = backend.search("spells", vectors[7], "level == 7", 1000, ["slug"])
         assert {row["slug"] for row in found} == {e.slug for e in entities[7::60]}
@@ -237,7 +237,7 @@ async def test_a_narrow_filter_finds_every_row_of_the_standalone_server_that_is_
 
 
 async def test_pieces_of_two_versions_are_never_put_together(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout_v2, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(layout, "PAUSE_SECONDS", 0.0)
     one, two = client("one"), client("two")
     random = Random(5)
     first, second = (make("x", data={"noise": random.randbytes(60_000).hex()}) for _ in range(2))
@@ -260,7 +260,7 @@ async def test_pieces_of_two_versions_are_never_put_together(client: Client, mon
 async def test_an_entity_that_lacks_a_piece_is_an_error_that_says_what_to_do(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout_v2, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(layout, "PAUSE_SECONDS", 0.0)
     cache = client("one")
     whole = make("x", data={"noise": Random(5).randbytes(60_000).hex()})
     await cache.store_entities([whole, make("y", "Why.")], "spells")

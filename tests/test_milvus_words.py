@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lorekeeper.cache.milvus import remote as milvus_remote
-from lorekeeper.cache.milvus.layout_v3 import WORDS_BYTES
-from lorekeeper.cache.milvus.words import REPEATS, stored_words
+from lorekeeper.cache.milvus.rows import TEXT_BYTES
+from lorekeeper.cache.milvus.server import REPEATS, stored_words
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
@@ -36,11 +36,11 @@ def test_a_name_counts_for_more_than_the_text():
 def test_of_an_overlong_entry_every_word_stays_before_any_stands_there_twice():
     different = [f"w{i:05}" for i in range(4000)]
     stored = stored_words(make("x", " ".join(["again"] * 40_000 + different), name="Long")).split()
-    assert len(" ".join(stored).encode("utf-8")) <= WORDS_BYTES
+    assert len(" ".join(stored).encode("utf-8")) <= TEXT_BYTES
     assert set(different) <= set(stored)
     assert stored.count("again") > 1000
     wide = stored_words(make("x", " ".join(f"龍{i}" for i in range(20_000)), name="Wide"))
-    assert WORDS_BYTES - 10 < len(wide.encode("utf-8")) <= WORDS_BYTES
+    assert TEXT_BYTES - 10 < len(wide.encode("utf-8")) <= TEXT_BYTES
     assert stored_words(make("x", "z" * 70_000, name="Fire")).split()[0] == "fire"
 
 

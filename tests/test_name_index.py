@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lorekeeper.cache.sqlite.catalogue import MAX_NAME_QUERY, NAMES
-from lorekeeper.cache.sqlite.names import NameIndex
+from lorekeeper.cache.sqlite.columns import NameIndex
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.entities import Entity
 from lorekeeper.filters import Selection, parse_filters

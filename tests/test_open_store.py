@@ -30,7 +30,7 @@ from tests.support.backends import Caches
 from tests.support.entities import batch, make
 from tests.support.libraries import settings
 from tests.support.library_process import Program
-from tests.support.plain_milvus import Found, has_index, index_files, make_earlier, nearest
+from tests.support.plain_milvus import Found, has_index, index_files, nearest
 
 PROVIDER = HashingProvider(512)
 
@@ -144,47 +144,6 @@ def test_a_closed_library_declares_the_index_of_milvus_lite_and_has_no_file_of_o
     assert indexes
     assert all(isinstance(index, faiss.IndexIVFFlat) for index in indexes)
     assert all(index.metric_type == faiss.METRIC_INNER_PRODUCT for index in indexes)
-
-
-# --- libraries of commit c387532 ---------------------------------------------------------------------------------------
-
-
-async def test_a_library_with_indexes_of_ours_is_put_right_when_it_is_opened(path: Path, caches: Caches) -> None:
-    truth = nearest(path, vector(), 10)
-    make_earlier(path)
-    assert set(nearest(path, vector(), 10).values()) == {0.0}, "this is what is wrong with it"
-    assert [file for file in path.rglob("*") if file.suffix == ".rows"]
-    provider = Embedded(512)
-    cache = caches.open(provider)
-    assert alike(scores(await cache.rank_semantic("spells", QUESTION, 10)), truth)
-    assert provider.texts == 1, "the question, and no entry"
-    await cache.close()
-    assert alike(nearest(path, vector(), 10), truth)
-    assert not [file for file in path.rglob("*") if file.suffix in (".rows", ".vectors")]
-
-
-@pytest.mark.parametrize("reached", ["_remove_earlier_copies", "close"])
-async def test_if_that_is_interrupted_the_next_opening_continues(
-    path: Path, reached: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    truth = nearest(path, vector(), 10)
-    make_earlier(path)
-
-    def killed(*_: object, **_options: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        if reached == "close":
-            Engine(path)._database.close()  # its indexes are dropped, and not built
-        else:
-            patched.setattr(Path, "unlink", killed)
-            with pytest.raises(KeyboardInterrupt):
-                Engine(path)
-    caches = Caches(settings(milvus_db_path=path))
-    assert alike(scores(await caches.open().rank_semantic("spells", QUESTION, 10)), truth)
-    await caches.close()
-    assert alike(nearest(path, vector(), 10), truth)
-    assert has_index(path)
 
 
 # --- vectors in memory -------------------------------------------------------------------------------------------------

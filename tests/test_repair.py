@@ -18,7 +18,7 @@ import pytest
 
 from lorekeeper.cache.milvus import embedded
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
-from lorekeeper.cache.milvus.layout_v3 import packed_record, unpacked_record
+from lorekeeper.cache.milvus.rows import packed_record, unpacked_record
 from lorekeeper.composition import open_store
 from lorekeeper.errors import CacheError
 from lorekeeper.library import Library

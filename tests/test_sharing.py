@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lorekeeper.cache.milvus import failover
+from lorekeeper.cache.milvus import failover, sharing
 from lorekeeper.cache.milvus.backend import OPERATIONS
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.layout_v3 import Layout
-from lorekeeper.cache.milvus.sharing import server as sharing_server
-from lorekeeper.cache.milvus.sharing.messages import HANDSHAKE_BYTES, PROTOCOL, Connection
+from lorekeeper.cache.milvus.rows import Layout
+from lorekeeper.cache.milvus.sharing import HANDSHAKE_BYTES, PROTOCOL, Connection
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
@@ -201,7 +200,7 @@ def test_a_library_that_another_opens_is_waited_for_however_long_that_takes(
 ) -> None:
     go_on, waited, hours = threading.Event(), threading.Semaphore(0), itertools.count(0, 3600)
 
-    class Held(sharing_server.Server):
+    class Held(sharing.Server):
         def __init__(self, *arguments: Any) -> None:
             go_on.wait()
             super().__init__(*arguments)
@@ -301,7 +300,7 @@ def test_b3_the_listener_survives_a_lack_of_descriptors(server: EmbeddedBackend,
 def test_b3_the_server_limits_its_connections_and_drops_idle_ones(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing_server, "MAX_CONNECTIONS", 5)
+    monkeypatch.setattr(sharing, "MAX_CONNECTIONS", 5)
     server, client = EmbeddedBackend(library), EmbeddedBackend(library)
     assert (server.list_collections(), client.list_collections()) == ([], [])
     _, said = announced(library)

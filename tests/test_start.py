@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.status import LibraryStatus
+from lorekeeper.cache.places import LibraryStatus
 from lorekeeper.cli.start import next_steps
 from lorekeeper.composition import library_status
 from lorekeeper.entities import Entity

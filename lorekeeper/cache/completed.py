@@ -13,9 +13,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from lorekeeper.cache.milvus import COMPANION
+from lorekeeper.cache.places import COMPANION, path_beside
 from lorekeeper.cache.protocol import (
     BATCH,
     GET_ENTITIES,
@@ -35,7 +35,6 @@ from lorekeeper.cache.protocol import (
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue
 from lorekeeper.cache.sqlite.file import SqliteFile, remove_database
-from lorekeeper.cache.status import LibraryStatus, status_at
 from lorekeeper.cache.supplied_vectors import GivenVectors
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
@@ -220,7 +219,7 @@ class CompletedCache(LibraryCache):
             self._next[entity_type] = ended + max(COMPARE_SECONDS, COMPARE_SHARE * (ended - began))
 
 
-# --- backends of other packages, which offer them by entry points; the functions are those of a `BackendPackage` -----
+# --- backends of other packages, which offer them by entry points -----------------------------------------------------
 
 Factory = Callable[[Settings, EmbeddingService], CacheProtocol]
 """What an entry point names."""
@@ -238,23 +237,3 @@ def open_installed(settings: Settings, embedding: EmbeddingService, types: Seque
             "package, or set LOREKEEPER_CACHE_BACKEND to milvus"
         ) from error
     return CompletedCache(cache, embedding, path_beside(settings, COMPANION), types)
-
-
-def library_status(settings: Settings) -> LibraryStatus:
-    """What can be seen of the library without opening it: the index on this machine."""
-    return status_at(path_beside(settings, COMPANION), settings.cache_backend)
-
-
-def library_paths(settings: Settings) -> list[Path]:
-    """The files that hold the library: those that this machine has of it."""
-    return [path_beside(settings, COMPANION)]
-
-
-def path_beside(settings: Settings, suffix: str) -> Path:
-    """A file that belongs to the library of the settings."""
-    return settings.library_path.with_name(settings.library_path.name + suffix)
-
-
-def repair_backend(*_: object) -> NoReturn:
-    """Not for other packages' backends: ConfigError."""
-    raise ConfigError("the cache backend of another package is examined and repaired by that package")

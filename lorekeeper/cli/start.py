@@ -12,7 +12,7 @@ from lorekeeper.printable import one_line, quantity
 from lorekeeper.version import VERSION
 
 if TYPE_CHECKING:
-    from lorekeeper.cache.status import LibraryStatus
+    from lorekeeper.cache.places import LibraryStatus
 
 State = Literal["none", "empty", "first", "books", "damaged"]
 

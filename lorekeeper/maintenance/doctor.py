@@ -212,7 +212,7 @@ async def _damage(library: Library, settings: Settings) -> Check:
     if library.cache.store is None:
         return Check("integrity", True, "not examined: the cache backend is that of another package")
     async with in_thread(closing(vector_cache(settings))) as vectors:
-        backend = repair_backend(settings, library.store, library.embedding, vectors)
+        backend = repair_backend(library.store, vectors, library.embedding.dimension_of)
         try:
             problems = await asyncio.to_thread(examine_store, backend)
         except CacheError as error:

@@ -60,7 +60,9 @@ async def _library_fixed(settings: Settings) -> list[str]:
     async with Library.from_settings(settings) as library, in_thread(closing(vector_cache(settings))) as vectors:
         dropped = await asyncio.to_thread(vectors.drop_damaged)
         done = [f"{dropped:,} damaged vectors were removed from the embedding cache"] if dropped else []
-        return done + await asyncio.to_thread(repair_backend(settings, library.store, library.embedding, vectors).fix)
+        return done + await asyncio.to_thread(
+            repair_backend(library.store, vectors, library.embedding.dimension_of).fix
+        )
 
 
 def _made_private(settings: Settings) -> Iterator[str]:

@@ -100,7 +100,7 @@ async def repair(settings: Settings, start: Progress | None = None, progress: Pr
             with suppress(EmbeddingError):  # without the model, vectors are compared with each other only
                 await library.embedding.provider()
             report.dropped = await asyncio.to_thread(vectors.drop_damaged)
-            backend = repair_backend(settings, library.store, library.embedding, vectors)
+            backend = repair_backend(library.store, vectors, library.embedding.dimension_of)
             async with in_thread(backend.exclusive()):
                 report.problems = await asyncio.to_thread(examine, backend)
                 if report.problems:

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, Generic, TypeVar, cast
 
 from lorekeeper.cache.formats import RENEW
-from lorekeeper.cache.milvus.layout_v3 import FORMAT, Column, Row
+from lorekeeper.cache.milvus.rows import FORMAT, Column, Row
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import MilvusConnectionError, MilvusSchemaError
@@ -104,13 +104,14 @@ def _operation(answer: type[object] | tuple[type[object], ...] = object, *, exam
 class Backend:
     """Collections of rows with vectors. Blocking, and safe to use from several threads.
 
-    A layer over another backend, as recovery or sharing is, overrides `call` alone; a store overrides the methods. Every operation
+    A layer over another backend, as sharing is, overrides `call` alone; a store overrides the methods. Every operation
     may be repeated without further effect. Expressions are Milvus filter expressions, "" for all rows.
     """
 
     def call(self, operation: Operation[T], *arguments: object) -> T:
-        """The answer to an operation, which a layer gets from the backend below."""
-        raise NotImplementedError
+        """The answer to an operation, which a layer gets from the backend below, a store by its method of that name."""
+        answer: T = getattr(self, operation.name)(*arguments)
+        return answer
 
     @_operation(list)
     def list_collections(self) -> list[str]:
@@ -193,12 +194,6 @@ class Backend:
     def close(self) -> None:
         """Release all files and connections."""
         raise NotImplementedError
-
-
-def perform(backend: Backend, operation: Operation[T], arguments: Sequence[object]) -> T:
-    """The answer of a backend to an operation."""
-    answer: T = getattr(backend, operation.name)(*arguments)
-    return answer
 
 
 class LazyBackend(Backend):

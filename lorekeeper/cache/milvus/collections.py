@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lorekeeper.cache.milvus import layout_v3 as ms
+from lorekeeper.cache.milvus import rows as ms
 from lorekeeper.cache.milvus.backend import LazyBackend, damaged
-from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.layout_v3 import REBUILT, RECORDS, Row, quoted
+from lorekeeper.cache.milvus.rows import REBUILT, RECORDS, CollectionInfo, Row, quoted
 from lorekeeper.cache.protocol import LOOKED, SECTIONED, Identity, Ranked, nearest_sections
 from lorekeeper.cache.sqlite.file import DamagedFileError
 from lorekeeper.cache.store import Chunked
@@ -194,7 +193,7 @@ class Collections:
 
     def upsert(self, name: str, chunked: Chunked, vectors: Vectors, info: CollectionInfo) -> dict[Identity, int]:
         """Write the rows of whole entities to a collection, of a type or to replace a type's; returns how many rows each has."""
-        from lorekeeper.cache.milvus.words import stored_words
+        from lorekeeper.cache.milvus.server import stored_words
 
         lengths, remaining = dict[Identity, int](), iter(vectors)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from lorekeeper.cache.milvus.description import CollectionInfo
+from lorekeeper.cache.milvus.rows import CollectionInfo
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.sqlite import passages

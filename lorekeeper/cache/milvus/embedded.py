@@ -31,10 +31,9 @@ from lorekeeper.cache.milvus import bundled_library
 from lorekeeper.cache.milvus.backend import UnwritableError, damaged
 from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
 from lorekeeper.cache.milvus.companion import Companion, Copy
-from lorekeeper.cache.milvus.description import CollectionInfo
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.layout_v3 import FORMAT, REBUILT, RECORDS
-from lorekeeper.cache.milvus.sharing.discovery import read_server
+from lorekeeper.cache.milvus.rows import FORMAT, REBUILT, RECORDS, CollectionInfo
+from lorekeeper.cache.milvus.sharing import read_server
 from lorekeeper.cache.milvus.store import MilvusStore
 from lorekeeper.cache.protocol import Identity, Progress, Ranked
 from lorekeeper.cache.snapshot import once

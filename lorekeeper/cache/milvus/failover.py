@@ -25,14 +25,11 @@ from lorekeeper.cache.milvus.backend import (
     ServerLostError,
     UnwritableError,
     damaged,
-    perform,
     refusal,
     unwritable,
 )
-from lorekeeper.cache.milvus.layout_v3 import type_of
-from lorekeeper.cache.milvus.sharing.client import Client, OtherVersionError, not_shared
-from lorekeeper.cache.milvus.sharing.discovery import Claim, serving_process
-from lorekeeper.cache.milvus.sharing.server import Server
+from lorekeeper.cache.milvus.rows import type_of
+from lorekeeper.cache.milvus.sharing import Claim, Client, OtherVersionError, Server, not_shared, serving_process
 from lorekeeper.cache.repair import ADVICE
 from lorekeeper.errors import CacheError, MilvusConnectionError, MilvusSchemaError
 from lorekeeper.system import keep_private, private_folder
@@ -143,7 +140,7 @@ class EmbeddedBackend(LazyBackend):
         for _ in range(TRIES):
             backend, opening = self._opened()
             try:
-                return perform(backend, operation, arguments)
+                return backend.call(operation, *arguments)
             except ServerLostError as error:
                 logger.info("the process that served %s is gone (%s): opening the library again", self.path, error)
                 self._close(opening)
@@ -220,13 +217,13 @@ class EmbeddedBackend(LazyBackend):
 
     def _own(self, refused: MilvusConnectionError) -> Backend:
         """The library itself, which this process has claimed; what is ``refused`` stands if a process has it without a claim."""
-        from lorekeeper.cache.milvus.lite import Engine, RecoveredEngine, StoreTakenError
+        from lorekeeper.cache.milvus.lite import Engine, StoreTakenError
 
         deadline = time.monotonic() + OPEN_SECONDS
         try:
             while True:
                 try:
-                    return RecoveredEngine(Engine(self.path))
+                    return Engine(self.path)
                 except StoreTakenError:
                     if time.monotonic() > deadline:
                         raise refused from None

@@ -6,7 +6,7 @@ for it would cost half a second, 60 MB, and two milliseconds for each query.
 While a collection is open it has no index: LoreKeeper's own searches do not need it, and Milvus Lite compares whole vectors then,
 which gives the same results. Its IVF_FLAT index is declared when the store is closed, and Milvus Lite builds it when another
 program loads the collection: until then the library is smaller by a copy of all vectors. Index files are dropped when the
-collection is opened here, so those that were cut off, or that LoreKeeper wrote itself until version 0.1.0, are never read.
+collection is opened here, so those that were cut off are never read.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from lorekeeper.cache.milvus.backend import Backend, Operation, perform, unwritable
+from lorekeeper.cache.milvus.backend import Backend, Operation, unwritable
 from lorekeeper.cache.milvus.bundled_library import COLLECTIONS, LOGS
-from lorekeeper.cache.milvus.layout_v3 import (
+from lorekeeper.cache.milvus.rows import (
     HELD,
     INDEX,
     PROPERTY,
@@ -57,9 +57,6 @@ ROWS_PER_CALL = 128
 LOGGERS = ("milvus_lite", "faiss")
 """What Milvus Lite and FAISS log is not shown: errors reach the caller as exceptions, and stderr is the user's."""
 
-EARLIER_COPIES = (".rows", ".vectors")
-"""Suffixes of files that LoreKeeper wrote into the folders of Milvus Lite until version 0.1.0, along with indexes of its own."""
-
 _importing = threading.Lock()
 """Two threads that begin to import a circle of modules at once may each see the other's half-initialised ones."""
 
@@ -74,6 +71,9 @@ class StoreTakenError(MilvusConnectionError):
 
 class Engine(Backend):
     """A store in a folder, opened by this process and by no other. `Backend` documents the methods.
+
+    Who asks it by `call`, for this process or for others, finds collections recovered and loaded, each at its first use. One that
+    cannot be read is left alone: the call that needs it fails. Where nothing can be written, every call fails.
 
     Raises:
         StoreTakenError: another process has it open.
@@ -92,13 +92,20 @@ class Engine(Backend):
         self._without_index = set[str]()
         self._unflushed = Counter[str]()
         self._synced = set[Path]()
+        self._recovering = defaultdict[str, Any](threading.Lock)
+        self._recovered = set[str]()
         self.is_closed = False
         with ExitStack() as opened:
             opened.enter_context(_store_open())
             self._database = _open(path)
             opened.callback(self._database.close)
-            self._remove_earlier_copies(path)
             self._opened = opened.pop_all()
+
+    def call(self, operation: Operation[T], *arguments: object) -> T:
+        """Perform an operation, once the type of the collection that it is about is recovered."""
+        if arguments:
+            self._recover(type_of(str(arguments[0])))
+        return super().call(operation, *arguments)
 
     def list_collections(self) -> list[str]:
         return list(self._database.list_collections())
@@ -247,41 +254,7 @@ class Engine(Backend):
                 self._without_index.add(name)
             return collection
 
-    def _remove_earlier_copies(self, path: Path) -> None:
-        """Remove the files that LoreKeeper wrote beside indexes of its own, after these: a killed process leaves the rest."""
-        copies = [file for file in path.rglob("*") if file.suffix in EARLIER_COPIES]
-        if copies:
-            for name in self.list_collections():
-                try:
-                    self._collection(name)
-                except Exception as error:  # a damaged one says so when it is used
-                    logger.info("%s cannot be opened: %s", name, error)
-            for file in copies:
-                file.unlink(missing_ok=True)
-
-
-class RecoveredEngine(Backend):
-    """An engine whose collections are recovered and loaded when they are first used, each under a lock of its own.
-
-    A collection that cannot be read is left alone: the call that needs it fails. Where nothing can be written, every call fails.
-
-    Args:
-        engine: the store that this process owns; no other process can write to it meanwhile.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._recovering = defaultdict[str, threading.Lock](threading.Lock)
-        self._recovered: set[str] = set()
-
-    def call(self, operation: Operation[T], *arguments: object) -> T:
-        """Perform an operation, once the type of the collection that it is about is recovered."""
-        if arguments:
-            self._recover(type_of(str(arguments[0])))
-        return perform(self._engine, operation, arguments)
-
-    def close(self) -> None:
-        self._engine.close()
+    # --- recovery ---------------------------------------------------------------------------------------------------
 
     def _recover(self, entity_type: str) -> None:
         if entity_type in self._recovered:
@@ -290,12 +263,12 @@ class RecoveredEngine(Backend):
             if entity_type not in self._recovered:
                 try:
                     self._finish_swap(entity_type)
-                    if self._engine.has_collection(entity_type):
-                        self._open(entity_type)
+                    if self.has_collection(entity_type):
+                        self._load(entity_type)
                 except Exception as error:  # the engine's errors have no common base
-                    if self._engine.is_closed:
+                    if self.is_closed:
                         return
-                    if unwritable(self._engine.path, error):
+                    if unwritable(self.path, error):
                         raise
                     logger.info("%s cannot be opened: %s", entity_type, error)
                 self._recovered.add(entity_type)
@@ -303,22 +276,22 @@ class RecoveredEngine(Backend):
     def _finish_swap(self, entity_type: str) -> None:
         """Finish or undo an interrupted rebuild."""
         replacement = entity_type + REBUILT
-        if self._engine.has_collection(replacement):
-            if self._engine.has_collection(entity_type):
-                self._engine.drop_collection(replacement)
+        if self.has_collection(replacement):
+            if self.has_collection(entity_type):
+                self.drop_collection(replacement)
             else:
-                self._engine.rename_collection(replacement, entity_type)
+                self.rename_collection(replacement, entity_type)
 
-    def _open(self, entity_type: str) -> None:
+    def _load(self, entity_type: str) -> None:
         """Load a collection; if the last process did not close it, flush what that has left.
 
         Rows that are stored twice are looked for before that: if this process is killed, the log is still there.
         """
-        has_log = self._engine.has_log(entity_type)
-        self._engine.load_collection(entity_type)
+        has_log = self.has_log(entity_type)
+        self.load_collection(entity_type)
         if has_log:
             self._remove_duplicates(entity_type)
-            self._engine.flush(entity_type)
+            self.flush(entity_type)
 
     def _remove_duplicates(self, entity_type: str) -> None:
         """Rewrite rows that are stored twice, which replaces both.
@@ -326,13 +299,13 @@ class RecoveredEngine(Backend):
         Milvus Lite reads its log again if the last process was killed between the end of a flush and the end of its log. It
         recognizes rows that it has already by their number, but not if a compaction has moved them to another file meanwhile.
         """
-        keys = Counter(row["pk"] for row in self._engine.query(entity_type, "", ["pk"]))
+        keys = Counter(row["pk"] for row in self.query(entity_type, "", ["pk"]))
         duplicates = [key for key, number in keys.items() if number > 1]
-        fields = self._engine.columns(entity_type)
+        fields = self.columns(entity_type)
         for start in range(0, len(duplicates), ROWS_PER_CALL):
-            rows = self._engine.get(entity_type, duplicates[start : start + ROWS_PER_CALL], fields)
+            rows = self.get(entity_type, duplicates[start : start + ROWS_PER_CALL], fields)
             latest = {row["pk"]: {**row, "vector": np.asarray(row["vector"], dtype=np.float32)} for row in rows}
-            self._engine.upsert(entity_type, list(latest.values()))
+            self.upsert(entity_type, list(latest.values()))
         if duplicates:
             logger.info("%d rows of %s were stored twice", len(duplicates), entity_type)
 

@@ -83,7 +83,7 @@ class RemoteStore(MilvusStore):
         info = self._info(selection.entity_type)
         if query.phrases or info is None or info.words is None or info.words != self.server.capabilities.words:
             return super().rank_keyword(selection, query, limit)
-        from lorekeeper.cache.milvus.words import rank_words
+        from lorekeeper.cache.milvus.server import rank_words
 
         expression = self.collections.expression(selection, records=True)
         return rank_words(self.server, selection.entity_type, expression, query, limit)

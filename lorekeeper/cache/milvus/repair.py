@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lorekeeper.cache.formats import NewerLibraryError, OlderLibraryError
-from lorekeeper.cache.milvus import companion_path
 from lorekeeper.cache.milvus.backend import UnwritableError
 from lorekeeper.cache.milvus.embedded import EmbeddedStore
-from lorekeeper.cache.milvus.layout_v3 import REBUILT
 from lorekeeper.cache.milvus.remote import RemoteStore
+from lorekeeper.cache.milvus.rows import REBUILT
 from lorekeeper.cache.milvus.source import type_vectors
 from lorekeeper.cache.milvus.store import MilvusStore
+from lorekeeper.cache.places import companion_path
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, differences, merged, nothing_readable
 from lorekeeper.cache.sqlite.file import remove_database, rename_database

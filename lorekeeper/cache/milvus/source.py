@@ -10,11 +10,10 @@ from pathlib import Path
 
 from lorekeeper.cache.milvus.bundled_library import COLLECTIONS
 from lorekeeper.cache.milvus.collections import Collections
-from lorekeeper.cache.milvus.description import described
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
-from lorekeeper.cache.milvus.layout_v3 import Row
 from lorekeeper.cache.milvus.lite import Engine
-from lorekeeper.cache.milvus.sharing.discovery import serving_process
+from lorekeeper.cache.milvus.rows import Row, described
+from lorekeeper.cache.milvus.sharing import serving_process
 from lorekeeper.cache.vectors import pack_vector, passage_keys
 from lorekeeper.entities import declared_type
 from lorekeeper.errors import CacheError, ImportFileError

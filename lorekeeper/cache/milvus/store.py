@@ -15,8 +15,7 @@ from lorekeeper.cache.formats import OlderLibraryError, Opening
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
 from lorekeeper.cache.milvus.companion import Companion, Copy
-from lorekeeper.cache.milvus.description import CollectionInfo
-from lorekeeper.cache.milvus.layout_v3 import REBUILT
+from lorekeeper.cache.milvus.rows import REBUILT, CollectionInfo
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model

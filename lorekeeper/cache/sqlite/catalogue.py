@@ -14,7 +14,7 @@ import numpy as np
 
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.snapshot import once
-from lorekeeper.cache.sqlite.columns import Columns, Rows, column_definitions, column_value, index_statements
+from lorekeeper.cache.sqlite.columns import Columns, NameIndex, Rows, column_definitions, column_value, index_statements
 from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
 from lorekeeper.cache.sqlite.keywords import (
     SPELT,
@@ -25,9 +25,7 @@ from lorekeeper.cache.sqlite.keywords import (
     fts_statement,
     insert_words,
 )
-from lorekeeper.cache.sqlite.names import NameIndex
-from lorekeeper.cache.sqlite.recent import Recent
-from lorekeeper.cache.sqlite.records import pack, unpack
+from lorekeeper.cache.sqlite.records import Recent, pack, unpack
 from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
