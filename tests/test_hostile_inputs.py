@@ -1,4 +1,4 @@
-"""Archives, caches, packs, files and servers of an attacker: each ends in a report or a clear error, soon and with little
+"""Archives, caches, packs and files of an attacker: each ends in a report or a clear error, soon and with little
 memory, and the library afterwards is what it was and what was reported as stored. `tests.support.hostile` makes them.
 
 ``--hostile`` says how many, ``--seed`` which; `make fuzz` runs the long form.
@@ -6,7 +6,6 @@ memory, and the library afterwards is what it was and what was reported as store
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import re
@@ -22,7 +21,6 @@ from tests.support.command_process import CommandProcess, Done
 from tests.support.commands import environment
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.hostile import Good, Input, inputs
-from tests.support.hostile.server import serving
 from tests.support.samples import SAMPLES, write_lines
 
 SECONDS = 30.0
@@ -132,10 +130,7 @@ def attempt(one: Input, name: str, farm: Farm, folder: Path, chance: random.Rand
     library = folder / "library"
     shutil.copytree(farm.folders[name], library)
     arguments = one.build(farm.good, library, chance)
-    served = serving(one.attack, chance) if one.attack else contextlib.nullcontext("http://127.0.0.1:1")
-    with served as address:
-        environ = farm.environ(library, name, OPEN5E_BASE_URL=address, OFFLINE=str(int(one.attack is None)))
-        done = farm.process.run(arguments, environ, library, HANG_SECONDS)
+    done = farm.process.run(arguments, farm.environ(library, name, OFFLINE="1"), library, HANG_SECONDS)
     print(
         f"{one.name}: {done.status}, {done.seconds:.2f} s, {done.peak_mb:.0f} MB\n{done.stderr[:500]}\n{done.stdout[:500]}"
     )
@@ -186,8 +181,6 @@ def differences(command: str, done: Done, before: dict[str, Any], after: dict[st
     gone = sorted(old.keys() - new.keys())
     if (len(changed), len(gone)) != (stored, removed):
         yield f"{len(changed)} changed ({changed[:3]!a}) and {len(gone)} gone, but reported {stored} and {removed}"
-    if command == "sync" and (taken := [k for k in [*changed, *gone] if before["sources"].get(k) == "lorekeeper"]):
-        yield f"the user's own entries were replaced: {taken}"
     if after["known"] < before["known"] and command != "repair":
         yield f"of {before['known']} known vectors {after['known']} are left"
     yield from after["problems"]
@@ -230,7 +223,6 @@ def test_a_bad_end_is_noticed(done, said):
         ({"hashes": {"a": "1", "b": "3"}}, "import", "1 changed"),
         ({"hashes": {"a": "1"}}, "import", "1 gone"),
         ({"hashes": {"a": "1", "b": "2", "c": "3"}}, "import", "1 changed"),
-        ({"hashes": {"a": "4", "b": "2"}}, "sync", "own entries"),
         ({"known": 1}, "import", "known vectors"),
         ({"problems": ["no search"]}, "import", "no search"),
     ],
@@ -238,7 +230,6 @@ def test_a_bad_end_is_noticed(done, said):
 def test_a_library_that_is_not_as_it_was_is_noticed(change, command, said):
     before = {
         "hashes": {"a": "1", "b": "2"},
-        "sources": {"a": "lorekeeper", "b": "open5e-v2"},
         "known": 2,
         "problems": [],
     }

@@ -14,7 +14,7 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from tests.support.hostile.input import Good, Input
-from tests.support.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
+from tests.support.hostile.values import GIGABYTE, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, swaps
 from tests.support.hostile.vectors import VICTIM, Vector, bad_vectors, embedded, good_vector, packed
 
 SEAL_BYTES = 64
@@ -73,7 +73,7 @@ def zipped(files: Sequence[tuple[str | zipfile.ZipInfo, bytes]], method: int = z
     return reseal(target.getvalue())
 
 
-def with_member_bomb(archive: bytes, name: str, size: int, *, claimed: int | None = None) -> bytes:
+def with_member_bomb(archive: bytes, name: str, size: int, claimed: int | None = None) -> bytes:
     """The archive with one member that unpacks to ``size``; its headers say so, or what is claimed."""
     bomb = deflated_zeros(size, -15)
     with zipfile.ZipFile(io.BytesIO(archive)) as file:
@@ -118,84 +118,89 @@ def _changed(name: str, change: Callable[[Contents], Any], **more: Any) -> Input
     return _archive(name, make_it, **more)
 
 
-def _spell(value: Any, *path: str) -> Callable[[Contents], None]:
-    """A value in the last spell."""
-    change = put(value, *path)
+def _in_manifest(change: Callable[[Any], Any]) -> Callable[[Contents], Any]:
+    """A change of the manifest, or what stands in its place."""
+
+    def make_it(contents: Contents) -> Any:
+        own = opened(written(contents)).manifest
+        return change(own) or own
+
+    return make_it
+
+
+def _with(change: Callable[..., bytes], *how: Any) -> Callable[[Good, random.Random], bytes]:
+    return lambda good, _: change(good.archive, *how)
+
+
+def _in_spell(change: Callable[[Any], Any]) -> Callable[[Contents], Any]:
     return lambda contents: change(contents.spells()[-1])
 
 
-def _bomb(member: str, size: int, claimed: int | None = None) -> Callable[[Good, random.Random], bytes]:
-    return lambda good, _: with_member_bomb(good.archive, member, size, claimed=claimed)
+def _with_block(block: bytes) -> Callable[[Contents], Any]:
+    return lambda contents: setattr(contents, "vectors", block)
+
+
+_HEADERS = {
+    "encrypted": (8, 6, b"\x01\x00"),
+    "unknown compression": (10, 8, b"\x63\x00"),
+    "sizes of 4 GB in the headers": (24, 22, b"\xfe\xff\xff\xff"),
+    "packed sizes of 4 GB": (20, 18, b"\xfe\xff\xff\xff"),
+    "sizes of 1 byte": (24, 22, b"\x01\x00\x00\x00"),
+    "wrong CRC": (16, 14, b"abcd"),
+    "offsets beyond the end": (42, 26, b"\xff\xff\x00\x00"),
+}
+
+_BOMBS = {
+    "manifest.json unpacks to 6 GB": ("manifest.json", 6 * GIGABYTE, None),
+    "spells.jsonl unpacks to 6 GB": ("spells.jsonl", 6 * GIGABYTE, None),
+    "vectors unpack to 6 GB": ("vectors", 6 * GIGABYTE, None),
+    "spells.jsonl unpacks to 2 GB and claims 10 bytes": ("spells.jsonl", 2 * GIGABYTE, 10),
+    "another member unpacks to 3 GB": ("extra", 3 * GIGABYTE, None),
+}
+
+_CHANGES: dict[str, Callable[[Contents], Any]] = {
+    "a member twice": lambda c: c.extra.append(("spells.jsonl", b"{}\n")),
+    "names of members outside": lambda c: c.extra.append(("../../../etc/x", b"x")),
+    "a type that is not there": lambda c: c.records.update(monsters=[{"slug": "x"}]),
+    "a type less": lambda c: c.records.pop("rules") and None,
+    "an entry twice": lambda c: c.spells().append(dict(c.spells()[-1])),
+    "an entry twice, and different": lambda c: c.spells().append(c.spells()[-1] | {"name": "Other"}),
+    "an unknown field": lambda c: c.spells()[-1]["fields"].update(unknown=1),
+    "classes are 10,000": lambda c: c.spells()[-1]["fields"].update(classes=[f"c{n}" for n in range(10_000)]),
+    "an entry is a list": lambda c: c.spells().append([]),
+    "an entry is null": lambda c: c.spells().append(None),
+    "an entry lacks its kind": lambda c: c.spells()[-1].pop("kind") and None,
+    "manifest: null": lambda c: [None],
+    "manifest: format 99": _in_manifest(lambda m: m.update(format=99)),
+    "manifest: counts are wrong": _in_manifest(lambda m: m["counts"].update(spells=10**12)),
+    "manifest: counts are negative": _in_manifest(lambda m: m["counts"].update(spells=-1)),
+    "manifest: a checksum of no file": _in_manifest(lambda m: m["sha256"].update(nowhere="0" * 64)),
+    "manifest: a checksum is wrong": _in_manifest(lambda m: m["sha256"].update({"spells.jsonl": "0" * 64})),
+    "manifest: a checksum is missing": _in_manifest(lambda m: m["sha256"].pop("vectors") and None),
+}
 
 
 def archives() -> Iterator[Input]:
-    """Known attacks by archive."""
+    """With nothing wrong, and known attacks by archive."""
+    yield _archive("as it was made", lambda g, c: g.archive, good=True)
+    yield _archive("as it was made, written again", lambda g, c: written(opened(g.archive)), good=True)
     yield _archive("empty", lambda g, c: b"")
     yield _archive("text", lambda g, c: b"a shopping list, longer than sixty-four bytes, with milk, eggs and bread" * 2)
     yield _archive("cut in the middle", lambda g, c: g.archive[: len(g.archive) // 2])
     yield _archive("cut in the middle and sealed", lambda g, c: reseal(g.archive[: len(g.archive) // 2]))
-    yield _archive("encrypted", lambda g, c: with_headers(g.archive, 8, 6, b"\x01\x00"))
-    yield _archive("unknown compression", lambda g, c: with_headers(g.archive, 10, 8, b"\x63\x00"))
-    yield _archive("sizes of 4 GB in the headers", lambda g, c: with_headers(g.archive, 24, 22, b"\xfe\xff\xff\xff"))
-    yield _archive("packed sizes of 4 GB", lambda g, c: with_headers(g.archive, 20, 18, b"\xfe\xff\xff\xff"))
-    yield _archive("sizes of 1 byte", lambda g, c: with_headers(g.archive, 24, 22, b"\x01\x00\x00\x00"))
-    yield _archive("wrong CRC", lambda g, c: with_headers(g.archive, 16, 14, b"abcd"))
-    yield _archive("offsets beyond the end", lambda g, c: with_headers(g.archive, 42, 26, b"\xff\xff\x00\x00"))
-    for member in ("manifest.json", "spells.jsonl", "vectors"):
-        yield _archive(f"{member} unpacks to 6 GB", _bomb(member, 6 * GIGABYTE))
-    yield _archive("spells.jsonl unpacks to 2 GB and claims 10 bytes", _bomb("spells.jsonl", 2 * GIGABYTE, 10))
-    yield _archive("another member unpacks to 3 GB", _bomb("extra", 3 * GIGABYTE))
+    for name, header in _HEADERS.items():
+        yield _archive(name, _with(with_headers, *header))
+    for name, bomb in _BOMBS.items():
+        yield _archive(name, _with(with_member_bomb, *bomb))
     yield _archive("packed with LZMA", lambda g, c: written(opened(g.archive), method=zipfile.ZIP_LZMA))
     yield _archive("60,000 empty members", lambda g, c: zipped([(f"{n}", b"") for n in range(60_000)]))
     yield _archive("no manifest", lambda g, c: zipped([("spells.jsonl", b"")]))
-    yield _changed("a member twice", lambda c: c.extra.append(("spells.jsonl", b"{}\n")))
-    yield _changed("names of members outside", lambda c: c.extra.append(("../../../etc/x", b"x")))
-    yield _changed("a type that is not there", lambda c: c.records.update(monsters=[{"slug": "x"}]))
-    yield _changed("a type less", lambda c: c.records.pop("rules") and None)
-    yield _changed("an entry twice", lambda c: c.spells().append(dict(c.spells()[-1])))
-    yield _changed("an entry twice, and different", lambda c: c.spells().append(c.spells()[-1] | {"name": "Other"}))
-    for name, value in VALUES.items():
-        for key in ("slug", "name", "document", "kind", "source_api", "document_name", "data", "fields"):
-            if (len(name) + len(key)) % 2 or key in ("slug", "name", "data"):
-                yield _changed(f"{key} is {name}", _spell(value, key), swapped=True)
-        yield _changed(f"desc is {name}", _spell(value, "data", "desc"), swapped=True)
-        yield _changed(f"a field is {name}", _spell(value, "fields", "level"), swapped=True)
-    yield _changed("an unknown field", _spell(1, "fields", "unknown"))
-    yield _changed("classes are 10,000", _spell([f"c{n}" for n in range(10_000)], "fields", "classes"))
-    yield _changed("an entry is a list", lambda c: c.spells().append([]))
-    yield _changed("an entry is null", lambda c: c.spells().append(None))
-    yield _changed("an entry lacks its kind", lambda c: c.spells()[-1].pop("kind") and None)
-    yield from _manifests()
-    yield from _vectors()
-
-
-def _instead(value: Any) -> Callable[[Any], Any]:
-    return lambda _: value
-
-
-def _manifests() -> Iterator[Input]:
-    def manifest(name: str, change: Callable[[dict[str, Any]], Any], **more: Any) -> Input:
-        def make_it(good: Good, _: random.Random) -> bytes:
-            contents = opened(good.archive)
-            own = opened(written(contents)).manifest
-            return written(contents, change(own) or own)
-
-        return _archive(f"manifest: {name}", make_it, **more)
-
-    for name in ("null", "a list", "five", "a megabyte", "10,000 levels", "NaN", "a surrogate"):
-        yield manifest(f"it holds nothing but {name}", _instead([VALUES[name]]), swapped=True)
-        for key in ("format", "counts", "sha256", "embedding", "vectors"):
-            yield manifest(f"{key} is {name}", put(VALUES[name], key), swapped=True)
-    yield manifest("format 99", lambda m: m.update(format=99))
-    yield manifest("counts are wrong", lambda m: m["counts"].update(spells=10**12))
-    yield manifest("counts are negative", lambda m: m["counts"].update(spells=-1))
-    yield manifest("a checksum of a file that is not there", lambda m: m["sha256"].update(nowhere="0" * 64))
-    yield manifest("a checksum is wrong", lambda m: m["sha256"].update({"spells.jsonl": "0" * 64}))
-    yield manifest("a checksum is missing", lambda m: m["sha256"].pop("vectors") and None)
-
-
-def _vectors() -> Iterator[Input]:
-    """Archives with vectors that are wrong, or for texts of others."""
+    yield from (_changed(name, change) for name, change in _CHANGES.items())
+    places = "slug name document kind source_api document_name data fields data.desc fields.level".split()
+    for name, put_in in swaps(*places):
+        yield _changed(name, _in_spell(put_in), swapped=True)
+    for name, put_in in swaps("format", "counts", "sha256", "embedding", "vectors"):
+        yield _changed(f"manifest: {name}", _in_manifest(put_in), swapped=True)
     for name, vector in bad_vectors().items():
         yield _changed(f"vectors: {name}, of its own text", _with_vector(vector, own=True))
         yield _changed(f"vectors: {name}, of another text", _with_vector(vector))
@@ -218,10 +223,6 @@ def _with_vector(vector: Vector, number: int = 1, *, own: bool = False) -> Calla
         contents.vectors = json.dumps(sizes).encode() + b"\n" + kept + b"".join(k + v for k, v in rows.items())
 
     return change
-
-
-def _with_block(block: bytes) -> Callable[[Contents], None]:
-    return lambda contents: setattr(contents, "vectors", block)
 
 
 _BLOCKS = {
@@ -259,9 +260,3 @@ def archive_mutation(number: int) -> Input:
         return written(contents)
 
     return _archive(f"mutation {number}", make_it)
-
-
-def good_archives() -> Iterator[Input]:
-    """With nothing wrong."""
-    yield _archive("as it was made", lambda g, c: g.archive, good=True)
-    yield _archive("as it was made, written again", lambda g, c: written(opened(g.archive)), good=True)

@@ -36,7 +36,7 @@ async def check(base: list[str] | None = None) -> dict[str, Any]:
         base: texts whose vectors were known before, where there are any.
 
     Returns:
-        ``hashes`` and ``sources`` by "type document slug", ``texts`` of all entries, ``known``: how many of the base
+        ``hashes`` by "type document slug", ``texts`` of all entries, ``known``: how many of the base
         texts still have their vectors, and ``problems`` in words.
     """
     settings, _ = load_settings(env_file=Path("no.env"))
@@ -44,13 +44,11 @@ async def check(base: list[str] | None = None) -> dict[str, Any]:
     vectors = VectorCache(settings.library_path.parent / "vectors.db")
     service = EmbeddingService(Provider, vectors)
     hashes: dict[str, str] = {}
-    sources: dict[str, str] = {}
     texts: list[str] = []
     async with open_cache(settings, service) as cache:
         for entity_type in COLLECTIONS:
             held = await everything(cache, entity_type)
             hashes |= {_key(e): e.content_hash for e in held}
-            sources |= {_key(e): e.source_api for e in held}
             texts += [embedded(e) for e in held]
             listed = await cache.content_hashes(entity_type)
             if listed != {e.identity: e.content_hash for e in held} or len(listed) != len(held):
@@ -66,7 +64,7 @@ async def check(base: list[str] | None = None) -> dict[str, Any]:
             problems.append(f"another vector is known for {text[:60]!a}")
     vectors.close()
     service.close()
-    return {"hashes": hashes, "sources": sources, "texts": texts, "known": len(known), "problems": problems}
+    return {"hashes": hashes, "texts": texts, "known": len(known), "problems": problems}
 
 
 async def _searches(cache: SearchCache, entities: list[Entity]) -> list[str]:

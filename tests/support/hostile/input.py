@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.hostile.server import Attack
-
 
 @dataclass(frozen=True)
 class Good:
@@ -37,15 +35,11 @@ class Input:
     Attributes:
         name: what is wrong with it.
         build: writes it.
-        attack: how the server answers that a sync asks; None where nothing is synced.
-        lasting: whether the command tries again for some seconds before it gives up.
         good: whether it is not spoilt at all, and must be taken whole.
         swapped: whether one value stands in the place of another, of which there are very many.
     """
 
     name: str
     build: Build
-    attack: Attack | None = None
-    lasting: bool = False
     good: bool = False
     swapped: bool = False

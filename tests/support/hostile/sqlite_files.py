@@ -17,7 +17,17 @@ from typing import Any
 
 from lorekeeper.cache.vectors import vector_key
 from tests.support.hostile.input import Good, Input
-from tests.support.hostile.values import GIGABYTE, VALUES, deep, deflated_zeros, dumps, mutated_bytes, mutated_json, put
+from tests.support.hostile.values import (
+    GIGABYTE,
+    VALUES,
+    deep,
+    deflated_zeros,
+    dumps,
+    mutated_bytes,
+    mutated_json,
+    put,
+    swaps,
+)
 from tests.support.hostile.vectors import MODEL, VICTIM, bad_vectors, embedded, good_vector, packed
 from tests.support.legacy_cache import COLUMNS, TABLES, write_cache
 
@@ -61,10 +71,6 @@ def _run(*statements: str) -> Callable[[sqlite3.Connection, Path], object]:
     return lambda c, _: [c.execute(s).fetchall() for s in statements]
 
 
-def _instead(table: str, *statements: str) -> Callable[[sqlite3.Connection, Path], object]:
-    return _run(f"DROP TABLE IF EXISTS {table}", *statements)
-
-
 def _row(**values: object) -> Callable[[sqlite3.Connection, Path], object]:
     """One more row with these columns; the table takes anything, and what is large is made when it is needed."""
     row = {"slug": "x", "name": "X", "data": '{"name": "X", "slug": "x", "level_int": 1, "desc": "y"}', **values}
@@ -82,42 +88,46 @@ def _row(**values: object) -> Callable[[sqlite3.Connection, Path], object]:
     return change
 
 
+_ROWS = "SELECT i AS slug, i AS name, '{}' AS data FROM n"
+
+_STATEMENTS: dict[str, tuple[str, ...]] = {
+    "an endless view": ("DROP TABLE spells", f"CREATE VIEW spells AS {ENDLESS} {_ROWS}"),
+    "an endless view without rows": ("DROP TABLE spells", f"CREATE VIEW spells AS {ENDLESS} {_ROWS} WHERE i < 0"),
+    "an endless view that sorts": ("DROP TABLE spells", f"CREATE VIEW spells AS {ENDLESS} {_ROWS} ORDER BY -i"),
+    "an endless view beside good tables": (f"CREATE VIEW extras AS {ENDLESS} {_ROWS}",),
+    "a virtual table": ("DROP TABLE spells", "CREATE VIRTUAL TABLE spells USING fts5(slug, name, data)"),
+    "a trigger": ("CREATE TRIGGER t AFTER INSERT ON spells BEGIN DELETE FROM spells; END",),
+    "a generated column of 900 MB": (
+        "DROP TABLE spells",
+        "CREATE TABLE spells (slug TEXT, name TEXT, data TEXT GENERATED ALWAYS AS (hex(zeroblob(450000000))) VIRTUAL)",
+        "INSERT INTO spells (slug, name) VALUES ('a', 'A'), ('b', 'B')",
+    ),
+    "a name with quotes": (f"""CREATE TABLE "a""b'; --" ({COLUMNS})""",),
+    "a name with a line break": (f'CREATE TABLE "a\nb\x1b[2J" ({COLUMNS})',),
+    "2,000 tables": tuple(f"CREATE TABLE t{n} ({COLUMNS})" for n in range(2_000)),
+    "a column of each name twice": ('CREATE TABLE twice (slug, name, data, "data ", "Slug ")',),
+    "says that it is ours": ("PRAGMA application_id = 1280266821", "PRAGMA user_version = 1"),
+    "100,000 rows of nothing": (
+        f"INSERT INTO spells (slug, name, data) {ENDLESS} SELECT 'n' || i, 'n', '{{}}' FROM n LIMIT 100000",
+    ),
+}
+
+_BYTES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda b: b"",
+    "a header only": lambda b: b[:100],
+    "half of it": lambda b: b[: len(b) // 2],
+    "pages of noise": lambda b: b[:4096] + bytes(range(256)) * ((len(b) - 4096) // 256),
+    "pages that point at each other": lambda b: b[:4096] + b[4096:8192] * (len(b) // 4096 - 1),
+    "a page size of 1": lambda b: b[:16] + b"\x00\x01" + b[18:],
+    "a freelist without end": lambda b: b[:32] + struct.pack(">II", 2, 2**31 - 1) + b[40:],
+}
+
+
 def caches() -> Iterator[Input]:
-    """Known attacks by an earlier cache."""
-    view = "CREATE VIEW spells AS"
-    yield _cache(
-        "an endless view", _instead("spells", f"{view} {ENDLESS} SELECT i AS slug, i AS name, '{{}}' AS data FROM n")
-    )
-    yield _cache(
-        "an endless view without rows",
-        _instead("spells", f"{view} {ENDLESS} SELECT i AS slug, i AS name, '{{}}' AS data FROM n WHERE i < 0"),
-    )
-    yield _cache(
-        "an endless view that sorts",
-        _instead("spells", f"{view} {ENDLESS} SELECT i AS slug, i AS name, '{{}}' AS data FROM n ORDER BY -i"),
-    )
-    yield _cache(
-        "an endless view beside good tables",
-        _run(f"CREATE VIEW extras AS {ENDLESS} SELECT i AS slug, i AS name, '{{}}' AS data FROM n"),
-    )
-    yield _cache("a virtual table", _instead("spells", "CREATE VIRTUAL TABLE spells USING fts5(slug, name, data)"))
-    yield _cache("a trigger", _run("CREATE TRIGGER t AFTER INSERT ON spells BEGIN DELETE FROM spells; END"))
-    yield _cache(
-        "a generated column of 900 MB",
-        _instead(
-            "spells",
-            "CREATE TABLE spells (slug TEXT, name TEXT, data TEXT GENERATED ALWAYS AS (hex(zeroblob(450000000))) VIRTUAL)",
-            "INSERT INTO spells (slug, name) VALUES ('a', 'A'), ('b', 'B')",
-        ),
-    )
-    yield _cache("a name with quotes", _run(f"""CREATE TABLE "a""b'; --" ({COLUMNS})"""))
-    yield _cache("a name with a line break", _run(f'CREATE TABLE "a\nb\x1b[2J" ({COLUMNS})'))
-    yield _cache("2,000 tables", _run(*(f"CREATE TABLE t{n} ({COLUMNS})" for n in range(2_000))))
-    yield _cache("a column of each name twice", _run('CREATE TABLE twice (slug, name, data, "data ", "Slug ")'))
-    yield _cache("says that it is ours", _run("PRAGMA application_id = 1280266821", "PRAGMA user_version = 1"))
-    yield _cache("100,000 rows of nothing", _run(
-        f"INSERT INTO spells (slug, name, data) {ENDLESS} SELECT 'n' || i, 'n', '{{}}' FROM n LIMIT 100000"
-    ))  # fmt: skip
+    """With nothing wrong, and known attacks by an earlier cache."""
+    yield _cache("as it was", _run(), good=True)
+    for name, statements in _STATEMENTS.items():
+        yield _cache(name, _run(*statements))
     for column in ("slug", "name", "data", "document", "source_api", "updated_at"):
         for name, value in {
             "null": None, "five": 5, "infinite": math.inf, "a blob": b"\xff\xfe\x00", "not UTF-8": b"\xe9", "NUL": "a\0b",
@@ -127,23 +137,14 @@ def caches() -> Iterator[Input]:
     yield _cache("data of 200 MB", _row(data=lambda: "[" + " " * 200_000_000 + "]"))
     for name, value in VALUES.items():
         yield _cache(f"the object is {name}", _row(data=partial(dumps, value)), swapped=True)
-        for key in ("name", "slug", "desc", "document__slug", "level_int", "school"):
-            if (len(name) + len(key)) % 3 == 0:
-                good = {"name": "X", "slug": "x", "level_int": 1, "desc": "y", "document__slug": "d"}
-                yield _cache(
-                    f"{key} in the object is {name}", _row(data=partial(dumps, good | {key: value})), swapped=True
-                )
-    yield _file("empty", lambda b: b"")
-    yield _file("a header only", lambda b: b[:100])
-    yield _file("half of it", lambda b: b[: len(b) // 2])
-    yield _file("pages of noise", lambda b: b[:4096] + bytes(range(256)) * ((len(b) - 4096) // 256))
-    yield _file("pages that point at each other", lambda b: b[:4096] + b[4096:8192] * (len(b) // 4096 - 1))
-    yield _file("a page size of 1", lambda b: b[:16] + b"\x00\x01" + b[18:])
-    yield _file("a freelist without end", lambda b: b[:32] + struct.pack(">II", 2, 2**31 - 1) + b[40:])
-    yield _file("a log of noise beside it", lambda b: b, {"-wal": b"noise" * 10_000})
-    yield _file(
-        "a journal of noise beside it", lambda b: b, {"-journal": b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"n" * 5_000}
-    )
+    for name, put_in in swaps("name", "slug", "desc", "document__slug", "level_int", "school"):
+        obj = {"name": "X", "slug": "x", "level_int": 1, "desc": "y", "document__slug": "d"}
+        put_in(obj)
+        yield _cache(f"in the object {name}", _row(data=partial(dumps, obj)), swapped=True)
+    for name, change in _BYTES.items():
+        yield _file(name, change)
+    yield _file("a log of noise beside it", bytes, {"-wal": b"noise" * 10_000})
+    yield _file("a journal of noise beside it", bytes, {"-journal": b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"n" * 5_000})
 
 
 def _record(change: Callable[[dict[str, Any]], object]) -> Callable[[sqlite3.Connection, Path], object]:
@@ -181,46 +182,39 @@ def _passages(*rows: tuple[object, object]) -> Callable[[sqlite3.Connection, Pat
     return change
 
 
+_PASSAGES, _SPELLS = "CREATE VIEW spells_passages AS", "CREATE VIEW spells AS"
+
+
 def libraries() -> Iterator[Input]:
-    """Known attacks by a SQLite library of ours."""
+    """With nothing wrong, and known attacks by a SQLite library of ours."""
+    ours = partial(_cache, ours=True)
+    yield ours("as it was", _run(), good=True)
     bomb = deflated_zeros(4 * GIGABYTE, 15)
     for name, value in {
         "null": None, "text": "text", "five": 5, "noise": b"noise", "half": zlib.compress(b"{" * 1000)[:20],
         "unpacks to 4 GB": bomb, "an unpacked list": zlib.compress(b"[]"), "unpacked null": zlib.compress(b"null"),
         "not UTF-8": zlib.compress(b"\xff\xfe"), "deep": zlib.compress(str(deep(100_000)).encode()),
     }.items():  # fmt: skip
-        yield _cache(f"a record is {name}", _blob(value), ours=True)
-    for name, value in VALUES.items():
-        for key in ("slug", "name", "kind", "document", "source_api", "data", "fields"):
-            if (len(name) + len(key)) % 3 == 0:
-                yield _cache(f"{key} is {name}", _record(put(value, key)), ours=True, swapped=True)
-        yield _cache(f"desc is {name}", _record(put(value, "data", "desc")), ours=True, swapped=True)
-    yield _cache("a key is not that of its entry", _record(put("another", "slug")), ours=True)
-    for name, vector in bad_vectors().items():
-        yield _cache(f"vectors: {name}", _passages(packed(embedded(VICTIM), vector)), ours=True)
-    fake = good_vector("quite another text")
-    yield _cache("vectors: a good one of another text", _passages(packed(embedded(VICTIM), fake)), ours=True)
-    yield _cache("vectors: null", _passages((vector_key(MODEL, "x"), None)), ours=True)
-    yield _cache("vectors: a key that is null", _passages((None, b"x" * 516)), ours=True)
-    yield _cache("vectors: text", _passages(("key", "vector")), ours=True)
-    yield _cache("vectors: numbers", _passages((5, 1e308)), ours=True)
-    yield _cache("vectors: 300 MB", _passages(*((bytes([n]), lambda: b"x" * 10_000_000) for n in range(30))), ours=True)
-    yield _cache("vectors: no table", _run("DROP TABLE spells_passages"), ours=True)
-    yield _cache(
-        "vectors: an endless view",
-        _run(
-            "DROP TABLE spells_passages",
-            f"CREATE VIEW spells_passages AS {ENDLESS} SELECT i AS key, i AS vector FROM n",
-        ),
-        ours=True,
-    )
-    yield _cache(
-        "entries: an endless view",
-        _instead("spells", f"CREATE VIEW spells AS {ENDLESS} SELECT i AS slug, x'00' AS record FROM n"),
-        ours=True,
-    )
-    yield _cache("format 99", _run("PRAGMA user_version = 99"), ours=True)
-    yield _cache("no table of spells", _run("DROP TABLE spells"), ours=True)
+        yield ours(f"a record is {name}", _blob(value))
+    for name, put_in in swaps("slug", "name", "kind", "document", "source_api", "data", "fields", "data.desc"):
+        yield ours(name, _record(put_in), swapped=True)
+    yield ours("a key is not that of its entry", _record(put("another", "slug")))
+    for name, vector in {**bad_vectors(), "a good one of another text": good_vector("quite another text")}.items():
+        yield ours(f"vectors: {name}", _passages(packed(embedded(VICTIM), vector)))
+    for name, row in {
+        "null": (vector_key(MODEL, "x"), None), "a key that is null": (None, b"x" * 516), "text": ("key", "vector"),
+        "numbers": (5, 1e308),
+    }.items():  # fmt: skip
+        yield ours(f"vectors: {name}", _passages(row))
+    yield ours("vectors: 300 MB", _passages(*((bytes([n]), lambda: b"x" * 10_000_000) for n in range(30))))
+    for name, statements in {
+        "vectors: no table": ["DROP TABLE spells_passages"],
+        "vectors: an endless view": ["DROP TABLE spells_passages", f"{_PASSAGES} {ENDLESS} SELECT i AS key, i AS vector FROM n"],
+        "entries: an endless view": ["DROP TABLE spells", f"{_SPELLS} {ENDLESS} SELECT i AS slug, x'00' AS record FROM n"],
+        "format 99": ["PRAGMA user_version = 99"],
+        "no table of spells": ["DROP TABLE spells"],
+    }.items():  # fmt: skip
+        yield ours(name, _run(*statements))
 
 
 def cache_mutation(number: int) -> Input:
@@ -241,9 +235,3 @@ def cache_mutation(number: int) -> Input:
         return ["migrate", str(path), "--json"]
 
     return Input(f"cache: mutation {number}", build)
-
-
-def good_caches() -> Iterator[Input]:
-    """With nothing wrong."""
-    yield _cache("as it was", _run(), good=True)
-    yield _cache("as it was", _run(), ours=True, good=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.hostile.input import Good, Input
-from tests.support.hostile.values import GIGABYTE, VALUES, deflated_zeros, dumps, mutated_bytes, mutated_json, put
+from tests.support.hostile.values import GIGABYTE, VALUES, deflated_zeros, dumps, mutated_bytes, mutated_json, swaps
 
 PACK = """{"Salt Pack" {:orcpub.dnd.e5/spells {
   :salt-spark {:key :salt-spark, :name "Salt Spark", :option-pack "Salt Pack", :level 1, :school "evocation",
@@ -39,7 +39,8 @@ def _always(content: bytes | str) -> Callable[[Good, random.Random], bytes | str
 
 
 def packs() -> Iterator[Input]:
-    """Known attacks by an OrcBrew pack."""
+    """With nothing wrong, and known attacks by an OrcBrew pack."""
+    yield _imported("as it was", ".orcbrew", _always(PACK), good=True)
     text: dict[str, str] = {
         "mismatched brackets": "[(]\n" * 50_000,
         "mismatched brackets, 1 MB": "[(]\n" * 260_000,
@@ -134,7 +135,8 @@ def _and_one(change: Callable[[Any], None]) -> Callable[[Good, random.Random], s
 
 
 def files() -> Iterator[Input]:
-    """Known attacks by JSON, JSON lines, packed ones."""
+    """With nothing wrong, and known attacks by JSON, JSON lines, packed ones."""
+    yield _imported("as they were", ".jsonl", lambda g, c: _lines(g.objects), good=True)
     yield _imported("1 GB of zeros, packed", ".json.gz", lambda g, c: gzip_bomb(GIGABYTE))
     yield _imported("10 GB of zeros, packed", ".jsonl.gz", lambda g, c: gzip_bomb(10 * GIGABYTE))
     yield _imported("packed twice", ".json.gz", lambda g, c: gzip.compress(gzip.compress(_lines(g.objects).encode())))
@@ -164,22 +166,11 @@ def files() -> Iterator[Input]:
     yield _imported(
         "an entry of 20 MB", ".json", lambda g, c: dumps(g.objects[0] | {"description": "word " * 4_000_000})
     )
+    keys = "collection name slug kind document description level classes document_name x".split()
+    for name, put_in in swaps(*keys):
+        yield _imported(name, ".json", _and_one(put_in), swapped=True)
     for name, value in VALUES.items():
-        for key in (
-            "collection",
-            "name",
-            "slug",
-            "kind",
-            "document",
-            "description",
-            "level",
-            "classes",
-            "document_name",
-        ):
-            if (len(name) + len(key)) % 2 or key in ("name", "description"):
-                yield _imported(f"{key} is {name}", ".json", _and_one(put(value, key)), swapped=True)
-        yield _imported(f"it is {name}", ".json", _and(value), swapped=True)
-        yield _imported(f"another key is {name}", ".jsonl", _and_one(put(value, "x")), swapped=True)
+        yield _imported(f"it is {name}", ".jsonl", _and(value), swapped=True)
 
 
 def file_mutation(number: int) -> Input:
@@ -189,9 +180,3 @@ def file_mutation(number: int) -> Input:
         return _lines([*good.objects, mutated_json(chance, chance.choice(good.objects))]).encode()
 
     return _imported(f"mutation {number}", (".jsonl", ".json")[number % 2], make_it)
-
-
-def good_files() -> Iterator[Input]:
-    """With nothing wrong."""
-    yield _imported("as it was", ".orcbrew", _always(PACK), good=True)
-    yield _imported("as they were", ".jsonl", lambda g, c: _lines(g.objects), good=True)

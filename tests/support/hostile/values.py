@@ -6,7 +6,7 @@ import copy
 import json
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 GIGABYTE = 1 << 30
@@ -129,7 +129,10 @@ def deflated_zeros(size: int, wbits: int) -> bytes:
     return head + repeated * (size // len(block) - 1) + packer.flush()
 
 
-def put(value: Any, *path: Any) -> Callable[[Any], None]:
+Change = Callable[[Any], None]
+
+
+def put(value: Any, *path: Any) -> Change:
     """A change: this value at the end of a path of keys."""
 
     def change(holder: Any) -> None:
@@ -138,3 +141,9 @@ def put(value: Any, *path: Any) -> Callable[[Any], None]:
         holder[path[-1]] = value
 
     return change
+
+
+def swaps(*places: str) -> Iterator[tuple[str, Change]]:
+    """Each value in each place, whose keys are separated by dots: what is wrong, and the change."""
+    for place in places:
+        yield from ((f"{place} is {name}", put(value, *place.split("."))) for name, value in VALUES.items())
