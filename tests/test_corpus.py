@@ -95,14 +95,6 @@ async def test_everything_is_stored_and_nothing_fails(imported, described, table
     assert sum(report.skipped.values()) == sum(described[name]["count"] for name in NO_LORE)
 
 
-async def test_a_second_import_stores_and_embeds_nothing(imported, corpus):
-    library, first = imported
-    second = await library.import_paths([corpus / "entities"])
-    assert (second.stored, second.embedded, second.failed) == (0, 0, [])
-    assert second.unchanged == first.stored
-    assert second.tables == Counter(unchanged=first.tables["stored"])
-
-
 async def test_a_sync_of_all_finds_what_was_imported(imported, corpus, described, tmp_path, monkeypatch):
     library, first = imported
     with replaying(corpus, "--keep-hosts") as address:
@@ -146,13 +138,6 @@ async def test_every_object_is_kept_whole(library, raw):
         entries = [e async for batch in library.cache.iterate(collection) for e in batch if not entry_of(e)]
         kept = Counter(json.dumps(e.data, sort_keys=True) for e in entries)
         assert kept == Counter(json.dumps(o, sort_keys=True) for name in names for o in raw[name])
-
-
-# --- the oracle ------------------------------------------------------------------------------------------------------
-
-
-def number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import subprocess
 import threading
@@ -194,6 +195,8 @@ ASKED = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         (ASKED + b"X: y\r\n z\r\n\r\n", 400),
         (ASKED + b"X: y\r\n\tContent-Length: 4\r\n\r\n", 400),
         (ASKED + b"Content-Length : 4\r\n\r\nabcd", 400),
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET\r\n\r\n", 400),
     ],
 )
 def test_a_head_that_is_too_long_or_can_be_read_in_two_ways_is_refused_and_ends_the_connection(
@@ -203,6 +206,8 @@ def test_a_head_that_is_too_long_or_can_be_read_in_two_ways_is_refused_and_ends_
         connection.sendall(head)
         answer = received.read()
     assert answer.startswith(b"HTTP/1.1 %d " % status)
+    told, _, body = answer.partition(b"\r\n\r\n")
+    assert status == 200 or (b"application/problem+json" in told and json.loads(body)["status"] == status)
     assert answer.count(b"HTTP/1.1") == 1, "nothing after it is taken for another request"
 
 

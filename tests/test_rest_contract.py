@@ -1,11 +1,10 @@
-"""A server process: what schemathesis makes of the gateway's description, the examples of the manual, and what is no HTTP."""
+"""A server process: what schemathesis makes of the gateway's description, and the examples of the manual."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -78,30 +77,6 @@ def test_the_gateway_keeps_its_description(table: Path, seed: int, tmp_path: Pat
 def address(library: Path) -> Iterator[str]:
     with http_server(library) as url:
         yield url.removesuffix("/mcp")
-
-
-@pytest.mark.slow
-def test_a_server_opens_its_library_before_anybody_asks(address: str) -> None:
-    for attempt in stamina.retry_context(on=httpx.HTTPStatusError, attempts=None, timeout=SECONDS, wait_max=0.2):
-        with attempt:
-            httpx.get(f"{address}/readyz").raise_for_status()
-    assert httpx.get(f"{address}/healthz").json() == {"status": "alive"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "sent",
-    [b"GET /api/v1/search_lore?query=" + b"x" * 20_000, b"GET /" + b"x" * 200_000, b"nonsense\r\n\r\n", b"GET\r\n\r\n"],
-)
-def test_what_is_no_request_is_a_problem(address: str, sent: bytes) -> None:
-    host, _, port = address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
-        connection.sendall(sent)
-        connection.shutdown(socket.SHUT_WR)
-        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert b"application/problem+json" in head
-    assert json.loads(body)["status"] == (431 if len(sent) > 16_384 else 400)
 
 
 @pytest.mark.slow

@@ -92,18 +92,6 @@ async def test_a_query_without_types_searches_all_of_them(library):
     assert len({result.entity.type for result in everything.results}) > 1
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("whole_starter")
-@pytest.mark.parametrize("text", [None, "fireball"])
-async def test_an_empty_library_takes_in_the_starter_and_answers(tmp_path, text):
-    async with open_library(tmp_path) as library:
-        both = await asyncio.gather(*(library.search(Query(["spells"], text=text, limit=1)) for _ in range(2)))
-        later = await library.search(Query(["spells"], text=text))
-    assert all(page.total >= (1 if text else 319) and page.results for page in both)
-    assert "first books were loaded" in (both[0].note or "")
-    assert later.note is None
-
-
 async def test_an_empty_library_without_a_model_says_how_to_fill_it(tmp_path):
     async with open_library(tmp_path, EmbeddingService(absent_model)) as library:
         page = await library.search(Query(["spells"], text="anything"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -122,22 +123,32 @@ class Table:
             wire.close()
 
 
-@pytest.fixture(scope="module", params=FORMS)
-def table(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    folder = tmp_path_factory.mktemp("table")
-    vault, shared = folder / VAULT, request.param == "all shared"
-    shutil.copytree(corpus / "vaults" / VAULT, vault)
-    for note in vault.rglob("*.md") if shared else ():
-        note.write_text(SHARED + note.read_text("utf-8"), "utf-8")
-    added = run_lorekeeper(folder, "vault", "add", str(vault))
-    assert added.returncode == 0, added.stderr
-    confirmed = run_lorekeeper(folder, "share", "--marked", "--yes")
-    assert confirmed.returncode == 0, confirmed.stderr
-    people = people_of(settings(milvus_db_path=folder / "milvus.db"))
-    tokens = {"player": people.add("Ana", "player")[1], "dm": people.add("Geoff", "dm")[1]}
+@pytest.fixture(scope="module")
+def tables(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Table]]:
+    """Makes the table of each form, once."""
     with ExitStack() as stack:
-        url = stack.enter_context(http_server(folder, RATE_LIMIT="0"))
-        yield Table(folder, url.removesuffix("/mcp"), tokens, shared)
+
+        @functools.cache
+        def table(form: str) -> Table:
+            folder, shared = tmp_path_factory.mktemp("table"), form == "all shared"
+            vault = folder / VAULT
+            shutil.copytree(corpus / "vaults" / VAULT, vault)
+            for note in vault.rglob("*.md") if shared else ():
+                note.write_text(SHARED + note.read_text("utf-8"), "utf-8")
+            for command in (["vault", "add", str(vault)], ["share", "--marked", "--yes"]):
+                done = run_lorekeeper(folder, *command)
+                assert done.returncode == 0, done.stderr
+            people = people_of(settings(milvus_db_path=folder / "milvus.db"))
+            tokens = {"player": people.add("Ana", "player")[1], "dm": people.add("Geoff", "dm")[1]}
+            url = stack.enter_context(http_server(folder, RATE_LIMIT="0"))
+            return Table(folder, url.removesuffix("/mcp"), tokens, shared)
+
+        yield table
+
+
+@pytest.fixture(params=FORMS)
+def table(request: pytest.FixtureRequest, tables: Callable[[str], Table]) -> Table:
+    return tables(request.param)
 
 
 # --- comparing -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.asking import asked
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
-from tests.support.samples import ALMANAC, ATLAS, TITLES, write_lines
+from tests.support.samples import ALMANAC, ATLAS, TITLES
 from tests.support.serving import INITIALIZE, SECONDS, SERVE, http_server, raw_server
 from tests.support.tables import each_row
 
@@ -154,9 +154,6 @@ async def test_lists_documents_and_the_lists_of_their_entries_as_resources(clien
         assert content.text.startswith("# ")
 
 
-COMPLETE = {"ref": {"type": "ref/prompt", "name": "stat_block"}, "argument": {"name": "document", "value": "newc"}}
-
-
 def send(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -198,45 +195,6 @@ async def test_a_second_server_answers_too_and_writes_nothing_but_protocol(libra
     assert (rest, errors, status) == ("", "", 0)
 
 
-@pytest.mark.slow
-async def test_a_client_hears_of_a_book_that_another_program_imports(tmp_path):
-    run_lorekeeper(tmp_path, "import", str(write_lines(tmp_path / "shelf.jsonl")))
-    book = {
-        "collection": "spells",
-        "document": "newcomer",
-        "name": "Moth Step",
-        "level": 1,
-        "description": "You flutter.",
-    }
-    (tmp_path / "new.json").write_text(json.dumps([book]))
-
-    def converse() -> tuple[list[dict[str, Any]], str, dict[str, Any], str]:
-        with raw_server(tmp_path) as process:
-            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
-            receive(process, 1)
-            send(process, {"method": "notifications/initialized"})
-            send(process, {"id": 2, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}})
-            receive(process, 2)
-            assert process.stdout is not None
-            run_lorekeeper(tmp_path, "import", str(tmp_path / "new.json"))
-            heard = [json.loads(process.stdout.readline())]
-            send(process, {"id": 3, "method": "completion/complete", "params": COMPLETE})
-            answer = receive(process, 3)
-            rest, errors = process.communicate(timeout=SECONDS)
-            assert errors == ""
-        with raw_server(tmp_path) as process:
-            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
-            greeting = receive(process, 1)
-            process.communicate(timeout=SECONDS)
-        return heard, rest, answer, greeting["result"]["instructions"]
-
-    heard, rest, answer, told = await asyncio.to_thread(converse)
-    assert [message["method"] for message in heard] == ["notifications/resources/list_changed"]
-    assert answer["result"]["completion"]["values"] == ["newcomer"]
-    assert rest == ""
-    assert "newcomer" in told
-
-
 async def test_without_the_model_it_answers_by_keywords_and_says_why(library):
     async with connected(library, EMBEDDING_MODEL="no-such-model") as (client, _):
         content = await ask(client, "lookup_spell", semantic_query="feathers", level_max=1)
@@ -247,14 +205,6 @@ async def test_without_the_model_it_answers_by_keywords_and_says_why(library):
     assert "LOREKEEPER_EMBEDDING_MODEL" in content["note"]
     assert [r["name"] for r in structured["results"]] == ["Ember Whisper"]
     assert "note" not in structured
-
-
-@pytest.mark.slow
-async def test_an_empty_library_answers_from_the_starter_and_says_how_to_add_books(tmp_path):
-    async with connected(tmp_path) as (client, _):
-        content = await asked(client, "lookup_spell", semantic_query="we are falling off a cliff")
-    assert content["results"][0]["name"] == "Feather Fall"
-    assert "lorekeeper import" in content["note"]
 
 
 # --- http ------------------------------------------------------------------------------------------------------------

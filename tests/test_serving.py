@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
@@ -14,7 +13,6 @@ import httpx
 import pytest
 
 from lorekeeper.errors import ConfigError
-from lorekeeper.server.audit import read_audit
 from lorekeeper.server.tls import server_context
 from tests.support.certificates import write_certificate
 from tests.support.service import Serving, ask, begin, library, serving
@@ -77,37 +75,6 @@ def test_a_request_that_does_not_end_is_waited_for_once(library: Path, signals: 
             server.process.send_signal(signal.SIGTERM)
             until(lambda: is_ending(server))
         assert server.end() == status
-
-
-@pytest.mark.slow
-def test_what_was_answered_before_a_kill_is_in_the_log(library: Path, tmp_path: Path) -> None:
-    audit, answered = tmp_path / "audit.log", list[str]()
-
-    def ask_on(server: Serving, name: str) -> None:
-        with contextlib.suppress(httpx.TransportError), server.client() as client:
-            begin(client)
-            for number in range(10_000):
-                if '"result"' not in ask(client, f"{name} {number}").text:
-                    break
-                answered.append(f"{name} {number}")
-
-    def until_answered(number: int) -> None:
-        until(lambda: len(answered) >= number)
-
-    for kill in range(3):
-        with serving(library, AUDIT_LOG=str(audit), RATE_LIMIT="0") as server:
-            asking = [threading.Thread(target=ask_on, args=(server, f"{kill} {n}")) for n in range(4)]
-            for thread in asking:
-                thread.start()
-            until_answered(30 * (kill + 1))
-            server.process.kill()
-            for thread in asking:
-                thread.join(SECONDS)
-    found = read_audit(audit)
-    recorded = {entry["asked"]["arguments"]["name"] for entry in found.entries if "tool" in entry["asked"]}
-    assert found.damaged == []
-    assert len(answered) >= 90
-    assert set(answered) <= recorded
 
 
 # --- TLS -------------------------------------------------------------------------------------------------------------
