@@ -98,6 +98,36 @@ async def test_players_characters_and_what_has_hit_points_are_found_by_their_pro
     }
 
 
+async def test_a_note_that_nothing_else_places_is_what_its_name_its_folder_s_names_or_its_first_words_say(tmp_path):
+    told = {
+        "Orden/Caballero Gris.md": ("Murió en el incendio del molino viejo.", "npc"),
+        "Orden/Caballero del Vado.md": ("Su nombre está en el arco de piedra.", "npc"),
+        "Orden/Caballero Sin Luna.md": ("Nadie lo vio después de la fiesta.", "npc"),
+        "Orden/Ser Odo.md": ("Su escudo cuelga en la sala grande.", "npc"),
+        "Heron Clan.md": ("They hold the fords of the north.", "faction"),
+        "Wyll.md": ("Professora de ervas na escola do porto.", "npc"),
+        "Bree.md": ("Long grey hair and a bad knee, and she sells rope.", "npc"),
+        "Old rumours.md": ("What the ferrymen tell each other at night.", "note"),
+        "The Party/Holdings/Towns & Buildings/Mill.md": ("Two floors and a wheel of oak.", "location"),
+        "sagas/a.md": ("---\nlayout: saga\n---\nThe ford was lost and won again.", "saga"),
+        "sagas/b.md": ("---\nlayout: saga\n---\nThe bell was rung three times.", "saga"),
+        "sagas/c.md": ("---\nlayout: saga\n---\nThe duke was buried at sea.", "saga"),
+        "Records/1.md": ("---\ntype: gdr\ntags: [location]\n---\nHow places are written down.", "gdr"),
+        "Records/2.md": ("---\ntype: gdr\ntags: [npc]\n---\nHow people are written down.", "gdr"),
+        "Records/3.md": ("---\ntype: gdr\n---\nHow rooms are written down here.", "gdr"),
+    }
+    found = await kinds(tmp_path, {path: text for path, (text, _) in told.items()})
+    assert dict(zip(told, found, strict=True)) == {path: kind for path, (_, kind) in told.items()}
+
+
+async def test_a_session_with_a_past_date_is_played_also_where_only_plans_are_filled_in(tmp_path):
+    texts = [f"## Date: {day}\n\n## Plans for next time\n\n- Climb the tower.\n" for day in ("28-06-23", "3-7-2099")]
+    assert await kinds(tmp_path, {f"Sessions/Session {n}.md": text for n, text in enumerate(texts)}) == [
+        "session",
+        "prep",
+    ]
+
+
 async def test_one_line_of_the_vault_s_own_settings_overrides_what_was_understood(tmp_path):
     notes = {
         **EVENINGS,

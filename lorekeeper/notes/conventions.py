@@ -10,24 +10,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.folding import fold
+from lorekeeper.languages import by_language, spoken
 from lorekeeper.notes.dating import date_in, day_first_in, may_be_date, rising, without_dates
 from lorekeeper.notes.facts import HEADED, PLAIN, leading, pairs_in
 from lorekeeper.notes.kinds import (
     ALONE,
     CHARACTER,
+    KIND_KEYS,
     NAMED,
     NPC,
     PREP,
     SESSION,
     Usage,
     by_folders,
+    kind_by_lead,
+    kind_by_name,
     known,
     of_folder,
     own_kind,
     session_number,
 )
 from lorekeeper.notes.names import file_name, plain
-from lorekeeper.notes.properties import joined, joined_with, texts, written_tags
+from lorekeeper.notes.properties import Properties, joined, joined_with, texts, written_tags
 from lorekeeper.notes.source import front_matter, normal
 from lorekeeper.notes.stems import listed
 
@@ -53,12 +57,18 @@ class Clue:
         kind: what its own properties, tags or names say that it is; "" for nothing.
         dates: the texts of its properties that have a date, by folded key.
         keys: the folded keys of its front matter, and of the lines before its text.
+        typed: the word of its own by which it is called what it is, or which says the same as its folder; "" for none.
+        named: the kind that its name or its first words tell.
+        words: how many function words of each language its first lines have, by its code.
     """
 
     title: str = ""
     kind: str = ""
     dates: Mapping[str, str] = field(default_factory=dict)
     keys: Sequence[str] = ()
+    typed: str = ""
+    named: str = ""
+    words: dict[str, int] = field(default_factory=dict)
 
 
 def clue_of(path: str, text: str) -> Clue:
@@ -90,7 +100,27 @@ def _clue_of(path: str, text: str) -> Clue:
     dates = {
         fold(key): said for key, value in table.values.items() if (said := " ".join(texts(value))) and may_be_date(said)
     }
-    return Clue(fold(plain(heading)), kind, dates, keys)
+    lead = next((line for line in below if not _HEADING.match(line)), "")
+    named = kind_by_name(stem) or kind_by_name(plain(heading)) or kind_by_lead(plain(lead))
+    return Clue(
+        fold(plain(heading)),
+        kind,
+        dates,
+        keys,
+        _typed(path, properties),
+        named,
+        by_language(fold(" ".join(lines)).split()),
+    )
+
+
+def _typed(path: str, properties: Properties) -> str:
+    """A word by which front matter says what a note is and that we do not know, or one that repeats its folder's name."""
+    written = fold(properties.text(*KIND_KEYS))
+    if written:
+        return "" if known(written) or len(written.split()) > 1 else written
+    folder = fold(path.rpartition("/")[0].rpartition("/")[2])
+    said = (fold(each) for value in properties.values.values() if isinstance(value, str) for each in texts(value))
+    return next((each for each in said if folder and each and folder in (f"{each}s", f"{each}es")), "")
 
 
 @dataclass(frozen=True)
@@ -160,13 +190,14 @@ class Conventions:
             self._counted |= {
                 path: Usage(likely=SESSION, is_dated=True) for path in dated if others < HALF * len(dated)
             }
-        of_folders = _agreed((path.rpartition("/")[0], clue.kind) for path, clue in clues.items())
-        self._folders, self._keys = {each: kind for each, kind, _ in of_folders if each}, self._kinds_of_keys()
+        self._folders, self._keys = _of_folders((path, c.kind) for path, c in clues.items()), self._kinds_of_keys()
         named = {folder.rpartition("/")[2] for path in clues for folder in folders_above(path)}
         names_party = any(of_folder(name) == CHARACTER and not _PEOPLE & set(fold(name).split()) for name in named)
         names_npcs = any(_NPCS & set(fold(name).split()) for name in named)
         self._people = CHARACTER if names_npcs else NPC * names_party
-        self._sessions = self._folders_of_sessions()
+        self._typed = _of_folders((path, clue.typed) for path, clue in clues.items())
+        self._named = _of_folders((path, clue.kind or clue.named) for path, clue in clues.items())
+        self._sessions, self._spoken = self._folders_of_sessions(), spoken(clue.words for clue in clues.values())
 
     def usage(self, path: str) -> Usage:
         """What the vault says of a note."""
@@ -179,7 +210,8 @@ class Conventions:
         is_either = not clue.kind and _PEOPLE & set(fold(folder).split()[-1:])
         return replace(
             counted,
-            kind=next((declared.kinds[each] for each in above if each in declared.kinds), ""),
+            kind=next((declared.kinds[each] for each in above if each in declared.kinds), self._own_word(path, clue)),
+            named=self._named.get(path.rpartition("/")[0], clue.named),
             likely=next(filter(None, (counted.likely, self._folders.get(path.rpartition("/")[0]), *by_key)), ""),
             date_key=fold(declared.date) or counted.date_key,
             is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
@@ -187,7 +219,16 @@ class Conventions:
             day_first=self._day_first,
             people=self._people if is_either else "",
             depth=self._depth,
+            spoken=self._spoken,
         )
+
+    def _own_word(self, path: str, clue: Clue) -> str:
+        """The vault's own word for what the notes of a folder are, where the folder is none that we know."""
+        folder = path.rpartition("/")[0]
+        is_own = (
+            clue.typed and clue.typed == self._typed.get(folder) and not by_folders(folder.split("/")[self._depth :])
+        )
+        return clue.typed if is_own else ""
 
     def _is_apart(self, path: str, clue: Clue) -> bool:
         """Whether a first heading has no word of its file's name, in a folder whose notes are mostly named by their files."""
@@ -289,6 +330,13 @@ def _dated(clues: Iterable[str]) -> dict[str, list[str]]:
         if date_in(file) and not _COUNTED.search(without_dates(file)):
             found.setdefault(folder, []).append(path)
     return {folder: paths for folder, paths in found.items() if len(paths) >= FEWEST}
+
+
+def _of_folders(told: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What most notes of each folder say, of paths with what each note says."""
+    return {
+        folder: said for folder, said, _ in _agreed((path.rpartition("/")[0], each) for path, each in told) if folder
+    }
 
 
 def _agreed(told: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, Counter[str]]]:

@@ -185,11 +185,19 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         if text[key.end() :].strip("*_~= \t"):
             return mark, _end_of_key(lines, i)
         return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
-    labels = (label[1] for label in _LABELS.finditer(text) if len(label[1].split()) <= _FIRST_WORDS)
+    labels = (label[1] for label in _LABELS.finditer(text) if _is_label(text, label))
     if label := next((mark for each in labels if (mark := title_mark(each, own)).audience == DM), None):
         return replace(label, written=text.strip()[:_FIRST_CHARS]), _end_of_key(lines, i)
     mark = _mark_within(line, text, own)
     return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
+
+
+def _is_label(text: str, label: re.Match[str]) -> bool:
+    """Whether what stands in brackets may be a mark: few words, and no master alone in the midst of a sentence, who acts there."""
+    words = label[1].split()
+    is_within = text[: label.start()].rstrip()[-1:].isalnum() and text[label.end() :].lstrip()[:1].islower()
+    is_master = len(words) == 1 and "master" in stem_kinds(comparable(words[0]))
+    return len(words) <= _FIRST_WORDS and not (is_within and is_master)
 
 
 def _mark_within(line: str, text: str, own: OwnMarks) -> Mark:
@@ -222,7 +230,9 @@ def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
     # a sentence before a colon has other words: "NOTA PARA EL MÁSTER:"
     is_whole = is_emphasised or all(map(stem_kinds, comparable(key).split()))
     mark = key_mark(key if is_whole else first_words(key, _FIRST_WORDS), value, own)
-    return mark if mark.audience == DM else UNMARKED
+    is_pointer = bool(value.strip()) and not _LEADING_LINK.sub("", value).strip("*_.,; \t")
+    # "Next session: [[Session 4]]" tells nothing of a plan
+    return UNMARKED if mark.audience != DM or (is_pointer and "plan" in stem_kinds(mark.stem)) else mark
 
 
 def line_digest(line: str) -> str:

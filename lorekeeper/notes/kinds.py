@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, impossible, without_dates
 from lorekeeper.notes.marks import humps_apart, says_plan
-from lorekeeper.notes.stems import first, listed
+from lorekeeper.notes.stems import first, listed, rows, table
 from lorekeeper.records.notes import TOLD
 
 if TYPE_CHECKING:  # it imports the reader of YAML, which those who only make entities need not have
@@ -47,6 +48,7 @@ _LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
 _SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})[a-z]?\b")
 _SHORTEST_SESSION = re.compile(r"^s ?0*([0-9]{1,3})[a-z]?\b")
 _NUMBER = re.compile(r"\b0*([0-9]{1,3})\b")
+_PARTICLES, _PRONOUNS = frozenset(listed("word particle")), frozenset(listed("word he"))
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Usage:
         people: what a folder's word for people means that is used for players' characters and for others.
         depth: how many of its folders hold the whole vault, and so tell nothing of it.
         is_dated: whether the notes of its folder are called by their dates: a key may be copied from the note before.
+        named: what its name or its first words say that it is, where nothing else does.
+        spoken: the codes of the vault's languages, with spaces between them; "" if nothing shows them.
     """
 
     kind: str = ""
@@ -76,6 +80,8 @@ class Usage:
     people: str = ""
     depth: int = 0
     is_dated: bool = False
+    named: str = ""
+    spoken: str = ""
 
 
 ALONE = Usage()
@@ -117,7 +123,7 @@ def kind_of(
         return PREP
     if is_by_folder and usage.is_apart and not table.text(*PLAYED_KEYS):
         kind = ""
-    return kind or fold(written) or NOTE
+    return kind or fold(written) or usage.named or NOTE
 
 
 def _says_session(*names: str) -> bool:
@@ -214,10 +220,36 @@ def by_folders(folders: Sequence[str]) -> str:
     for folder, kind in zip(reversed(folders), reversed(kinds), strict=True):
         if kind == CREATURE and NPC in kinds:
             continue
-        if kind and (kind in _BEINGS or kind == known(_plain(folder))):
+        last = _plain(folder).split()[-1:]
+        if kind and (
+            kind in _BEINGS or kind == known(_plain(folder)) or (last and last[0][-1] == "s" and kind == known(last[0]))
+        ):
             return kind if kind in _BEINGS or part in ("", "location") else part
         part = part or kind
     return part
+
+
+_ENGLISH = frozenset(stem for stem, _, language in rows() if language == "en")
+_SHORT_NAME, _LEAD, _NEAR = 5, 6, 40
+"""Words of a name whose noun tells what it is; first words of a text of which one may, and among which it may say he or she."""
+
+
+def kind_by_name(name: str) -> str:
+    """The kind that the noun of a name tells, "Badger Clan", "Caballero del Relicario": the last word, or the first before "of"."""
+    written = fold(name).split()
+    if not 1 < len(written) <= _SHORT_NAME:
+        return ""
+    one, other = ((*table("noun ").get(word, ()), *table("kind ").get(word, ())) for word in (written[0], written[-1]))
+    is_first = written[0] not in _ENGLISH or written[1] in _PARTICLES
+    return next((kind for kind in (*(one if is_first else ()), *other) if kind in NAMED), "")
+
+
+def kind_by_lead(text: str) -> str:
+    """The kind that the first words of a text tell: "Professor of ...", "A castle on ...", or that it is of a he or a she."""
+    written = fold(text).split()[:_NEAR]
+    head = itertools.takewhile(lambda word: word not in _PARTICLES, written[:_LEAD])
+    nouns = (kind for word in head for kind in table("noun ").get(word, ()))
+    return next(nouns, NPC if _PRONOUNS & set(written) else "")
 
 
 def _plain(folder: str) -> str:

@@ -13,7 +13,8 @@ something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` clo
 notes"), and where something is for one ("Hints for the keeper"); ``player`` and ``group`` beside a ``not`` ("Not for players"). A
 name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to
 three letters that the table does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside
-another language's letters or words ("Pläne", "Planes del villano").
+another language's letters or words ("Pläne", "Planes del villano"). An English ``inner``
+stem, "actual", counts in no vault that is known to be in other languages.
 ``none`` and ``unset`` are values of front matter.
 """
 
@@ -31,13 +32,13 @@ from dataclasses import dataclass, field, replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
-from lorekeeper.notes.stems import by_beginning, first, listed, rows, table
+from lorekeeper.notes.stems import Table, by_beginning, first, listed, rows, table
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 15
+RULES = 16
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -118,20 +119,25 @@ _ENDING, _SHORT, _LONG = 2, 3, 24
 
 
 @functools.lru_cache(maxsize=8192)
-def stem_kinds(word: str) -> frozenset[str]:
-    """The classes of one word, or of two with a space between them: "next session" is a plan in any language."""
+def stem_kinds(word: str, spoken: str = "") -> frozenset[str]:
+    """The classes of one word, or of two with a space between them: "next session" is a plan in any language.
+
+    Where the languages of a vault are known and English is none of them, "actual" and "lie" are other words than those of English.
+    """
+    known = table("", ("inner", "en")) if spoken and "en" not in spoken else table("")
     if " " in word and {first("word ", each) for each in word.split(" ")} == {"next", "session"}:
         return frozenset({"plan"})
-    if (found := _looked_up(word)) or " " in word or len(word) > _LONG:
+    if (found := _looked_up(word, known)) or " " in word or len(word) > _LONG:
         return found
-    parts = ((_looked_up(word[:end]), _looked_up(word[end:])) for end in range(_ENDING, len(word) - _ENDING))
+    parts = (
+        (_looked_up(word[:end], known), _looked_up(word[end:], known)) for end in range(_ENDING, len(word) - _ENDING)
+    )
     # "gmonly", "Meisterinfo"
     is_compound = any(one & {"master", "role"} and "own" in other for one, other in parts)
     return frozenset({"master"}) if is_compound else found
 
 
-def _looked_up(word: str) -> frozenset[str]:
-    known = table("")
+def _looked_up(word: str, known: Table) -> frozenset[str]:
     if word in known or " " in word:
         return known.get(word, frozenset())
     if word.endswith("s") and "inner" not in known.get(word[:-1], {"inner"}):
@@ -141,17 +147,18 @@ def _looked_up(word: str) -> frozenset[str]:
     return by_beginning(known, word)
 
 
-def _closing_word(folded: str, place: str, *, has_letters: bool = False) -> str:
+def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: bool = False) -> str:
     """The word of a comparable text that closes what it stands for; "" if none does.
 
     Args:
         folded: the text.
         place: where it stands.
+        spoken: the languages of its vault.
         has_letters: whether it was written with letters that English has not.
     """
     written = folded.split()
     words = [word for word in written if "the" not in stem_kinds(word)]
-    found = _stems_in(written, words, has_letters=has_letters)
+    found = _stems_in(written, words, spoken, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
@@ -174,10 +181,12 @@ def _is_for_a_role(words: Sequence[str]) -> bool:
     return is_for_one or all(each & {"role", "open"} for each in named)
 
 
-def _stems_in(written: Sequence[str], words: Sequence[str], *, has_letters: bool) -> dict[str, frozenset[str]]:
+def _stems_in(
+    written: Sequence[str], words: Sequence[str], spoken: str, *, has_letters: bool
+) -> dict[str, frozenset[str]]:
     """The words, and pairs of words side by side, that the table has."""
     pairs = (f"{one} {other}" for one, other in (*itertools.pairwise(words), *itertools.pairwise(written)))
-    found = {word: kinds for word in (*words, *pairs) if (kinds := stem_kinds(word))}
+    found = {word: kinds for word in (*words, *pairs) if (kinds := stem_kinds(word, spoken))}
     if not has_letters and _foreign().isdisjoint(written):
         found = {word: kinds for word, kinds in found.items() if "plain" not in kinds}
     return found
@@ -186,7 +195,7 @@ def _stems_in(written: Sequence[str], words: Sequence[str], *, has_letters: bool
 def says_plan(text: str) -> bool:
     """Whether the name of something says that it is a plan, or a draft of one."""
     words = comparable(humps_apart(text)).split()
-    found = _stems_in(words, words, has_letters=_has_letters(text))
+    found = _stems_in(words, words, "", has_letters=_has_letters(text))
     return any(kinds & {"plan", "draft"} for kinds in found.values())
 
 
@@ -257,6 +266,7 @@ class OwnMarks:
         stems: digests of what is opened although a stem stands in it, besides what was looked at before.
         seen: what was looked at of the note that is read.
         path: of that note.
+        spoken: the languages of its vault; "" if nobody knows them.
         said: what its texts were found to say, by text and place: the same keys are asked for again and again.
     """
 
@@ -266,6 +276,7 @@ class OwnMarks:
     stems: frozenset[str] = frozenset()
     seen: Opened | None = None
     path: str = ""
+    spoken: str = ""
     said: dict[tuple[str, str], Mark] = field(default_factory=dict)
 
     @property
@@ -286,9 +297,9 @@ class OwnMarks:
         stems = {*self.stems, *(self.seen.stems if self.seen else ())}
         return "none" if stems and digest_of(folded) in stems else ""
 
-    def of_note(self, path: str) -> OwnMarks:
-        """The same for one note."""
-        return replace(self, seen=self.shares.opened(path), path=path, said={})
+    def of_note(self, path: str, spoken: str = "") -> OwnMarks:
+        """The same for one note, in the languages of its vault."""
+        return replace(self, seen=self.shares.opened(path), path=path, spoken=spoken, said={})
 
     def of(self, folded: str) -> str:
         """The list that decides on a folded text: the one that has it as a whole, else "dm" if it has a part of it."""
@@ -345,11 +356,13 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
         parts = map(own.whole, (*map(comparable, asides), rest, unnumbered))
         said = own.of(comparable(text)) or own.of(whole) or next(filter(None, parts), "")
         # what stands in brackets may take back what a user's own mark opens
-        if said and not (said == "players" and any(_closing_word(comparable(each), place) for each in asides)):
+        if said and not (
+            said == "players" and any(_closing_word(comparable(each), place, own.spoken) for each in asides)
+        ):
             return Mark(text, OWN[said])
     if sign := _signs().search(text):
         return Mark(text, DM, sign[0], text)
-    if word := _closing_word(whole, place, has_letters=_has_letters(text)):
+    if word := _closing_word(whole, place, own.spoken, has_letters=_has_letters(text)):
         return Mark(text, DM, word, text)
     if place != LINE and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
@@ -438,7 +451,7 @@ def is_number(value: str) -> bool:
 def introduces(key: str, value: str) -> bool:
     """Whether a key of front matter only names a person, as "gm: Geoff" does. In a text "GM: Geoff" may as well be a secret."""
     value = _IN_BRACKETS.sub("", value).strip("*_[] \t")
-    return bool(_looked_up(comparable(key)) & {"master", "role"}) and (is_name(value) or is_number(value))
+    return bool(_looked_up(comparable(key), table("")) & {"master", "role"}) and (is_name(value) or is_number(value))
 
 
 def key_mark(key: str, value: str, own: OwnMarks = BUILT_IN) -> Mark:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from operator import itemgetter
 
 from lorekeeper.audience import DM
@@ -73,7 +75,7 @@ from lorekeeper.records.printed import CREATURE
 from lorekeeper.records.stat_blocks import base_of, in_front_matter
 from lorekeeper.shares import NOTE as BY_ITSELF
 
-_HTML_HEADING = re.compile(r"[ \t]{0,3}<h([1-6])(?:\s[^<>]{0,500})?>(.*?)</h\1\s*>[ \t]*", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<h([1-6])(?:\s[^<>]{0,500})?>([^\n]{0,500}?)</h\1\s*>", re.IGNORECASE)
 
 SETTINGS = frozenset(words("key look"))
 """Folded keys of front matter by which people and plugins say how a note looks."""
@@ -96,7 +98,7 @@ def read_note(path: str, text: str, own: OwnMarks = BUILT_IN, usage: Usage = ALO
     """
     path = unicodedata.normalize("NFC", path.replace("\\", "/"))
     try:
-        return _read(path, normal(text), own.of_note(path), usage)
+        return _read(path, normal(text), own.of_note(path, usage.spoken), usage)
     except MemoryError:
         raise
     except Exception as error:
@@ -129,7 +131,8 @@ def _read(path: str, text: str, own: OwnMarks, usage: Usage) -> Note:
     code = Code()
     opening = narrowest((property_mark(properties, own), path_mark(path, own)))
     body = Body(code, path, own, _values(path, properties, own), opening.audience not in (None, DM), usage)
-    body.read(without_references(list(map(_heading, code.hidden(front.lines, own)))), Place())
+    lines = itertools.chain.from_iterable(map(_headings, code.hidden(front.lines, own)))
+    body.read(without_references(list(lines)), Place())
     body.problems[:0] = problems
     if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
         body.stat_blocks.insert(0, StatBlock({**named, **block}, base=base_of(block)))
@@ -155,8 +158,9 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     table = joined_with(properties, ((fact.key, fact.value) for fact in body.facts), told, headed)
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, table, tags, path, title, usage)
-    if kind == SESSION and _is_planned(body.sections):
-        kind = PREP
+    played = date_of(table, kind, path, title, usage)
+    if kind == SESSION and _is_planned(body.sections) and not (played and played < date.today()):
+        kind, played = PREP, None
     name, origin = name_of(properties, title, path, usage)
     facts, secrets = _property_facts(properties, origin, body.own)
     told_facts = _merged(facts + body.facts)
@@ -178,7 +182,7 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
         tags=list(dict.fromkeys((*tags, *secret_tags))),
         secret_tags=[tag for tag in secret_tags if tag not in tags],
         session=session_of(table, kind, path, title, usage),
-        session_date=date_of(table, kind, path, title, usage),
+        session_date=played,
         dated=stated_date(table, path, title, usage),
         facts=told_facts,
         facts_in_text=_in_text(facts, body.facts),
@@ -226,10 +230,11 @@ def _told_creature(name: str, sections: Sequence[Section], facts: Sequence[Fact]
             yield StatBlock({"name": name, **values}, where, "", *mark)
 
 
-def _heading(line: str) -> str:
-    """A heading of HTML as one of Markdown; any other line as it is."""
-    match = _HTML_HEADING.fullmatch(line) if "<" in line else None
-    return f"{'#' * int(match[1])} {match[2].strip()}" if match else line
+def _headings(line: str) -> list[str]:
+    """A line with its headings of HTML as those of Markdown, between blank lines: they count within a block of HTML too."""
+    if "<h" not in line.casefold() or line.lstrip().startswith((">", "|")):
+        return [line]
+    return _HTML_HEADING.sub(lambda match: f"\n\n{'#' * int(match[1])} {match[2].strip()}\n\n", line).split("\n")
 
 
 def _plan_mark(kind: str, own: OwnMarks, opening: Mark, tags: Sequence[str], *, is_done: bool) -> Mark:

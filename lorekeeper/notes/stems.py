@@ -35,11 +35,16 @@ def listed(what: str) -> tuple[str, ...]:
 
 
 @cache
-def table(beginning: str) -> Table:
-    """The stems that say something which begins so, each with what follows; "" for what has no groups, the marks."""
+def table(beginning: str, without: tuple[str, str] = ("", "")) -> Table:
+    """The stems that say something which begins so, each with what follows; "" for what has no groups, the marks.
+
+    Args:
+        beginning: of what is said.
+        without: what is left out of a language, with that.
+    """
     found: dict[str, set[str]] = {}
-    for stem, what, _ in rows():
-        if (" " in what) == bool(beginning) and what.startswith(beginning):
+    for stem, what, language in rows():
+        if (" " in what) == bool(beginning) and what.startswith(beginning) and (what, language) != without:
             found.setdefault(stem, set()).add(what.removeprefix(beginning))
     return {stem: frozenset(says) for stem, says in found.items()}
 

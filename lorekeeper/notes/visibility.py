@@ -41,6 +41,12 @@ _PUBLISHING = frozenset(words("key publish"))
 _EVERYDAY = frozenset(words("key public"))
 """Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
 
+_PERSONS = frozenset((*words("key person"), *words("key player"), *words("key alias"), *TAG_KEYS, "name", "title"))
+"""Keys whose values name people, or the note itself."""
+
+_NAMING, _FEW_WORDS = frozenset({"master", "role", "own", "open", "not", "player", "group", "the"}), 4
+"""The classes of the words of a value that names who may see a note, and how many it has at most."""
+
 _YES, _NO = frozenset(words("value yes")), frozenset(words("value no"))
 
 UNREADABLE = Mark("front matter that cannot be read", DM)
@@ -50,17 +56,30 @@ UNREADABLE = Mark("front matter that cannot be read", DM)
 def property_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
     """What front matter says of the whole note; where several keys disagree, the narrowest.
 
-    A key within the value of another one, and a value that is a word for a secret, "status: hidden", only ever close the note.
+    A key within the value of another one, and a value that is a word for a secret, "status: hidden", or names the game master,
+    "role: dm", only ever close the note.
     """
     marks = [_key_mark(key, value, own) for key, value in properties.pairs]
-    marks += [
-        Mark(f"{key}: {value}", DM)
-        for key, value in properties.pairs
-        if isinstance(value, str) and "secret" in stem_kinds(comparable(value)) and closes(value, own=own)
-    ]
+    marks += [value_mark(key, value, own) for key, value in properties.pairs]
     nested = (_key_mark(*each, own) for each in _within((value for _, value in properties.pairs), in_lists=False))
     broken = [UNREADABLE] if properties.is_broken or has_unsure_mark(properties, own) else []
     return narrowest([*broken, *marks, *(mark for mark in nested if mark.audience == DM)])
+
+
+def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
+    """What a value says, whatever its key: a word for a secret, or a few that name the game master, or players with a negation.
+
+    Under a key that tells who somebody is, or who wrote the note, it is a person.
+    """
+    if _key(key, own) in _PERSONS or is_key(key, own) or not isinstance(value, (str, list)):
+        return UNMARKED
+    for text in texts(value):
+        words_of = comparable(humps_apart(text)).split()
+        kinds = [stem_kinds(word) for word in words_of]
+        is_named = 0 < len(words_of) <= _FEW_WORDS and all(each & _NAMING for each in kinds)
+        if (is_named or (len(words_of) == 1 and "secret" in kinds[0])) and closes(text, VALUE, own):
+            return Mark(f"{key}: {text}", DM)
+    return UNMARKED
 
 
 def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
@@ -81,13 +100,14 @@ def kind_mark(properties: Properties, keys: Iterable[str], own: OwnMarks = BUILT
 
 def field_mark(fields: Iterable[tuple[str, str]], own: OwnMarks = BUILT_IN) -> Mark:
     """What ``visibility:: dm`` in the text says of the note: only ever that it is the game master's."""
-    marks = ((key, value, _key_mark(key, value, own)) for key, value in fields)
+    told = list(fields)
+    marks = ((key, value, _key_mark(key, value, own)) for key, value in told)
     said = (
         mark
         for key, value, mark in marks
         if mark.audience == DM and (value_audience(value, own) == DM or comparable(value) in _YES | _NO)
     )
-    return next(said, UNMARKED)
+    return next(said, None) or narrowest(value_mark(key, value, own) for key, value in told)
 
 
 def doubts(properties: Properties, own: OwnMarks = BUILT_IN) -> list[str]:

@@ -1,8 +1,4 @@
-"""The language of a question: books in English are searched in English, and a question in another language finds little.
-
-The words are in `lorekeeper/data/function_words.tsv`: articles, pronouns, prepositions, conjunctions, auxiliary verbs and question
-words of seven languages, compiled for this file, folded. They are closed classes, so that a few dozen words mark most sentences.
-"""
+"""The language of a question: books in English are searched in English, and a question in another language finds little."""
 
 from __future__ import annotations
 
@@ -11,18 +7,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import compress
-from pathlib import Path
-from typing import NamedTuple
 
 from lorekeeper.folding import fold
+from lorekeeper.languages import Language, languages
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections
-
-WORDS = Path(__file__).parent.parent / "data" / "function_words.tsv"
 
 SHARED = 0.5
 """What a function word counts that English, or names, have too: "die", "la"."""
@@ -68,13 +61,8 @@ _ENGLISH = STOP_WORDS - {"im"}
 """Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
 
 
-class _Language(NamedTuple):
-    name: str
-    own: frozenset[str]
-    shared: frozenset[str]
-
-    def weight(self, words: Sequence[str]) -> float:
-        return sum(word in self.own for word in words) + SHARED * sum(word in self.shared for word in words)
+def _weight(language: Language, words: Sequence[str]) -> float:
+    return sum(word in language.own for word in words) + SHARED * sum(word in language.shared for word in words)
 
 
 def language_of(text: str, occurring: Collection[str], entries: int) -> str | None:
@@ -88,8 +76,8 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     if _is_name(text):
         return None
     words = fold(_ELIDED.sub(r"\1 ", text)).split()
-    language = max(_languages(), key=lambda each: each.weight(words))
-    weight = language.weight(words)
+    language = max(languages(), key=lambda each: _weight(each, words))
+    weight = _weight(language, words)
     others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
     unknown = [word for word in others if word not in occurring and word not in STOP_WORDS]
     shared = [word for word in words if word in _ENGLISH and word in language.own | language.shared]
@@ -107,13 +95,13 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
 
 def function_words(language: str) -> frozenset[str]:
     """The function words of a language that `language_of` gives, folded."""
-    return next((each.own | each.shared for each in _languages() if each.name == language), frozenset())
+    return next((each.own | each.shared for each in languages() if each.name == language), frozenset())
 
 
 @cache
 def all_function_words() -> frozenset[str]:
     """Those of all languages that the table has."""
-    return frozenset().union(*(each.own | each.shared for each in _languages()))
+    return frozenset().union(*(each.own | each.shared for each in languages()))
 
 
 def _is_name(text: str) -> bool:
@@ -160,16 +148,9 @@ def in_language(
 
 def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:
     """Whether notes in that language are among the first results: then not everything in the library is in English."""
-    known = next((each for each in _languages() if each.name == language), None)
+    known = next((each for each in languages() if each.name == language), None)
     notes = [result.entity for result in results[:LEADING] if result.entity.type == NOTES]
     texts = (" ".join(section.text for section in sections(note))[:NOTE_CHARS] for note in notes)
     if known is None:
         return any(sum(char.isalpha() and not char.isascii() for char in text) >= NOTE_WORDS for text in texts)
     return sum(word in known.own for text in texts for word in fold(text).split()) >= NOTE_WORDS
-
-
-@cache
-def _languages() -> tuple[_Language, ...]:
-    lines = WORDS.read_text("utf-8").splitlines()[1:]
-    rows = (line.split("\t") for line in lines)
-    return tuple(_Language(name, frozenset(own.split()), frozenset(shared.split())) for name, own, shared in rows)

@@ -218,6 +218,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         f"<details open>\n<summary><b>GM</b> notes</summary>\n{WORD}\n</details>",
         f'<p title="a > b" class="gm">{WORD}</p>',
         f'<div class="unpublished">{WORD}</div>',
+        f"<div>\n<h2>DM</h2>\n<h3>The mill</h3>\n{WORD}\n<h2>The market</h2>\n</div>",
     ),
     *_hidden(*(f"## {said}\n\n{WORD}" for said in ("Only for GM: below", "Endast för SL: x", "Info per il DM: x"))),
     *_hidden(
@@ -293,6 +294,12 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
     *_hidden(f"{WORD} is a lich #secret", f"#dm\n\n{WORD}", f"- {WORD} #gm-only"),
     *_front("visibility: players\ntags: [npc, dm-only]", "visibility: players\ntags: secret/plot"),
     # front matter
+    *_front(
+        *(
+            f"visibility: players\n{said}"
+            for said in ("role: dm", "leser: nur SL", "lee: [solo máster]", "reach: not for players")
+        )
+    ),
     *(
         Row(True, f"---\nvisibility: players\n{key}: {WORD}\n---\nShe rows.")
         for key in ("dm_notes", "dmNotes", "secret", "gmSecret")
@@ -414,6 +421,11 @@ NO_MARKS: list[Row] = [
     *_shown("a folder of plans may be the players' own", f"{WORD}", path="05---planning/Mira.md"),
     *_shown("drafts are no secrets by their name", f"{WORD}", path="00_Admin/02_Entwürfe/Mira.md"),
     *_shown("an admiral", f"{WORD}", path="Random/Admiral.md"),
+    *_front(
+        *(f"visibility: players\n{said}" for said in ("author: DM", "owner: GM", "ship: The DM's Revenge")),
+        hidden=False,
+        why="somebody's name, or a thing's",
+    ),
     *_front("visibility: dm, players", hidden=False, why="both are named, and both see it"),
     *_front("visibility: players\naccess: Dangerous; locals avoid it", hidden=False, why="the way into a harbour"),
     *_front("visibility: players\npermission: granted by the Duke", hidden=False, why="a fact"),
