@@ -87,6 +87,10 @@ def test_fields_that_are_asked_for_come_first_if_the_facts_lack_them():
     assert field_line(made, "", {"speed_fly"}) == "Fly: 60 ft."
     assert field_line(made, "hard to hit", {"armor_class"}) == ""
     assert evidence(made, "immune to poison").text.startswith("Immune: poison, cold.")
+    told = {"name": "Reed Ward", "casting_time": "1 reaction, which you take when it rains"}
+    ward = make("reed-ward", data=told, casting_time="reaction")
+    assert field_line(ward, "reed ward reaction") == "Casting time: reaction, which you take when it rains."
+    assert field_line(make("reed-ward", data={"casting_time": "reaction"}, casting_time="reaction"), "reaction") == ""
 
 
 def test_an_overview_of_a_creature_names_its_traits_and_tells_the_decisive_one():

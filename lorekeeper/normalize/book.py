@@ -34,7 +34,7 @@ _OF_2014 = re.compile(
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(?=\S)")
 _TAG = re.compile(r"(.+?) \[(.+)\]$")
-_PRICED = re.compile(r"(.+?) \(((?:[\d,]+ ?[CSEGP]P)\b[^()]*|varies)\)$", re.IGNORECASE)
+_PRICED = re.compile(r"(.+?) \(((?:[\d,]+ ?[CSEGP]P)\b[^()]*|varies|free)\)$", re.IGNORECASE)
 FEAT = re.compile(
     r"\W{0,3}(?P<category>[\w ]{1,30}) feat\b\W*(?:\(?prerequisites?: (?P<prerequisite>.+?)\)?)?\W{0,3}$", re.IGNORECASE
 )

@@ -18,7 +18,7 @@ from lorekeeper.repairs import repaired, repaired_excerpt, with_values
 from lorekeeper.terms import ABILITIES, ENDLESS, PASSIVES
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
-from lorekeeper.text.facts import distance, facts, figure, range_of
+from lorekeeper.text.facts import casting_time_of, distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
 from lorekeeper.text.matching import occurring, possible, word_stems
 from lorekeeper.text.notes import ENOUGH, labels, marked, said, tale
@@ -92,6 +92,7 @@ FIELDS: dict[str, tuple[str, str, str]] = {
     "conditions": ("condition conditions inflicts", "Inflicts", ""),
     "saves": ("save saves saving throw", "Saves", ""),
     "spells": ("spell spells casts", "Spells", ""),
+    "casting_time": ("reaction reactions trigger triggers casting", "Casting time", ""),
     "duration": ("duration lasts last hours minutes", "Duration", "min"),
     "range": ("range far distance", "Range", "ft"),
     "area_size": ("area radius burst cone", "Area", "ft"),
@@ -107,6 +108,9 @@ FIELDS: dict[str, tuple[str, str, str]] = {
     "charges": ("charge charges", "Charges", ""),
 }
 """For a field: the words of a query that ask for it, its label, and its unit."""
+
+_SAID = {"range": range_of, "casting_time": casting_time_of}
+"""Fields that are shown as the source says them."""
 
 FIRST = 4
 """Sections that an overview begins with, as far as there is room: the main text before those with a heading."""
@@ -325,7 +329,7 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
             continue
         _, label, unit = FIELDS[name]
         label = OF_CHARACTERS.get(name, label) if entity.type == "characters" else label
-        text = range_of(entity) if name == "range" else _value(value, unit)
+        text = _SAID[name](entity) if name in _SAID else _value(value, unit)
         is_bare = isinstance(value, int) and not unit
         if (f"{label} {text}" if is_bare else text).casefold() not in facts(entity).casefold():
             parts.append(f"{label}: {text}.".replace("..", "."))

@@ -165,6 +165,12 @@ def range_of(entity: Entity) -> str:
     return _RANGE(entity) if is_distance else said or _RANGE(entity)
 
 
+def casting_time_of(entity: Entity) -> str:
+    """The casting time as the source says it: of a reaction, with what it answers."""
+    spell = spells.spell(Source(entity.data))
+    return ", ".join(filter(None, (spell.casting_time.removeprefix("1 "), spell.trigger)))
+
+
 def _duration(entity: Entity) -> str:
     """How long a spell lasts, and whether that takes concentration: "concentration, 1 minute"."""
     lasting = spells.duration_of(Source(entity.data)).text.casefold().replace("up to ", "")[:MAX_DURATION]

@@ -17,6 +17,11 @@ _LISTED = re.compile(r"\s{0,3}(?:[-*] |\d{1,2}\. |\|)")
 _DASH = re.compile(r"(?<=[\w.,;:)'’\"]) {0,1}--(?!-) {0,1}(?=\w)")
 _BREAK = re.compile(r" {1,8}\n|\n {1,8}(?=[^\s\-*|\d])")
 
+_RUN_IN = re.compile(
+    r"(?m)^(\| ?(?:\d+[-\u2013])?(?P<last>\d+) ?\|[^|\n]*?) (?P<next>(?P<first>\d+)[-\u2013]\d+) ([^|\n]*\|)$"
+)
+"""A row of a table that is rolled on with the next one within its cell."""
+
 
 def prose(value: object) -> str:
     """A text of one string, or of one for each paragraph; rows of a table and items of a list stay together."""
@@ -29,7 +34,13 @@ def prose(value: object) -> str:
 
 
 def _line(text: str) -> str:
-    return _DASH.sub("—", _BREAK.sub("\n", text)).strip()
+    return _RUN_IN.sub(_apart, _DASH.sub("—", _BREAK.sub("\n", text)).strip())
+
+
+def _apart(found: re.Match[str]) -> str:
+    """Two rows, if the numbers of the second follow those of the first."""
+    follows = int(found["first"]) == int(found["last"]) + 1
+    return f"{found[1]} |\n| {found['next']} | {found[5]}" if follows else found[0]
 
 
 class Words:
