@@ -37,6 +37,8 @@ SKIPPER = ref("Skipper", "classes")
 
 OF_SKIPPER = {"class": SKIPPER}
 
+WEATHER = "## Weather\n\nIt changes.\n\n### Fog\n\nA winding fog.\n\n### Rain--Hail\n\n| 1-4 | Wet 5-6 Cold |\n"
+
 LISTS: Lists = {
     "monsters": [
         ref(
@@ -118,7 +120,7 @@ LISTS: Lists = {
     ],
     "proficiencies": [ref("Light Armor", "proficiencies", type="Armor")],
     "rule_sections": [
-        ref("Weather", "rule-sections", desc="## Weather\n\nIt changes.\n\n### Fog\n\nA winding fog.\n\n### Rain--Hail\n\n| 1-4 | Wet 5-6 Cold |\n")
+        ref("Weather", "rule-sections", desc=WEATHER)
     ],
     "magic_items": [
         ref(
