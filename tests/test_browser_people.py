@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import axe
+from tests.support.browser import to
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import table_folder
 from tests.support.serving import http_server
@@ -172,6 +173,32 @@ def test_players_meet_whoever_hides_in_a_fight_when_one_key_reveals_him(window, 
     other.get_by_text("Goblin appears").wait_for()
     other.goto("/")
     other.locator("#table").get_by_text("Goblin", exact=True).wait_for()
+
+
+def test_a_note_is_shared_by_keys_alone(window, table):
+    page, other, path = window().page, window().page, f"/entries/{MAUDLIN}"
+    for each, token in (page, table.master), (other, table.player):
+        each.goto("/sign-in")
+        each.keyboard.type(token)
+        each.keyboard.press("Enter")
+        each.wait_for_url(f"{table.origin}/")
+    page.goto(path)
+    to(page, "Share")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/share?**")
+    to(page, "With")
+    page.keyboard.type("Ana")
+    to(page, "Show what they will see")
+    page.keyboard.press("Enter")
+    page.locator("#with").get_by_text("Ana").and_(page.locator("option:checked")).wait_for(state="attached")
+    to(page, "Share")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{path}")
+    assert "Maudlin" in reads(other, path)
+    page.goto(f"/share?uri=lore://{MAUDLIN}")
+    to(page, "Game master only")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{path}")
 
 
 def test_one_command_and_one_scan_show_the_town_to_a_phone_and_not_its_secret(window, table):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.browser import Watched, watched
+from tests.support.browser import Watched, focused, to, watched
 from tests.support.libraries import table_folder
 from tests.support.serving import SERVE, http_server
 
@@ -405,6 +405,47 @@ def test_a_fight_is_one_on_every_device_until_it_ends(window):
     page.locator("#combatants").get_by_text("Ogre 3", exact=True).wait_for(state="detached")
     assert combatants(page).keys() == {"Lich"}
     page.get_by_role("button", name="End", exact=True).click()
+    page.get_by_text("No one is fighting yet").wait_for()
+
+
+def test_a_fight_is_run_by_keys_alone(page):
+    keys = page.keyboard
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto("/fight?monsters=2+ogres")
+    page.locator("#combatants[data-loaded]").wait_for(state="attached")
+    if page.get_by_role("button", name="Begin a new fight").is_visible():
+        to(page, "Begin a new fight")
+        keys.press("Enter")
+    page.locator("#combatants").get_by_text("Ogre 2", exact=True).wait_for()
+    keys.type("1 ogre")
+    keys.press("Enter")
+    page.locator("#combatants").get_by_text("Ogre 3", exact=True).wait_for()
+    to(page, "Add the party")
+    keys.press("i")
+    keys.press("n")
+    to(page, "Damage or healing of Ogre 2")
+    for text, ends in ("12", "Enter"), ("3", "Shift+Enter"):
+        keys.type(text)
+        keys.press(ends)
+    page.locator("#log").get_by_text("Ogre 2 regains 3").wait_for()
+    to(page, "More of Ogre 2")
+    keys.press("Enter")
+    to(page, "Condition")
+    keys.type("prone")
+    to(page, "Set")
+    keys.press("Enter")
+    page.get_by_role("button", name="Ogre 2 is no longer prone").wait_for()
+    assert focused(page) == "More of Ogre 2"
+    now = combatants(page)
+    assert int(now["Ogre 1"]) - int(now["Ogre 2"]) == 9
+    to(page, "Undo the last change")
+    keys.press("Enter")
+    keys.press("Enter")
+    page.get_by_role("button", name="Ogre 2 is no longer prone").wait_for(state="detached")
+    now = combatants(page)
+    assert int(now["Ogre 1"]) - int(now["Ogre 2"]) == 12
+    to(page, "End")
+    keys.press("Enter")
     page.get_by_text("No one is fighting yet").wait_for()
 
 

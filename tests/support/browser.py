@@ -19,6 +19,9 @@ SECONDS = 600
 LOCAL = ("data", "blob", "about")
 """Schemes of addresses that no request leaves the browser for."""
 
+MOST_STOPS = 200
+"""More stops of the focus than any page has."""
+
 WATCH_POLICY = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`${event.violatedDirective} forbids ${event.blockedURI || "inline"} ${event.sample}`));
@@ -113,3 +116,21 @@ def watched(browser: Browser, origin: str, **options: Any) -> Iterator[Watched]:
         page.check()
     finally:
         context.close()
+
+
+NAME = "() => { const it = document.activeElement; return (it.ariaLabel ?? it.labels?.[0]?.textContent ?? it.textContent).trim(); }"
+"""What is called so has the focus."""
+
+
+def focused(page: Page) -> str:
+    """The name of what has the focus."""
+    return str(page.evaluate(NAME))
+
+
+def to(page: Page, name: str, key: str = "Tab") -> None:
+    """Move the focus by a key until it is on what has that name."""
+    passed: list[str] = []
+    while (now := focused(page)) != name:
+        passed.append(now)
+        assert len(passed) < MOST_STOPS, f"{key} does not lead to {name!r}, only to {sorted(set(passed))}"
+        page.keyboard.press(key)

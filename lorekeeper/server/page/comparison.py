@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.differences import Differences, Passage, differences
 from lorekeeper.entities import Entity
 from lorekeeper.server.page.versions import Version, version_of
@@ -39,7 +39,7 @@ async def beside(view: View, *entities: Entity) -> Compared:
     if other.type != entity.type or other.identity == entity.identity:
         raise bad_request(f"compare an entry with another {entity.collection.label}")
     versions = [await version_of(view, each) for each in entities]
-    return await asyncio.to_thread(_compared, versions)
+    return await apart(_compared, versions)
 
 
 def _compared(versions: Sequence[Version]) -> Compared:

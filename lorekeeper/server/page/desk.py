@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import Entity
 from lorekeeper.records.notes import links_of, sections_of
 from lorekeeper.search.dossier.spans import spans
@@ -71,7 +71,7 @@ async def desk(view: View) -> dict[str, object]:
     quests = [note for note in quests if not sessions or note.document == sessions[0].document]
     told = last_told(sessions)
     last = await shown_sessions(view, [told] if told else [])
-    promises, missing = await asyncio.to_thread(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
+    promises, missing = await apart(lambda: (open_promises(sessions), _missing([*sessions, *quests])))
     return {
         "last": next(iter(last), None),
         "quests": [note for note in quests if note.fields.get("state") != "done"][:MAX_QUESTS],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from starlette.responses import Response
 
 from lorekeeper.attribution import Attribution, attribution
 from lorekeeper.audience import GAME_MASTER
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
@@ -131,8 +131,8 @@ async def shown(view: View, entity: Entity) -> Shown:
         versions if len(versions) > 1 else (),
         await below(view, entity),
         await view.cache.count_entities("spells", classes=entity.name) if entity.kind == "class" else 0,
-        (await asyncio.to_thread(tables_of, entity))[:MAX_TABLES],
-        await asyncio.to_thread(by_slot, entity),
+        (await apart(tables_of, entity))[:MAX_TABLES],
+        await apart(by_slot, entity),
     )
 
 
@@ -145,10 +145,10 @@ async def html_of(view: View, entity: Entity) -> str:
         page = Article(markdown(entity, subclasses=parts, related=related, rules=rules))
         return page, page.mentions(words)
 
-    page, mentions = await asyncio.to_thread(read)
+    page, mentions = await apart(read)
     named = await entries_named(view, entity, mentions)
     paths = {mention: entry_address(other.uri) for mention, other in named.items()}
-    return await asyncio.to_thread(page.html, path_of, paths, dice=entity.type)
+    return await apart(lambda: page.html(path_of, paths, dice=entity.type))
 
 
 def path_of(uri: str) -> str | None:
@@ -161,7 +161,7 @@ def path_of(uri: str) -> str | None:
 
 async def _entry(site: Site, request: Request) -> Response:
     try:
-        return await _shown(site, request)
+        return await site.view(request).reading(lambda: _shown(site, request))
     except NotFoundError as error:
         if is_partial(request):
             raise

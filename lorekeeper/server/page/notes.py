@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import WRITTEN, sections_of
@@ -48,7 +48,7 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
     before, after = await _sessions_beside(view, entity)
     others = await embedded_notes(view, entity)
     people = await view.cache.get_entities(NOTES, entity.document, limit=MOST, kind=list(PEOPLE))
-    body = await asyncio.to_thread(note_body, with_people(entity, people), entry_address, others)
+    body = await apart(note_body, with_people(entity, people), entry_address, others)
     nodes = [Node(each.name, each.kind, entry_address(each.uri)) for each in connections.notes]
     page = {
         "aliases": aliases(entity),

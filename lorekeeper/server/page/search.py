@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
@@ -41,6 +43,9 @@ from lorekeeper.views.view import View
 
 LIMIT = 50
 """Results a page."""
+
+NAMES = 24
+"""Rows of the list at a key: as many as a screen shows; the full answer follows."""
 
 SHORTEST_NAME = 4
 """Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
@@ -85,8 +90,17 @@ class Sought:
 
 
 async def _search(site: Site, request: Request) -> Response:
-    """The whole page, or the part of it that an element is to be filled with: the list, the entry, or the facets."""
-    sought, view, part = Sought.of(request), site.view(request), target(request)
+    """The whole page, or the part of it that an element is to be filled with: the list with its facets, or the entry.
+
+    It reads one snapshot; at a key the one that is there.
+    """
+    view = site.view(request)
+    read = partial(_read, site, request, view)
+    return await (in_snapshot(view.cache, read) if is_key(request) else view.reading(read))
+
+
+async def _read(site: Site, request: Request, view: View) -> Response:
+    sought, part = Sought.of(request), target(request)
     asked = await _typed(view, sought, ended=not is_key(request))
     values: dict[str, object] = {
         "sought": sought,
@@ -118,12 +132,10 @@ async def _search(site: Site, request: Request) -> Response:
         values |= found
     if part == "more":
         return site.page(request, "_rows.html", **values)
-    if part == "results":
-        return _replacing(site.page(request, "_results.html", **values), sought)
     if isinstance(page := values["page"], ResultPage):
         values["facets"] = await _facets(view, sought, asked, page)
-    if part == "facets":
-        return site.page(request, "_facets.html", **values)
+    if part == "results":
+        return _replacing(site.page(request, "_results.html", **values), sought)
     if asked.empty and not sought.opened:
         values["desk"] = await desk(view)
     return site.page(request, "search.html", **values | await _opened(view, sought.opened))
@@ -151,11 +163,11 @@ async def _at_a_key(
     site: Site, request: Request, sought: Sought, asked: ParsedQuery, values: dict[str, object]
 ) -> Response:
     """The entries whose names begin as the text does; if there are none, the list stays as it is."""
-    view, query = site.view(request), asked.query(limit=LIMIT, typing=True)
+    view, query = site.view(request), asked.query(limit=NAMES, typing=True)
     found: list[list[Key]] = []
     if len(asked.words) >= SHORTEST_NAME:
         query = replace(query, edition=edition_of(request))
-        found = (await begun(view.cache, view.searcher.documents, query, request.headers.get("first-hit", "")))[:LIMIT]
+        found = (await begun(view.cache, view.searcher.documents, query, request.headers.get("first-hit", "")))[:NAMES]
     if not found and not asked.notes:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=HEADERS)
     shown = await _rows(view, sought, asked, await hits_of(view, found))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST
@@ -107,7 +107,7 @@ async def shown_sessions(view: View, notes: Sequence[Entity]) -> list[Session]:
     """Sessions of one vault as the time line shows them."""
     document = notes[0].document if notes else None
     people = await view.cache.get_entities(NOTES, document, limit=MOST, kind=list(PEOPLE)) if notes else []
-    return await asyncio.to_thread(_shown, notes, people)
+    return await apart(_shown, notes, people)
 
 
 async def _vaults(view: View) -> list[tuple[str, str, int]]:

@@ -274,6 +274,9 @@
     return [svg];
   }
 
+  // What a control is called, without the figures that change.
+  const nameOf = (control) => control.ariaLabel?.replace(/: [–\d].*/, "");
+
   function row(each, place) {
     const item = $("#combatant").content.firstElementChild.cloneNode(true);
     const part = (selector) => item.querySelector(selector);
@@ -297,10 +300,16 @@
     if (place === state.turn) item.setAttribute("aria-current", "true");
     item.classList.toggle("down", isOut(each));
     part(".initiative").addEventListener("change", (event) => { each.initiative = event.target.value === "" ? null : Number(event.target.value); sort(); save(); });
-    const field = part(".change input"), heal = () => { change(each, field.value, true); };
-    part(".change").addEventListener("submit", (event) => { event.preventDefault(); change(each, field.value); });
-    part(".change [value='+']").addEventListener("click", heal);
-    field.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.shiftKey) { event.preventDefault(); heal(); } });
+    const field = part(".change input");
+    const enter = (event, heals) => {
+      event.preventDefault();
+      const text = field.value;
+      field.value = "";
+      change(each, text, heals);
+    };
+    part(".change").addEventListener("submit", enter);
+    part(".change [value='+']").addEventListener("click", (event) => enter(event, true));
+    field.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.shiftKey) enter(event, true); });
     part(".states").append(...states(each));
     part(".counters").append(...place === state.turn ? counters(each) : []);
     for (const opens of [".further", ".points"]) part(opens).addEventListener("click", () => open(each));
@@ -333,6 +342,7 @@
 
   function render() {
     const { fighting } = state, current = fighting[state.turn], next = fighting[nextPlace(1)[0]];
+    const { activeElement: at } = document, named = menu.matches(":popover-open") ? `More of ${chosen.name}` : nameOf(at);
     $("#nobody").hidden = fighting.length > 0;
     list.replaceChildren(...fighting.map(row));
     $("#show")?.setAttribute("aria-pressed", state.shown);
@@ -344,6 +354,11 @@
     if (state.before.length) $("#log").append(button("Undo", "Undo the last change", undo, { class: "quiet", id: "undo" }));
     showBlock(current?.path ?? "");
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    if (at.isConnected && !menu.contains(at)) return;
+    // The focus, and what is being typed there, outlive the change.
+    const again = named && [...$("#main").querySelectorAll("[aria-label]")].find((each) => nameOf(each) === named);
+    again?.focus({ preventScroll: true });
+    if (again?.matches(".change input")) again.value = at.value;
   }
 
   const on = (selector, type, act) => $(selector).addEventListener(type, (event) => { if (type === "submit") event.preventDefault(); act(event); });
