@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.snapshot import apart as apart
 from lorekeeper.cache.snapshot import in_snapshot, once, outside, renew
 from lorekeeper.editions import REFERENCES, SUCCESSORS
 from lorekeeper.embedding import EmbeddingService

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lorekeeper.cache.snapshot import apart
 from lorekeeper.differences import Differences, Passage, differences
 from lorekeeper.entities import Entity
 from lorekeeper.server.page.versions import Version, version_of
 from lorekeeper.server.rest.problems import bad_request
-from lorekeeper.views.view import View
+from lorekeeper.views.view import View, apart
 
 MAX_ROWS = 1_000
 """Most rows of sentences that are shown."""

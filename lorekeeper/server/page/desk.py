@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import Entity
 from lorekeeper.records.notes import links_of, sections_of
 from lorekeeper.search.dossier.spans import spans
@@ -16,7 +15,7 @@ from lorekeeper.search.sessions import last_told
 from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.page.party import played, playing
 from lorekeeper.server.page.sessions import NOTES, shown_sessions
-from lorekeeper.views.view import View
+from lorekeeper.views.view import View, apart
 
 EXAMPLES = (
     ("notes", "What did we promise?", "what did we promise"),

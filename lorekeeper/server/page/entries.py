@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from lorekeeper.attribution import Attribution, attribution
 from lorekeeper.audience import GAME_MASTER
-from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
@@ -39,6 +38,7 @@ from lorekeeper.server.page.site import (
     entry_address,
     entry_uri,
     is_partial,
+    reading,
     target,
     trusted,
     twin,
@@ -48,7 +48,7 @@ from lorekeeper.server.rest.operations import ENTITY, IN_PATH
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.text.names import closest
 from lorekeeper.text.secrecy import is_secret, secrecy
-from lorekeeper.views.view import View
+from lorekeeper.views.view import View, apart
 
 MAX_ALIKE = 6
 """Most entries that are like it."""
@@ -161,7 +161,7 @@ def path_of(uri: str) -> str | None:
 
 async def _entry(site: Site, request: Request) -> Response:
     try:
-        return await site.view(request).reading(lambda: _shown(site, request))
+        return await _shown(site, request)
     except NotFoundError as error:
         if is_partial(request):
             raise
@@ -227,6 +227,6 @@ def _twin(request: Request) -> Asked:
 
 
 PAGES = (
-    Page("/entries/{type}/{document}/{slug:rest}", _entry, twin(_twin)),
+    Page("/entries/{type}/{document}/{slug:rest}", reading(_entry), twin(_twin)),
     Page("/alike", _alike),
 )

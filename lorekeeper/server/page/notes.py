@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import WRITTEN, sections_of
@@ -26,7 +25,7 @@ from lorekeeper.server.page.site import address, entry_address, trusted
 from lorekeeper.text.notes import aliases
 from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.text.spelling import as_spelt
-from lorekeeper.views.view import View
+from lorekeeper.views.view import View, apart
 
 _BLOCK = re.compile(r"^```+ *encounter\b.*?\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 """The block of a note that lists an encounter, as plugins of Obsidian write it."""

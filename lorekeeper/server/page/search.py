@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from http import HTTPStatus
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
@@ -36,7 +34,7 @@ from lorekeeper.server.page.desk import desk, examples
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article, nearest
 from lorekeeper.server.page.hits import Hit, Shown, columns, hits_of, merged, shown_of
-from lorekeeper.server.page.site import HEADERS, Page, Site, address, offset_of, redirect, target
+from lorekeeper.server.page.site import HEADERS, Page, Site, address, offset_of, reading, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.views.view import View
@@ -90,17 +88,8 @@ class Sought:
 
 
 async def _search(site: Site, request: Request) -> Response:
-    """The whole page, or the part of it that an element is to be filled with: the list with its facets, or the entry.
-
-    It reads one snapshot; at a key the one that is there.
-    """
-    view = site.view(request)
-    read = partial(_read, site, request, view)
-    return await (in_snapshot(view.cache, read) if is_key(request) else view.reading(read))
-
-
-async def _read(site: Site, request: Request, view: View) -> Response:
-    sought, part = Sought.of(request), target(request)
+    """The whole page, or the part of it that an element is to be filled with: the list with its facets, or the entry."""
+    sought, view, part = Sought.of(request), site.view(request), target(request)
     asked = await _typed(view, sought, ended=not is_key(request))
     values: dict[str, object] = {
         "sought": sought,
@@ -332,4 +321,4 @@ async def _narrow(_: Site, request: Request) -> Response:
     return redirect(address("/", q=f"{text} {test}".strip()))
 
 
-PAGES = (Page("/", _search, _twin), Page("/narrow", _narrow))
+PAGES = (Page("/", reading(_search), _twin), Page("/narrow", _narrow))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.order import NEWEST
@@ -27,7 +26,7 @@ from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import tools_by_name
 from lorekeeper.text.cleaning import clean
 from lorekeeper.text.notes import note_facts, tale
-from lorekeeper.views.view import View
+from lorekeeper.views.view import View, apart
 
 NOTES = "notes"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -69,7 +70,7 @@ EDITION = "lorekeeper_edition"
 MAX_OFFSET = 100_000
 """The furthest result of a list."""
 
-Handler = Callable[["Site", Request], Awaitable[Response]]
+Handler = Callable[["Site", Request], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,15 @@ class Endpoint:
         if self._is_twin:
             return problem(request.scope, status, detail)
         return self._site.refusal(request, status, detail)
+
+
+def reading(handler: Handler) -> Handler:
+    """The same page from one snapshot, as tools answer (see `View.reading`)."""
+
+    async def answer(site: Site, request: Request) -> Response:
+        return await site.view(request).reading(lambda: handler(site, request))
+
+    return answer
 
 
 def twin(ask: Callable[[Request], Asked]) -> Handler:
