@@ -371,6 +371,17 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         ("Counterspell", "1 reaction, which you take when you see"),
         ("Bracers of Defense", "Wondrous item"),
         ("Deck of Many Things", "You draw no more cards[.]$|You gain 50,000 XP"),
+        ("Ettercap", "bludgeoning, poison, and psychic damage"),
+        ("Solar", "within 5 feet of it"),
+        ("True Polymorph", "lasts until it is dispelled"),
+        ("Cone of Cold", "Self [(]60-foot cone[)]"),
+        ("Shatter", "chip of mica"),
+        ("Mending", "two halves of a broken key"),
+        ("Hallow", "are frightened while in the area"),
+        ("Shadow", "[+]6 in dim light or darkness"),
+        ("Spell Scroll (6th)", "is 17 and the attack bonus is [+]9"),
+        ("Wererat, Rat Form", "human, shapechanger"),
+        ("Commune with Nature", "."),
     ],
 )
 def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:

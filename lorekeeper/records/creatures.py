@@ -88,6 +88,7 @@ _SPEED = re.compile(
 _RANGE = r"\b{0} \(?(\d{{1,4}}) ?(ft|feet|foot|miles?|')"
 _RANGES = {sense: re.compile(_RANGE.format(sense), re.IGNORECASE) for sense in (*SENSES, "telepathy")}
 _PASSIVE = re.compile(r"\bpassive perception (\d{1,2})\b", re.IGNORECASE)
+_ATTACK = re.compile(r"\b(?:attack roll|to hit)\b", re.IGNORECASE)
 _SWARM_NAME = re.compile(r"^swarm\b|swarm\b(?! \w)|\bswarm of\b", re.IGNORECASE)
 
 
@@ -168,8 +169,11 @@ class Creature:
 
     @property
     def experience_points(self) -> float | None:
-        """Those that the source has, else those of the challenge rating."""
-        return self.experience or EXPERIENCE.get(self.rating.value or 0)
+        """Those that the source has, else those of the challenge rating: at 0, whether it has attacks."""
+        if self.experience or self.rating.value:
+            return self.experience or EXPERIENCE.get(self.rating.value or 0)
+        attacks = any(_ATTACK.search(each.text) for each in self.features)
+        return 10 if attacks else 0 if self.features else None
 
     @property
     def proficiency_bonus(self) -> float:

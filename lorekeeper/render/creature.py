@@ -22,7 +22,7 @@ from lorekeeper.text.facts import format_rating
 ABILITY_HEADINGS = [short.upper() for short in ABILITY_OF]
 
 NO_EXPERIENCE = "0 or 10 XP"
-"""At challenge rating 0, where it depends on whether the creature can do harm."""
+"""At challenge rating 0, where it depends on whether the creature has attacks, and nothing says so."""
 
 NO_ACTIONS = "The source lists no actions for this creature."
 
@@ -180,7 +180,7 @@ def _challenge(creature: Creature) -> str:
     if rating is None:
         return inline(creature.rating.text)
     points = creature.experience_points
-    worth = f"{amount(points)} XP" if points else NO_EXPERIENCE
+    worth = f"{amount(points)} XP" if points is not None else NO_EXPERIENCE
     return f"{format_rating(rating)} ({worth}; proficiency bonus {signed(creature.proficiency_bonus)})"
 
 

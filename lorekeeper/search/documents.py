@@ -208,23 +208,36 @@ LEADING = 3
 
 
 async def editions_first(
-    documents: DocumentRegistry, wanted: Sequence[str], hits: Sequence[FusedHit[Key]]
+    documents: DocumentRegistry, wanted: Sequence[str], hits: Sequence[FusedHit[Key]], compared: Sequence[str] = ()
 ) -> list[FusedHit[Key]]:
     """Hits with those of the wanted editions and documents first, among the sure ones and among the others; each keeps its score.
 
-    Notes are of no edition: they are what the reader's own game adds to all of them, and stay where they are among the first.
+    What shares a place is headed by what is wanted, too. Notes are of no edition: they are what the reader's own game adds to all,
+    and stay where they are among the first.
+
+    Args:
+        documents: of the library.
+        wanted: editions and documents.
+        hits: a ranking.
+        compared: editions of each of which what a sure hit means has a place of its own.
     """
-    if not wanted:
-        return list(hits)
-    wanted = with_twins(wanted)
-    editions = {key: await documents.edition_of(key) for key in dict.fromkeys(hit.key[1][0] for hit in hits)}
+    keys = {key: await documents.edition_of(key) for key in dict.fromkeys(k[1][0] for h in hits for k in _sharing(h))}
+    wanted, found = with_twins(wanted), list[FusedHit[Key]]()
 
-    def place(hit: FusedHit[Key]) -> int:
-        entity_type, (document, _) = hit.key
-        names = (document, editions[document])
-        return 0 if entity_type == NOTES else next((n for n, name in enumerate(wanted) if name in names), len(wanted))
+    def place(key: Key) -> int:
+        names = (key[1][0], keys[key[1][0]])
+        return 0 if key[0] == NOTES else next((n for n, name in enumerate(wanted) if name in names), len(wanted))
 
-    return sorted(hits, key=lambda hit: (not hit.sure, place(hit)))
+    for hit in hits:
+        first = min(_sharing(hit), key=place)
+        others = {keys[key[1][0]]: key for key in reversed(_sharing(hit)) if hit.sure and keys[key[1][0]] in compared}
+        for head in (first, *(key for edition, key in others.items() if edition != keys[first[1][0]])):
+            found.append(hit._replace(key=head, duplicates=tuple(key for key in _sharing(hit) if key != head)))
+    return sorted(found, key=lambda hit: (not hit.sure, place(hit.key)))
+
+
+def _sharing(hit: FusedHit[Key]) -> tuple[Key, ...]:
+    return hit.key, *hit.duplicates
 
 
 async def with_editions(
@@ -292,8 +305,8 @@ _OF_CAMPAIGN = re.compile(r"\b(?:we|our|us|session|happened|campaign|party)\b", 
 """Words of a question about what happened."""
 
 
-def stated_edition(query: Query) -> tuple[Query, str | None]:
-    """A search in the edition that its text names at an end, without these words, and a note; as it is if it names none.
+def stated_edition(query: Query) -> tuple[Query, str | None, Sequence[str]]:
+    """A search in the edition that its text names at an end, without these words, a note, and the editions if it names several.
 
     A year may also be one of the campaign: then what happened is asked for, and a question about that keeps its words.
 
@@ -301,15 +314,15 @@ def stated_edition(query: Query) -> tuple[Query, str | None]:
         query: the search; one of notes alone, one that has an edition, or is no plain question, is left as it is.
     """
     text = query.text or ""
-    if len(named := {each["edition"].casefold() for each in _EACH.finditer(text)}) > 1 and query.edition is None:
-        rest = " ".join(_EACH.sub(" ", text).split())
-        return (replace(query, text=rest), COMPARED.format(" and ".join(sorted(named)))) if rest else (query, None)
+    named = sorted({each["edition"].casefold() for each in _EACH.finditer(text)})
+    if len(named) > 1 and query.edition is None and (rest := " ".join(_EACH.sub(" ", text).split())):
+        return replace(query, text=rest), COMPARED.format(" and ".join(named)), [parse_edition(n)[0] for n in named]
     found = _found(query)
-    if found is None or (_OF_CAMPAIGN.search(text) and not found["rules"]):
-        return query, None
+    if found is None or len(named) > 1 or (_OF_CAMPAIGN.search(text) and not found["rules"]):
+        return query, None, ()
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
     edition = parse_edition(found["edition"])
-    return replace(query, text=rest, edition=edition), STATED.format(edition_label(edition[0]))
+    return replace(query, text=rest, edition=edition), STATED.format(edition_label(edition[0])), ()
 
 
 def readings(name: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:

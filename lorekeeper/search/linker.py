@@ -190,6 +190,8 @@ def _about(text: str) -> list[str]:
 def asked_about(text: str) -> list[str]:
     """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
     folded, about = fold(text), _about(text)
+    if not {*folded.split()}.isdisjoint(_listed("teller")):
+        return []
     is_question = len(about) < len(content_words(folded)) or folded.startswith(("how ", "what "))
     is_name = " ".join(about) in folded and all(map(str.isalpha, about))
     return about if is_question and is_name and len(about) in (1, 2) else []

@@ -72,13 +72,14 @@ from lorekeeper.search.results import (
     described,
     ranked_result,
     unranked_result,
+    words_of,
 )
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
-from lorekeeper.text.evidence import LIST_CHARS, asks_for_a_figure, lengths
+from lorekeeper.text.evidence import LIST_CHARS, asks_for_a_figure, lengths, read
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
 from lorekeeper.text.stems import stems
@@ -97,7 +98,11 @@ STATED = "Your question set the filter where='{}'. Rephrase it to search by mean
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
-UNNAMED = "{} is called '{}', and no section; these mention it."
+UNNAMED = "{} is called '{}', and no section; {}."
+
+MENTIONED, NEARER = "these mention it", "these are the nearest in meaning"
+
+UNMENTIONED = "none of these mentions it; they are the nearest in meaning"
 
 RESPELT = "'{}' was read as '{}'."
 
@@ -122,6 +127,7 @@ class Search:
         asked: the same with its filters resolved, before anything was read from the text.
         name: what the name that is asked for was read as before it was looked up, folded; None if it was not.
         drawn: whether the seed of its random order was drawn for it.
+        compared: the editions that the text names, if it names several.
         wordings: the texts that are searched for; none for a list by filters alone.
         whole: whether all entries under the filters are wanted, however far from the text.
         like: the entry that others are to be like; None for none.
@@ -142,6 +148,7 @@ class Search:
     asked: Query
     name: str | None = None
     drawn: bool = False
+    compared: Sequence[str] = ()
     wordings: Sequence[str] = ()
     whole: bool = False
     like: Entity | None = None
@@ -266,7 +273,7 @@ class Searcher:
 
     async def _read_edition(self, search: Search) -> str | None:
         """The edition that the text names at an end, without these words."""
-        search.query, said = stated_edition(search.query)
+        search.query, said, search.compared = stated_edition(search.query)
         search.read += [said] if said else []
         return said
 
@@ -613,8 +620,9 @@ class Searcher:
             text, ranked = "; ".join(search.wordings), search.found.all_ranked
             search.hits, unused = await self._reranker.reordered(text, search.hits, ranked, self._entities)
             search.note(unused)
-        if not search.like:
-            search.hits = await editions_first(self.documents, self._edition(query), search.hits)
+        wanted = self._edition(query)
+        if not search.like and (wanted or search.compared):
+            search.hits = await editions_first(self.documents, wanted, search.hits, search.compared)
         return "the reranker or the edition changed it" if [hit.key for hit in search.hits] != before else None
 
     async def _doubt(self, search: Search) -> str | None:
@@ -712,7 +720,7 @@ class Searcher:
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
 
     def _unnamed(self, search: Search, results: Sequence[Result]) -> str | None:
-        """That nothing is called what a question is about, where texts of books only mention it."""
+        """That nothing is called what a question is about, where texts of books at most mention it."""
         words = asked_about(search.wordings[0]) if len(search.wordings) == 1 and search.query.mode == "auto" else []
         sure = [each for each in results if each.sure]
         if not words or not sure or sure[0].entity.type in CAMPAIGN:
@@ -722,8 +730,10 @@ class Searcher:
         if asked & called[0] or any(asked <= own for own in called):
             return None
         name = one_line(" ".join(words), MAX_SHOWN)
+        having = [asked <= stems(fold(words_of(each.entity, read(each.entity)))) for each in sure]
+        said = MENTIONED if all(having) else NEARER if any(having) else UNMENTIONED
         closed = f" {CLOSED.format('It')}" if is_closed(fold(name)) else ""
-        return f"{UNNAMED.format(no_entry(search.query.types), name)}{closed}"
+        return f"{UNNAMED.format(no_entry(search.query.types), name, said)}{closed}"
 
     def _is_unsure(self, search: Search) -> bool:
         """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""

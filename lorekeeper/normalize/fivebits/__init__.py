@@ -7,6 +7,7 @@ the same identities from both, and read alike.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from lorekeeper.normalize.build import Imported, own_error
 from lorekeeper.normalize.fivebits import classes, creatures, items, options, rules, spells
 from lorekeeper.normalize.fivebits.classes import Tables
 from lorekeeper.normalize.fivebits.printed import Printed
-from lorekeeper.normalize.fivebits.texts import Object, Words, name_of, text_of
+from lorekeeper.normalize.fivebits.texts import Object, Words, name_of, strings, text_of
 from lorekeeper.normalize.taken import texts_of
 
 SOURCE = "5e-bits"
@@ -51,6 +52,16 @@ def _names() -> dict[str, Any]:
     return tomllib.loads(NAMES.read_text("utf-8"))
 
 
+@cache
+def _misprint() -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, _names()["misprints"])))
+
+
+def _as_in_print(text: str) -> str:
+    """A text with what the books have in place of a misprint of these objects."""
+    return _misprint().sub(lambda found: str(_names()["misprints"][found[0]]), text)
+
+
 def _columns(o: Object) -> Mapping[str, str]:
     known = list_of(o)
     return _names()["columns"][known[0]] if known else {}
@@ -59,6 +70,7 @@ def _columns(o: Object) -> Mapping[str, str]:
 def _corrected(edition: str, name: str, o: Object) -> Object:
     """An object with what the book has otherwise; of an object within it, the values that it has otherwise."""
     changed = _names()["corrected"][edition].get(name, {}).get(o["index"], {})
+    o = strings(o, _as_in_print)
     return {
         **o,
         **{
@@ -163,10 +175,11 @@ def _as_printed(edition: str, name: str, rows: Iterable[Object], words: Words, b
     """The objects of a list that the book has too, in its words."""
     absent = _names()["left_out"].get(edition, {}).get(name, ())
     kept = [each for each in rows if each["index"] not in absent]
-    found = book.corrected([words.mended(_corrected(edition, name, each)) for each in kept])
+    mended = [words.mended(_corrected(edition, name, each)) for each in kept]
     if name not in LINED:
-        return found
+        return book.corrected(mended)
     sign, as_printed = LINED[name]
+    found = book.corrected(mended, sign)
     below = book.below(found, sign)
     return [as_printed(each, below[own]) if (own := name_of(each)) in below else each for each in found]
 

@@ -43,7 +43,7 @@ def creature(o: Object) -> dict[str, Any]:
         "experience_points": o.get("xp"),
         "ability_scores": {ability: o.get(ability) for ability in ABILITIES},
         "saving_throws": saves,
-        "skill_bonuses": skills,
+        "skill_bonuses": line if isinstance(line := o.get("skills"), str) else skills,
         **_senses(o.get("senses")),
         "resistances_and_immunities": {f"{key}_display": _defence(o.get(key)) for key in _DEFENCES},
         "actions": [
@@ -59,19 +59,14 @@ SIGN = re.compile(r"\)?\s(?:Tiny|Small|Medium|Large|Huge|Gargantuan) ")
 
 _LAST = re.compile(r"Challenge [\d/]+ \((?P<xp>[\d,]+) XP\)")
 _BEHIND = r"(?= (?:Damage|Condition|Senses) )"
-_OWN_LINES = [
+_LINES = [
     re.compile(line)
     for line in (
         r"(?P<size>[A-Z][a-z]+) [\w ]+?(?: \((?P<subtype>[^()]+)\))?, ?(?P<alignment>[a-z][^.]{1,80}?) Armor Class ",
         r"Armor Class (?P<armor_class>\d+(?: \([^()]+\))?)(?= Hit Points )",
         r"Speed (?P<speed>\d+ ft\.(?:, [a-z]+ \d+ ft\.)*)(?= STR )",
-    )
-]
-_LINES = [
-    re.compile(line)
-    for line in (
         r"Hit Points (?P<hit_points>\d+) \((?P<hit_points_roll>[^()]+)\)",
-        r"Skills (?P<skills>[A-Z][A-Za-z ]+ [+\u2212]\d+(?:, [A-Z][A-Za-z ]+ [+\u2212]\d+)*)",
+        r"Skills (?P<skills>[A-Z][A-Za-z ]+ [+\u2212]\d+(?:, [A-Z][A-Za-z ]+ [+\u2212]\d+)*(?: \([^()]+\))?)",
         rf"Damage Vulnerabilities (?P<damage_vulnerabilities>[a-z].*?){_BEHIND}",
         rf"Damage Resistances (?P<damage_resistances>[a-z].*?){_BEHIND}",
         rf"Damage Immunities (?P<damage_immunities>[a-z].*?){_BEHIND}",
@@ -80,17 +75,23 @@ _LINES = [
         r"Languages (?P<languages>[A-Za-z][^.\d]*(?:\d+ ft\.)?) Challenge ",
     )
 ] + [_LAST]
-"""The lines of a stat block in print: those of the creature, and those that hold for all of its forms."""
+"""The lines of a stat block in print."""
+
+_OF_FORM = frozenset({"size", "speed"})
+"""What each form of a creature has of its own."""
 
 
 def as_printed(o: Object, below: Below) -> Object:
     """A creature with the values that the lines of its stat block have."""
     found, lines = dict[str, str](), below.text[: end.end() if (end := _LAST.search(below.text)) else None]
-    for line in (*(_OWN_LINES if below.is_own else ()), *_LINES):
+    for line in _LINES:
         match = line.search(lines)
         found |= {key: value for key, value in (match.groupdict() if match else {}).items() if value}
+    if not below.is_own:
+        found = {key: value for key, value in found.items() if key not in _OF_FORM}
     read = {key: _PRINTED.get(key, str)(value) for key, value in found.items()}
-    if skills := read.pop("skills", None):
+    skills = read.get("skills")
+    if isinstance(skills, list):
         saves = (
             each for each in objects(o.get("proficiencies")) if not index_of(each["proficiency"]).startswith("skill-")
         )
@@ -107,7 +108,9 @@ def _measures(text: str) -> dict[str, object]:
     return found
 
 
-def _skills(text: str) -> list[Object]:
+def _skills(text: str) -> list[Object] | str:
+    if "(" in text:  # "Stealth +4 (+6 in dim light or darkness)": the whole line is printed
+        return text
     found = (part.rpartition(" ") for part in text.replace("\u2212", "-").split(", "))
     return [
         {"value": int(bonus), "proficiency": {"index": f"skill-{name.lower().replace(' ', '-')}"}}

@@ -182,9 +182,16 @@ def _characteristics(o: Object) -> str:
     return paragraphs(*found)
 
 
+_ALIGNED = ("Lawful", "Chaotic", "Good", "Evil")
+_HAVING = 3
+"""How many alignments have each of these words."""
+
+
 def _ideal(o: Object) -> str:
     of = names(o.get("alignments"))
-    return f"{o.get('desc') or ''} ({'any' if len(of) > 4 else joined(of, 'or')})" if of else str(o.get("desc") or "")
+    shared = [word for word in _ALIGNED if all(word in each for each in of)] if len(of) == _HAVING else []
+    kind = "Any" if len(of) > _HAVING else "".join(shared) or joined(of, "or")
+    return f"{o.get('desc') or ''} ({kind})" if of else str(o.get("desc") or "")
 
 
 def feat(o: Object) -> dict[str, Any]:

@@ -35,6 +35,9 @@ _MARKS = frozenset("\n|*_")
 
 _FIGURE = re.compile(r"\d+")
 
+_ANY = re.compile("")
+"""A sign that stands everywhere."""
+
 _FEWEST, _FEWEST_RETOLD = 6, 15
 """Words of a text that is looked for, and of one that may be retold."""
 
@@ -150,22 +153,29 @@ class Printed:
         for place, key in enumerate(self._keys):
             self._places[key].append(place)
 
-    def corrected(self, things: Sequence[Any], within: Sequence[_Place] = ()) -> list[Any]:
+    def corrected(
+        self, things: Sequence[Any], sign: re.Pattern[str] = _ANY, within: Sequence[_Place] = ()
+    ) -> list[Any]:
         """The objects of a list, with the words of the book in their texts.
 
         Args:
             things: named objects, whose parts may have names too.
+            sign: what stands below the title of such a thing, and not behind a part of another thing that is called the same.
             within: where in the book they stand; empty for anywhere.
         """
         is_part = bool(within)
         within = within or [(0, len(self._keys))]
-        titles = {name: self._titles(name, within) for thing in things if (name := name_of(thing))}
+
+        def places_of(title: str) -> list[int]:
+            return self._signed(title, within, sign) or self._titles(title, within)
+
+        titles = {name: places_of(name) for thing in things if (name := name_of(thing))}
         starts = sorted({start for own in titles.values() for start in own})
         variants = {name for name, own in titles.items() if not own} | {
             name_of(each) for each in things if _is_variant(each)
         }
         for name, own in titles.items():
-            titles[name] = own or self._titles(self._called(name), within)
+            titles[name] = own or places_of(self._called(name))
 
         def freedom(name: str) -> _Freedom:
             if is_part:
@@ -192,16 +202,22 @@ class Printed:
         whole, found = [(0, len(self._keys))], dict[str, tuple[int, bool]]()
         for name in map(name_of, things):
             for title in (name, self._called(name)):
-                length = len(_WORD.findall(title))
-                behind = (self._words[start + length - 1].end() for start in self._titles(title, whole))
-                at = next((at for at in behind if sign.match(self._text, at)), None)
-                if at is not None and name not in found:
-                    found[name] = at, title == name
+                starts = self._signed(title, whole, sign)
+                if starts and name not in found:
+                    found[name] = self._behind(title, starts[0]), title == name
         places = sorted({at for at, _ in found.values()})
         ends = dict(pairwise([*places, len(self._text)]))
         lines = {at: self._text[at : ends[at]].translate(_PLAIN).lstrip(")\n").split("\n") for at in places}
         texts = {at: " ".join(" ".join(each).split()) for at, each in lines.items()}
         return {name: Below(texts[at], lines[at], is_own) for name, (at, is_own) in found.items()}
+
+    def _signed(self, title: str, within: Sequence[_Place], sign: re.Pattern[str]) -> list[int]:
+        """Where a title stands with a sign behind it."""
+        return [at for at in self._titles(title, within) if sign.match(self._text, self._behind(title, at))]
+
+    def _behind(self, title: str, start: int) -> int:
+        """Where in the text a title ends."""
+        return self._words[start + len(_WORD.findall(title)) - 1].end()
 
     def _called(self, name: str) -> str:
         """The title of the thing of which something is a form or a variant."""
@@ -234,7 +250,7 @@ class Printed:
             return {name: self._thing(each, places, may, name) for name, each in value.items()}
         if isinstance(value, list):
             if any(map(name_of, value)):
-                return self.corrected(value, places)
+                return self.corrected(value, within=places)
             return [self._thing(each, places, may, key, is_whole=False) for each in value]
         return self._corrected(value, places, may, is_whole) if key in _TEXTS and isinstance(value, str) else value
 
@@ -323,7 +339,7 @@ class Printed:
             yield 0, start, begin, place
         for before, after in pairwise(same):
             yield before[1], after[0], before[3], after[2]
-        ends = filter(self._ends, range(behind, behind + number - end + _AROUND))
+        ends = filter(self._ends, range(behind, behind + number - end + 2 * _AROUND))
         if 0 < number - end <= _AROUND and (last := next(ends, None)):
             yield end, number, behind, last + 1
 
@@ -364,14 +380,15 @@ class Printed:
         return share, first, found.get_opcodes()
 
     def _is_other(self, own: list[str], first: int, behind: int, may: _Freedom) -> bool:
-        """Whether words of the book are other ones than those of a text, and such as the book has elsewhere too."""
+        """Whether words of the book are other ones than those of a text; a line of it may have lost a part of a split word."""
         theirs = self._keys[first:behind]
         has_figures, are_figures = any(map(str.isdigit, own)), any(map(str.isdigit, theirs))
         is_own = has_figures and not are_figures
         if may == _Freedom.WORDS:
             is_own = has_figures or are_figures or len(own) != len(theirs)
-        known = not is_own and all(self._number[word] > 1 or word.isdigit() for word in theirs)
-        return known and "".join(own) != "".join(theirs)
+        one, other = "".join(own), "".join(theirs)
+        is_read = all(self._number[word] > 1 or word.isdigit() for word in theirs) or not one.startswith(other)
+        return not is_own and is_read and (one != other or len(own) > len(theirs))
 
 
 def _is_variant(thing: Any) -> bool:

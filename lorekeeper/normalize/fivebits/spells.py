@@ -15,13 +15,22 @@ _LETTERS = {"V": "verbal", "S": "somatic", "M": "material"}
 SIGN = re.compile(r"\s(?:\d\w\w-level |\w+ cantrip)")
 """How a spell begins below its name."""
 
-_TIME = re.compile(r"Casting Time: (.{1,300}?) Range: ")
+_LINES = re.compile(
+    r"(?:\d\w\w-level )?(?P<school>[A-Za-z]+)(?: cantrip)?(?: \(ritual\))? Casting Time: (?P<casting_time>.{1,300}?) "
+    r"Range: (?P<range>[^:]{1,60}?) ?Components?: [VSM, ]{1,9}(?:\((?P<material>[^()]{1,400})\))? ?Duration: ?"
+    r"(?P<duration>(?:Concentration, up to |Up to )?\d{1,3} (?:round|minute|hour|day)s?|Instantaneous|Special|"
+    r"Until dispelled(?: or triggered)?)?"
+)
+"""The lines of a spell in print."""
 
 
 def as_printed(o: Object, below: Below) -> Object:
-    """A spell with its casting time as it is printed: of a reaction, with what it answers."""
-    time = _TIME.search(below.text)
-    return {**o, "casting_time": time[1]} if time else o
+    """A spell with the values that its lines have: the casting time of a reaction says what it answers, a range its shape."""
+    match = _LINES.match(below.text)
+    read = {key: value for key, value in match.groupdict().items() if value} if match else {}
+    if school := read.pop("school", "").lower():
+        read["school"] = {"index": school, "name": school.capitalize()}
+    return {**o, **read}
 
 
 def spell(o: Object) -> dict[str, Any]:
