@@ -172,8 +172,9 @@ class Creature:
         """Those that the source has, else those of the challenge rating: at 0, whether it has attacks."""
         if self.experience or self.rating.value:
             return self.experience or EXPERIENCE.get(self.rating.value or 0)
-        attacks = any(_ATTACK.search(each.text) for each in self.features)
-        return 10 if attacks else 0 if self.features else None
+        if any(_ATTACK.search(each.text) for each in self.features):
+            return 10
+        return 0 if self.features else None
 
     @property
     def proficiency_bonus(self) -> float:

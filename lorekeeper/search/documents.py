@@ -221,7 +221,10 @@ async def editions_first(
         hits: a ranking.
         compared: editions of each of which what a sure hit means has a place of its own.
     """
-    keys = {key: await documents.edition_of(key) for key in dict.fromkeys(k[1][0] for h in hits for k in _sharing(h))}
+    keys = {
+        key: await documents.edition_of(key)
+        for key in dict.fromkeys(k[1][0] for h in hits for k in (h.key, *h.duplicates))
+    }
     wanted, found = with_twins(wanted), list[FusedHit[Key]]()
 
     def place(key: Key) -> int:
@@ -229,15 +232,11 @@ async def editions_first(
         return 0 if key[0] == NOTES else next((n for n, name in enumerate(wanted) if name in names), len(wanted))
 
     for hit in hits:
-        first = min(_sharing(hit), key=place)
-        others = {keys[key[1][0]]: key for key in reversed(_sharing(hit)) if hit.sure and keys[key[1][0]] in compared}
-        for head in (first, *(key for edition, key in others.items() if edition != keys[first[1][0]])):
-            found.append(hit._replace(key=head, duplicates=tuple(key for key in _sharing(hit) if key != head)))
+        own = sorted((hit.key, *hit.duplicates), key=place)
+        firsts = {keys[key[1][0]]: key for key in reversed(own)}
+        heads = dict.fromkeys((own[0], *(firsts[each] for each in compared if hit.sure and each in firsts)))
+        found += [hit._replace(key=head, duplicates=tuple(key for key in own if key != head)) for head in heads]
     return sorted(found, key=lambda hit: (not hit.sure, place(hit.key)))
-
-
-def _sharing(hit: FusedHit[Key]) -> tuple[Key, ...]:
-    return hit.key, *hit.duplicates
 
 
 async def with_editions(

@@ -100,10 +100,6 @@ NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the book
 
 UNNAMED = "{} is called '{}', and no section; {}."
 
-MENTIONED, NEARER = "these mention it", "these are the nearest in meaning"
-
-UNMENTIONED = "none of these mentions it; they are the nearest in meaning"
-
 RESPELT = "'{}' was read as '{}'."
 
 SHORT_PAGE = 5
@@ -730,8 +726,8 @@ class Searcher:
         if asked & called[0] or any(asked <= own for own in called):
             return None
         name = one_line(" ".join(words), MAX_SHOWN)
-        having = [asked <= stems(fold(words_of(each.entity, read(each.entity)))) for each in sure]
-        said = MENTIONED if all(having) else NEARER if any(having) else UNMENTIONED
+        having = (asked <= stems(fold(words_of(each.entity, read(each.entity)))) for each in sure)
+        said = "these mention it" if all(having) else "these are the nearest in meaning"
         closed = f" {CLOSED.format('It')}" if is_closed(fold(name)) else ""
         return f"{UNNAMED.format(no_entry(search.query.types), name, said)}{closed}"
 

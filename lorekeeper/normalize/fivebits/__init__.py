@@ -7,7 +7,6 @@ the same identities from both, and read alike.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,14 +51,11 @@ def _names() -> dict[str, Any]:
     return tomllib.loads(NAMES.read_text("utf-8"))
 
 
-@cache
-def _misprint() -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, _names()["misprints"])))
-
-
 def _as_in_print(text: str) -> str:
     """A text with what the books have in place of a misprint of these objects."""
-    return _misprint().sub(lambda found: str(_names()["misprints"][found[0]]), text)
+    for misprint, words in _names()["misprints"].items():
+        text = text.replace(misprint, words)
+    return text
 
 
 def _columns(o: Object) -> Mapping[str, str]:
