@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.intake.formats import compendium, fivebits, fivetools, foundry, json, markdown, orcbrew, pdf, statblocks
-from lorekeeper.intake.formats.text_file import Found, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import HEAD_CHARS as HEAD_CHARS
+from lorekeeper.intake.formats.text_file import Found, Recognises, TextFile, UnknownFormatError
 from lorekeeper.normalize import unsupported_formats
-
-HEAD_CHARS = 10_000
-"""Characters of a text from which its format is recognised."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +19,13 @@ class Format:
     Attributes:
         name: in the plural, for people.
         suffixes: of the files that are read in a folder; each may be followed by ".gz".
-        recognises: whether a file is of this format, by its name without ".gz", and by the first `HEAD_CHARS` of its text.
+        recognises: whether a file is of this format.
         read: gives the entities of a file and reports its problems. ValueError or OSError end the reading of the file.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    recognises: Callable[[str, str], bool]
+    recognises: Recognises
     read: Callable[[TextFile], Iterator[Found]]
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
 
-from lorekeeper.intake.formats.text_file import Entry, TextFile
+from lorekeeper.intake.formats.text_file import Entry, TextFile, each_of
 from lorekeeper.intake.json_stream import Window
-from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.compendium import READERS, ClassLists, compendium
 
 MAX_CHARS = 64 << 20
@@ -20,9 +17,6 @@ MAX_CHARS = 64 << 20
 MAX_OTHER_CHARS = 512 << 20
 """Most characters of all files of an import in which lists of classes are looked for, one file after the other."""
 
-HEAD_CHARS = 10_000
-"""Characters from which another file of the import is recognised."""
-
 OTHERS = {
     "collection": "list of compendiums",
     "source": "index of sources",
@@ -30,6 +24,12 @@ OTHERS = {
     "characters": "file of characters of players",
 }
 """Root elements of files without lore."""
+
+CAMPAIGN = (
+    "a campaign of Game Master 5, which is not read: export its compendium as a file of Fight Club 5, or save "
+    "its notes as Markdown and add their folder with 'lorekeeper vault add'"
+)
+READ = "LoreKeeper reads compendiums of Fight Club 5 and Game Master 5"
 
 _LOOKS_SO = re.compile(r"\ufeff?\s*<(?:\?xml|!--|compendium\b)", re.IGNORECASE)
 
@@ -52,22 +52,12 @@ def read(file: TextFile) -> Iterator[Entry]:
         file.fail(str(error), f"{file.path}{error.place}")
         return
     if not any(element.tag in READERS for element in root):
-        if root.tag in OTHERS:
-            file.skip(OTHERS[root.tag])
-            return
-        if root.tag == "compendium" and len(root) == 0:
-            file.skip("compendium without entries")
-            return
-        known = ", ".join(READERS)
-        if root.find("campaign") is not None or root.tag == "campaign":
-            file.fail(
-                "a campaign of Game Master 5, which is not read: export its compendium as a file of Fight Club 5, or save "
-                "its notes as Markdown and add their folder with 'lorekeeper vault add'"
-            )
-            return
-        file.fail(
-            f"its root <{root.tag[:50]}> has no {known}: LoreKeeper reads compendiums of Fight Club 5 and Game Master 5"
-        )
+        if kind := "compendium without entries" if root.tag == "compendium" and not len(root) else OTHERS.get(root.tag):
+            file.skip(kind)
+        elif root.tag == "campaign" or root.find("campaign") is not None:
+            file.fail(CAMPAIGN)
+        else:
+            file.fail(f"its root <{root.tag[:50]}> has no {', '.join(READERS)}: {READ}")
         return
     lists = file.all_files.once(_class_lists) or None
     content = compendium(root, *file.book("compendium"), lists)
@@ -113,20 +103,14 @@ def _class_lists(paths: Sequence[Path]) -> ClassLists | None:
 
     What cannot be read is reported where the file itself is imported.
     """
-    if len(paths) < 2:
-        return None
     lists, remaining = ClassLists(), MAX_OTHER_CHARS
-    for path in paths:
-        try:
-            with Source(path, threading.Event()) as source:
-                window = Window(source.text())
-                if not recognises(path.name.lower().removesuffix(".gz"), window.peek(HEAD_CHARS)):
-                    continue
-                text = window.rest(min(MAX_CHARS, remaining) + 1)
-            remaining -= len(text)
-            if remaining < 0:
-                break
+
+    def take(_: Path, window: Window) -> None:
+        nonlocal remaining
+        text = window.rest(min(MAX_CHARS, max(remaining, 0)) + 1)
+        remaining -= len(text)
+        if remaining >= 0:
             lists.add(parsed(text))
-        except (OSError, EOFError, ValueError, zlib.error):
-            continue
-    return lists
+
+    each_of(paths if len(paths) > 1 else (), recognises, take)
+    return lists if len(paths) > 1 else None

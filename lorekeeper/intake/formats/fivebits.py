@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
 from lorekeeper.entities import parse_json
-from lorekeeper.intake.formats.text_file import Entry, TextFile
-from lorekeeper.intake.json_stream import Window
-from lorekeeper.intake.streams import Source
+from lorekeeper.intake.formats.text_file import Entry, TextFile, each_of
 from lorekeeper.normalize import fivebits, unsupported_formats
 
 MAX_CHARS = 64 << 20
 """Longest file."""
-
-HEAD_CHARS = 10_000
-"""Characters from which another file of the import is recognised."""
 
 DATABASE = "SQLite format 3\0"
 """How files of SQLite begin."""
@@ -98,9 +91,5 @@ def _listed(text: str) -> list[object]:
 def _together(paths: Sequence[Path]) -> list[object]:
     """The objects of all files of the import that are lists of 5e-bits; what cannot be read is reported with its own file."""
     found: list[object] = []
-    for path in paths:
-        with suppress(OSError, EOFError, ValueError, zlib.error), Source(path, threading.Event()) as source:
-            window = Window(source.text())
-            if path.suffix.lower() != ".gz" and _is_list(window.peek(HEAD_CHARS)):
-                found += _listed(window.rest(MAX_CHARS))
+    each_of(paths, lambda _, head: _is_list(head), lambda _, window: found.extend(_listed(window.rest(MAX_CHARS))))
     return found

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.formats.text_file import Entry, TextFile
+from lorekeeper.intake.formats.text_file import HEAD_CHARS, Entry, TextFile, each_of
 from lorekeeper.intake.json_stream import UNDECODED, Window
-from lorekeeper.intake.streams import Source
 from lorekeeper.normalize import fivetools, unsupported_formats
 from lorekeeper.normalize.fivetools import Brew, Identities, Importer, Index, Problem
 from lorekeeper.normalize.taken import texts_of
@@ -22,9 +19,6 @@ MAX_OTHER_CHARS = 48 << 20
 """Most characters of all files of an import in which the objects are looked for that others are copies of."""
 
 OTHER_GAME = f"it is of Pf2eTools, for Pathfinder 2e; {unsupported_formats.OTHER_GAME}"
-
-HEAD_CHARS = 10_000
-"""Characters from which another file of the import is recognised."""
 
 
 def recognises(_: str, head: str) -> bool:
@@ -90,22 +84,16 @@ def _documents(_: Sequence[Path]) -> set[tuple[str, str]]:
 def _index(paths: Sequence[Path]) -> Index:
     """The objects of all homebrew files among these; what cannot be read is told where it is imported itself."""
     index, remaining = Index([]), MAX_OTHER_CHARS
-    for path in paths:
-        if fivetools.is_for_other_program(path.name):
-            continue
-        try:
-            with Source(path, threading.Event()) as source:
-                window = Window(source.text())
-                if not fivetools.recognises(window.peek(HEAD_CHARS)):
-                    continue
-                text = window.rest(min(MAX_FILE_CHARS, remaining) + 1)
-            remaining -= len(text)
-            if remaining < 0:
-                index.limit = MAX_OTHER_CHARS
-                break
-            if not UNDECODED.search(text):
-                for brew in Brew.all(text, lambda _: None):
-                    index.add(brew)
-        except (OSError, EOFError, ValueError, zlib.error):
-            continue
+
+    def take(_: Path, window: Window) -> None:
+        nonlocal remaining
+        text = window.rest(min(MAX_FILE_CHARS, max(remaining, 0)) + 1)
+        remaining -= len(text)
+        if remaining < 0:
+            index.limit = MAX_OTHER_CHARS
+        elif not UNDECODED.search(text):
+            for brew in Brew.all(text, lambda _: None):
+                index.add(brew)
+
+    each_of(paths, lambda name, head: not fivetools.is_for_other_program(name) and fivetools.recognises(head), take)
     return index

@@ -6,18 +6,15 @@ Documents refer to each other across files, so that all files of an import are r
 from __future__ import annotations
 
 import re
-import threading
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lorekeeper.entities import Entity
-from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError
+from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError, each_of
 from lorekeeper.intake.formats.yaml_document import MAX_CHARS, parse
 from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, UndecodedError, Window, entries
-from lorekeeper.intake.streams import Source
 from lorekeeper.normalize.build import reason_of
 from lorekeeper.normalize.foundry.books import is_unsaid
 from lorekeeper.normalize.foundry.documents import (
@@ -49,8 +46,6 @@ UNPACKED = frozenset(
     {"_source", *(f"_{name}{suffix}" for name in ("folder", "container") for suffix in (".json", *YAML))}
 )
 """Names with an underscore that unpacked packs have: their folder, and the files of folders and containers in them."""
-
-HEAD_CHARS = 10_000
 
 UNSAID = (
     "was exported without its permissions, so everyone may read it except its secret sections; "
@@ -154,16 +149,11 @@ def said_in(raw: Mapping[str, object]) -> Mapping[str, object]:
 def read_together(paths: Sequence[Path]) -> Together:
     """The documents of those files that are of this format; files that cannot be read are left out."""
     contents: dict[Path, Content] = {}
-    for path in paths:
-        if not path.name.lower().removesuffix(".gz").endswith(SUFFIXES):
-            continue
-        try:
-            with Source(path, threading.Event()) as source:
-                window = Window(source.text())
-                if recognises(path.name.lower().removesuffix(".gz"), window.peek(HEAD_CHARS)):
-                    contents[path] = content_of(path, window)
-        except (OSError, EOFError, ValueError, zlib.error):
-            continue  # it is read again by itself, which says what is wrong
+
+    def take(path: Path, window: Window) -> None:
+        contents[path] = content_of(path, window)
+
+    each_of(paths, lambda name, head: name.endswith(SUFFIXES) and recognises(name, head), take)
     return Together(contents, Importer([document for content in contents.values() for document in content.documents]))
 
 

@@ -6,16 +6,12 @@ Notes are not imported: a vault keeps them, with their marks of secrecy.
 from __future__ import annotations
 
 import re
-import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lorekeeper.errors import FilterError
-from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError
-from lorekeeper.intake.json_stream import Window
-from lorekeeper.intake.streams import Source
+from lorekeeper.intake.formats.text_file import MARKDOWN, Entry, TextFile, UnknownFormatError, each_of
 from lorekeeper.normalize import statblocks, unsupported_formats
 from lorekeeper.normalize.book import Book, document
 from lorekeeper.normalize.build import Origin, own_error, slugify
@@ -143,8 +139,6 @@ def _together(paths: Sequence[Path]) -> Together:
 
 def _text(path: Path, most_chars: int = 1 << 20) -> str:
     """The beginning of a file, "" if it cannot be read; reading it again reports why."""
-    try:
-        with Source(path, threading.Event()) as source:
-            return Window(source.text()).rest(most_chars)
-    except (OSError, EOFError, ValueError, zlib.error):
-        return ""
+    found: list[str] = []
+    each_of([path], lambda *_: True, lambda _, window: found.append(window.rest(most_chars)))
+    return "".join(found)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -15,12 +18,18 @@ from lorekeeper.intake.audiences import Audiences
 from lorekeeper.intake.import_cache import Digest, Remembered
 from lorekeeper.intake.json_stream import UNDECODED, Window
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.streams import not_utf8
+from lorekeeper.intake.streams import Source, not_utf8
 from lorekeeper.normalize.build import Imported, slugify
 from lorekeeper.normalize.taken import Text
 
 MARKDOWN = (".md", ".markdown")
 """Suffixes of Markdown."""
+
+HEAD_CHARS = 10_000
+"""Characters of a text from which its format is recognised."""
+
+Recognises = Callable[[str, str], bool]
+"""Whether a file is of a format, by its name without ".gz", and by the first `HEAD_CHARS` of its text."""
 
 
 T = TypeVar("T")
@@ -123,6 +132,18 @@ class ImportedFiles:
             self._made[make] = make(self._paths)
         found: T = self._made[make]
         return found
+
+
+def each_of(paths: Iterable[Path], recognises: Recognises, take: Callable[[Path, Window], None]) -> None:
+    """Let a function take the files of an import that are of a format.
+
+    One that cannot be read is passed over: it is read again by itself, which says what is wrong.
+    """
+    for path in paths:
+        with suppress(OSError, EOFError, ValueError, zlib.error), Source(path, threading.Event()) as source:
+            window = Window(source.text())
+            if recognises(path.name.lower().removesuffix(".gz"), window.peek(HEAD_CHARS)):
+                take(path, window)
 
 
 def _folders_of_namesakes(paths: Sequence[Path]) -> dict[Path, str]:
