@@ -27,25 +27,19 @@ from lorekeeper.normalize.characters import (
     told,
 )
 from lorekeeper.normalize.foundry.values import Object, at, mapping, number, objects, text, whole
+from lorekeeper.normalize.reading import Words
 from lorekeeper.records.values import COINS
 from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
 SOURCE = "dnd-beyond"
 
-ALIGNMENTS = dict(
-    enumerate((f"{law} {good}" for good in ("good", "neutral", "evil") for law in ("lawful", "neutral", "chaotic")), 1)
-)
+word = Words(__file__)
 
 LIGHT, MEDIUM, HEAVY, SHIELD = 1, 2, 3, 4
 """Kinds of armour by their ids."""
 
-_CONDITION_IDS = dict(
-    enumerate(
-        "blinded charmed deafened exhaustion frightened grappled incapacitated invisible paralyzed petrified poisoned prone "
-        "restrained stunned unconscious".split(),
-        1,
-    )
-)
+_ARMOR_INSTEAD = 1
+"""Id of an armor class that the player has set by hand."""
 
 _STRUCTURE = re.compile(
     r"(?:hit points|proficiencies|equipment|core .{1,40} traits|ability score (?:improvement|increases?)|.{1,40} subclass|"
@@ -92,57 +86,53 @@ class Granted:
 
     def total(self, kind: str, *subjects: str) -> int:
         """The sum of their values."""
-        return sum(whole(m.get("value")) or whole(m.get("fixedValue")) or 0 for m in self.of(kind, *subjects))
+        return sum(whole(m, "value") or whole(m, "fixedValue") or 0 for m in self.of(kind, *subjects))
 
     def most(self, kind: str, *subjects: str) -> int | None:
         """The highest of their values."""
-        return max((v for m in self.of(kind, *subjects) if (v := whole(m.get("value"))) is not None), default=None)
+        return max((v for m in self.of(kind, *subjects) if (v := whole(m, "value")) is not None), default=None)
 
     def names(self, kind: str) -> list[str]:
         """What they are about, in words."""
-        said = (text(m.get("friendlySubtypeName")) or text(m.get("subType")).replace("-", " ") for m in self.of(kind))
+        said = (text(m, "friendlySubtypeName") or text(m, "subType").replace("-", " ") for m in self.of(kind))
         return list(dict.fromkeys(name for name in said if name))
 
 
 def character(sheet: Object) -> Character:
     """The record of a character."""
-    granted = _granted(sheet)
-    classes = [_class(each) for each in objects(sheet.get("classes"))]
-    level = sum(each.level or 0 for each in classes)
+    granted, classes = _granted(sheet), objects(sheet, "classes")
+    levels = [_class(each) for each in classes]
+    level = sum(each.level or 0 for each in levels)
     scores = _scores(sheet, granted)
+    modifiers = {ability: modifier(score) for ability, score in scores.items()}
     bonus = proficiency(level) if level else 0
-    skills = {skill: _times(granted, skill) for skill in SKILL_ABILITIES}
+    skills = {skill: _times(granted, _slug(skill)) for skill in SKILL_ABILITIES}
     bonuses = {
-        skill: modifier(scores[ability])
-        + int(bonus * skills[skill])
-        + granted.total("bonus", _slug(skill), "ability-checks")
+        skill: modifiers[ability] + int(bonus * skills[skill]) + granted.total("bonus", _slug(skill), "ability-checks")
         for skill, ability in SKILL_ABILITIES.items()
         if ability in scores and level
     }
-    trained = [
-        ability for ability in ABILITIES if granted.has("proficiency", f"{ability}-saving-throws", "saving-throws")
-    ]
-    spells = list(_spells(sheet))
+    saves = {ability: f"{ability}-saving-throws" for ability in ABILITIES}
+    trained = [ability for ability, key in saves.items() if granted.has("proficiency", key, "saving-throws")]
+    maximum = _hit_points(sheet, granted, modifiers, level)
     return Character(
-        name=text(sheet.get("name")),
-        modified=_modified(sheet),
+        name=text(sheet, "name"),
+        modified=f"{found[0]}Z" if (found := _TIME.match(text(sheet, "dateModified"))) else "",
         rules=_rules(sheet),
-        class_levels=classes,
+        class_levels=levels,
         race=text(sheet, "race.fullName", "race.baseName"),
         background=text(sheet, "background.definition.name", "background.customBackground.name"),
-        alignment=ALIGNMENTS.get(whole(sheet.get("alignmentId")) or 0, ""),
-        armor_class=_armor_class(sheet, granted, scores),
-        hit_points=(maximum := _hit_points(sheet, granted, scores, level)),
-        hit_points_now=None if maximum is None else max(0, maximum - (whole(sheet.get("removedHitPoints")) or 0)),
+        alignment=word("alignments", text(sheet, "alignmentId"), ""),
+        armor_class=_armor_class(sheet, granted, modifiers),
+        hit_points=maximum,
+        hit_points_now=None if maximum is None else max(0, maximum - (whole(sheet, "removedHitPoints") or 0)),
         speeds=_speeds(sheet, granted),
         senses={s: float(v) for s in SENSES if (v := granted.most("set-base", s) or granted.most("sense", s))},
         ability_scores=scores,
         trained_saves=trained,
         saving_throws={
-            a: modifier(s)
-            + (bonus if a in trained else 0)
-            + granted.total("bonus", "saving-throws", f"{a}-saving-throws")
-            for a, s in scores.items()
+            ability: own + bonus * (ability in trained) + granted.total("bonus", "saving-throws", saves[ability])
+            for ability, own in modifiers.items()
             if level
         },
         skills=[skill for skill, times in skills.items() if times >= 1],
@@ -152,30 +142,28 @@ def character(sheet: Object) -> Character:
         languages=granted.names("language"),
         resistant=granted.names("resistance"),
         immune=[name for name in granted.names("immunity") if fold(name) in (*DAMAGE_TYPES, *CONDITIONS)],
-        spells=spells,
-        features=list(_features(sheet)),
+        spells=_spells(sheet),
+        features=_features(sheet),
         scales={
             text(feature, "definition.name"): said
-            for each in objects(sheet.get("classes"))
-            for feature in objects(each.get("classFeatures"))
+            for feature in _gained(classes)
             if (said := text(feature, "levelScale.dice.diceString", "levelScale.fixedValue"))
-            and (whole(at(feature, "definition.requiredLevel")) or 0) <= (whole(each.get("level")) or 0)
         },
         inventory=[
-            *(_held(item) for item in objects(sheet.get("inventory")) if text(item, "definition.name")),
+            *(_held(item) for item in objects(sheet, "inventory") if text(item, "definition.name")),
             *(
-                Held(text(own.get("name")), whole(own.get("quantity")))
-                for own in objects(sheet.get("customItems"))
+                Held(text(own, "name"), whole(own, "quantity"))
+                for own in objects(sheet, "customItems")
                 if own.get("name")
             ),
         ],
         conditions=[
-            named for c in objects(sheet.get("conditions")) if (named := _CONDITION_IDS.get(whole(c.get("id")) or 0))
+            named for each in objects(sheet, "conditions") if (named := word("conditions", text(each, "id"), ""))
         ],
-        gold=_gold(sheet),
+        gold=_gold(mapping(sheet, "currencies")),
         desc=told(
             _plain(text(sheet, "notes.backstory")),
-            {**sheet, **mapping(sheet.get("traits")), **mapping(sheet.get("notes"))},
+            {**sheet, **mapping(sheet, "traits"), **mapping(sheet, "notes")},
             _plain,
         ),
         derived=("armor_class", "hit_points", "ability_scores", "saving_throws", "skill_bonuses"),
@@ -187,71 +175,48 @@ def _plain(written: str) -> str:
 
 
 def _granted(sheet: Object) -> Granted:
-    items = objects(sheet.get("inventory"))
+    items = objects(sheet, "inventory")
     idle = {
-        whole(at(item, "definition.id"))
+        whole(item, "definition.id")
         for item in items
         if item.get("equipped") is False
         or (at(item, "definition.canAttune") is True and item.get("isAttuned") is not True)
     }
-    worn = {whole(at(item, "definition.id")) for item in items} - idle
+    worn = {whole(item, "definition.id") for item in items} - idle
     found = []
-    for group, listed in mapping(sheet.get("modifiers")).items():
-        found += [each for each in objects(listed) if group != "item" or whole(each.get("componentId")) in worn]
+    for group, listed in mapping(sheet, "modifiers").items():
+        found += [each for each in objects(listed) if group != "item" or whole(each, "componentId") in worn]
     return Granted([*found, *_by_hand(sheet)])
 
 
 def _by_hand(sheet: Object) -> Iterator[Object]:
     """What the player has changed by hand on the sheet, as modifiers."""
-    for each in objects(sheet.get("characterValues")):
-        kind, value, about = (whole(number(each.get(key))) for key in ("typeId", "value", "valueId"))
-        skill, ability = (
-            _SKILL_IDS.get(about or 0, ""),
-            ABILITIES[about - 1] if about and about <= len(ABILITIES) else "",
-        )
-        if kind in _ADDED_ARMOR:
-            yield {"type": "bonus", "subType": "armor-class", "value": value}
-        elif kind in _ADDED_SKILL and skill:
-            yield {"type": "bonus", "subType": skill, "value": value}
-        elif kind in _ADDED_SAVE and ability:
-            yield {"type": "bonus", "subType": f"{ability}-saving-throws", "value": value}
-        elif kind in (_TRAINED_SKILL, _TRAINED_SAVE) and value in _TIMES:
-            subject = skill if kind == _TRAINED_SKILL else f"{ability}-saving-throws"
-            yield {"type": _TIMES[value], "subType": subject}
-
-
-_ARMOR_INSTEAD, _ADDED_ARMOR, _ADDED_SKILL, _ADDED_SAVE = 1, (2, 3), (24, 25), (39, 40)
-_TRAINED_SKILL, _TRAINED_SAVE = 26, 41
-"""Ids of what is changed by hand: the armor class, what is added to it, to skills and saves, and proficiency in these."""
-
-_TIMES = {2: "half-proficiency", 3: "proficiency", 4: "expertise"}
-
-_SKILL_IDS = {
-    2: "athletics", 3: "acrobatics", 4: "sleight-of-hand", 5: "stealth", 6: "arcana", 7: "history", 8: "investigation",
-    9: "nature", 10: "religion", 11: "animal-handling", 12: "insight", 13: "medicine", 14: "perception", 15: "survival",
-    16: "deception", 17: "intimidation", 18: "performance", 19: "persuasion",
-}  # fmt: skip
-"""Skills by their ids."""
+    for each in objects(sheet, "characterValues"):
+        about = whole(each, "valueId") or 0
+        said = {
+            "skill": word("skills", str(about), ""),
+            "ability": ABILITIES[about - 1] if 0 < about <= len(ABILITIES) else "",
+            "trained": word("trained", text(each, "value"), ""),
+        }
+        if parts := word["by hand"].get(text(each, "typeId")):
+            kind, subject = (part.format(**said) for part in parts)
+            yield {"type": kind, "subType": subject, "value": each.get("value")}
 
 
 def _scores(sheet: Object, granted: Granted) -> dict[str, int]:
     """Base scores with what is added to them; what sets a score, or overrides it."""
-
-    def listed(key: str) -> dict[int, int]:
-        return {
-            i: v
-            for e in objects(sheet.get(key))
-            if (i := whole(e.get("id"))) and (v := whole(e.get("value"))) is not None
-        }
-
-    base, more, instead = listed("stats"), listed("bonusStats"), listed("overrideStats")
+    base, more, instead = (
+        {whole(each, "id"): whole(each, "value") for each in objects(sheet, key)}
+        for key in ("stats", "bonusStats", "overrideStats")
+    )
     found = {}
-    for number_, ability in enumerate(ABILITIES, 1):
-        if number_ in instead:
-            found[ability] = instead[number_]
-        elif number_ in base:
-            score = base[number_] + more.get(number_, 0) + granted.total("bonus", f"{ability}-score")
-            found[ability] = max(score, granted.most("set", f"{ability}-score") or 0)
+    for place, ability in enumerate(ABILITIES, 1):
+        score, stated = base.get(place), instead.get(place)
+        if stated is None and score is not None:
+            score += (more.get(place) or 0) + granted.total("bonus", f"{ability}-score")
+            stated = max(score, granted.most("set", f"{ability}-score") or 0)
+        if stated is not None:
+            found[ability] = stated
     return found
 
 
@@ -261,138 +226,116 @@ def _slug(name: str) -> str:
 
 def _times(granted: Granted, skill: str) -> float:
     """How often the proficiency bonus counts for a skill."""
-    if granted.has("expertise", _slug(skill)):
+    if granted.has("expertise", skill):
         return 2
-    if granted.has("proficiency", _slug(skill)):
+    if granted.has("proficiency", skill):
         return 1
-    return 0.5 if granted.has("half-proficiency", _slug(skill), "ability-checks") else 0
+    return 0.5 if granted.has("half-proficiency", skill, "ability-checks") else 0
 
 
 def _class(each: Object) -> ClassLevel:
-    named = text(each, "definition.name")
-    return ClassLevel(named, whole(each.get("level")), text(each, "subclassDefinition.name"))
-
-
-def _modified(sheet: Object) -> str:
-    """When its player changed it last."""
-    found = _TIME.match(text(sheet.get("dateModified")))
-    return f"{found[0]}Z" if found else ""
+    return ClassLevel(text(each, "definition.name"), whole(each, "level"), text(each, "subclassDefinition.name"))
 
 
 def _rules(sheet: Object) -> str:
     """The edition of the first class, by whether it is marked as of the older rules."""
-    first = next(iter(objects(sheet.get("classes"))), {})
-    legacy = at(first, "definition.isLegacy")
-    sources = {whole(each.get("sourceId")) for each in objects(at(first, "definition.sources"))}
-    if legacy is True or sources & _BOOKS_OF_2014:
+    first = next(iter(objects(sheet, "classes")), {})
+    books = {word("rules", text(each, "sourceId"), "") for each in objects(first, "definition.sources")}
+    if at(first, "definition.isLegacy") is True or "2014" in books:
         return "2014"
-    return "2024" if sources & _BOOKS_OF_2024 else ""
+    return "2024" if "2024" in books else ""
 
 
-_BOOKS_OF_2014, _BOOKS_OF_2024 = frozenset({1, 2, 27, 67}), frozenset({145, 146, 148})
-"""Ids of the Basic Rules, Player's Handbook and supplements with classes, by edition."""
-
-
-def _hit_points(sheet: Object, granted: Granted, scores: Mapping[str, int], level: int) -> int | None:
-    stated = whole(sheet.get("overrideHitPoints"))
-    base = whole(sheet.get("baseHitPoints"))
-    if stated or base is None or "constitution" not in scores:
+def _hit_points(sheet: Object, granted: Granted, modifiers: Mapping[str, int], level: int) -> int | None:
+    stated, base = whole(sheet, "overrideHitPoints"), whole(sheet, "baseHitPoints")
+    if stated or base is None or "constitution" not in modifiers:
         return stated
-    each_level = modifier(scores["constitution"]) + granted.total("bonus", "hit-points-per-level")
-    return base + (whole(sheet.get("bonusHitPoints")) or 0) + level * each_level + granted.total("bonus", "hit-points")
+    each_level = modifiers["constitution"] + granted.total("bonus", "hit-points-per-level")
+    return base + (whole(sheet, "bonusHitPoints") or 0) + level * each_level + granted.total("bonus", "hit-points")
 
 
-def _armor_class(sheet: Object, granted: Granted, scores: Mapping[str, int]) -> int | None:
+def _armor_class(sheet: Object, granted: Granted, modifiers: Mapping[str, int]) -> int | None:
     """The best armour that is worn or none, a shield, and what is added; or what the player has set by hand."""
-    for each in objects(sheet.get("characterValues")):
-        if whole(each.get("typeId")) == _ARMOR_INSTEAD and (stated := whole(number(each.get("value")))) is not None:
+    for each in objects(sheet, "characterValues"):
+        if whole(each, "typeId") == _ARMOR_INSTEAD and (stated := whole(each, "value")) is not None:
             return stated
-    if "dexterity" not in scores:
+    if "dexterity" not in modifiers:
         return None
-    dexterity = modifier(scores["dexterity"])
-    worn = [mapping(item.get("definition")) for item in objects(sheet.get("inventory")) if item.get("equipped") is True]
+    dexterity = modifiers["dexterity"]
+    worn = [mapping(item, "definition") for item in objects(sheet, "inventory") if item.get("equipped") is True]
     limits = {LIGHT: dexterity, MEDIUM: min(dexterity, 2), HEAVY: 0}
-    suits = [
-        (whole(each.get("armorClass")) or 10) + limits[kind]
-        for each in worn
-        if (kind := whole(each.get("armorTypeId")) or 0) in limits
-    ]
-    shields = [whole(each.get("armorClass")) or 2 for each in worn if whole(each.get("armorTypeId")) == SHIELD]
-    more = granted.total("bonus", "armor-class") + (granted.total("bonus", "armored-armor-class") if suits else 0)
+    kinds = [(whole(each, "armorTypeId") or 0, whole(each, "armorClass")) for each in worn]
+    suits = [(armor or 10) + limits[kind] for kind, armor in kinds if kind in limits]
+    shield = max((armor or 2 for kind, armor in kinds if kind == SHIELD), default=0)
+    more = shield + granted.total("bonus", "armor-class")
     if suits:
-        return max(suits) + max(shields, default=0) + more
-    own = [_of_ability(each, scores) for each in granted.of("set", "unarmored-armor-class")]
-    more += granted.total("bonus", "unarmored-armor-class")
-    return 10 + dexterity + max(own, default=0) + max(shields, default=0) + more
+        return max(suits) + more + granted.total("bonus", "armored-armor-class")
+    own = [_of_ability(each, modifiers) for each in granted.of("set", "unarmored-armor-class")]
+    return 10 + dexterity + max(own, default=0) + more + granted.total("bonus", "unarmored-armor-class")
 
 
-def _of_ability(granted: Object, scores: Mapping[str, int]) -> int:
+def _of_ability(granted: Object, modifiers: Mapping[str, int]) -> int:
     """The value of a modifier, or the modifier of the ability that it names."""
-    value, number_ = whole(granted.get("value")), whole(granted.get("statId")) or 0
-    ability = ABILITIES[number_ - 1] if 1 <= number_ <= len(ABILITIES) else ""
+    value, place = whole(granted, "value"), whole(granted, "statId") or 0
     if value is not None:
         return value
-    return modifier(scores[ability]) if ability in scores else 0
+    return modifiers.get(ABILITIES[place - 1], 0) if 1 <= place <= len(ABILITIES) else 0
 
 
 def _speeds(sheet: Object, granted: Granted) -> dict[str, float]:
-    own = mapping(at(sheet, "race.weightSpeeds.normal"))
-    more = granted.total("bonus", "speed")
+    own, more = mapping(sheet, "race.weightSpeeds.normal"), granted.total("bonus", "speed")
     found: dict[str, float] = {}
     for kind, innate in zip(MOVEMENTS, ("walking", "flying", "swimming", "climbing", "burrowing"), strict=True):
-        feet = max(whole(own.get(kind)) or 0, granted.most("set", f"innate-speed-{innate}") or 0)
+        feet = max(whole(own, kind) or 0, granted.most("set", f"innate-speed-{innate}") or 0)
         if feet:
             found[kind] = float(feet + more + (granted.total("bonus", "unarmored-movement") if kind == "walk" else 0))
     return found
 
 
-def _spells(sheet: Object) -> Iterator[Spell]:
+def _spells(sheet: Object) -> list[Spell]:
     """All spells, each once; those of features, species, feats and items are always ready, whatever their own flag says."""
-    seen: set[str] = set()
-    names = {each.get("id"): _class(each).name for each in objects(sheet.get("classes"))}
+    names = {each.get("id"): text(each, "definition.name") for each in objects(sheet, "classes")}
     only = next(iter(names.values())) if len(names) == 1 else ""
-    chosen = [
-        (names.get(each.get("characterClassId"), only), objects(each.get("spells")))
-        for each in objects(sheet.get("classSpells"))
+    lists = [
+        (False, names.get(each.get("characterClassId"), only), each.get("spells"))
+        for each in objects(sheet, "classSpells")
     ]
-    innate = [("", objects(listed)) for listed in mapping(sheet.get("spells")).values()]
-    for granted, lists in ((False, chosen), (True, innate)):
-        for caster, listed in lists:
-            for each in listed:
-                name, level = text(each, "definition.name"), whole(at(each, "definition.level"))
-                if name and fold(name) not in seen:
-                    seen.add(fold(name))
-                    always = granted or each.get("alwaysPrepared") is True
-                    yield Spell(
-                        name, level, always or each.get("prepared") is True or level == 0, caster, always or None
-                    )
+    found: dict[str, Spell] = {}
+    for granted, caster, listed in (*lists, *((True, "", each) for each in mapping(sheet, "spells").values())):
+        for each in objects(listed):
+            name, level = text(each, "definition.name"), whole(each, "definition.level")
+            always = granted or each.get("alwaysPrepared") is True
+            ready = always or each.get("prepared") is True or level == 0
+            found.setdefault(fold(name), Spell(name, level, ready, caster, always or None))
+    return [each for each in found.values() if each.name]
 
 
-def _features(sheet: Object) -> Iterator[str]:
+def _gained(classes: Sequence[Object]) -> Iterator[Object]:
+    """The features of classes up to their levels."""
+    for each in classes:
+        for feature in objects(each, "classFeatures"):
+            if (whole(feature, "definition.requiredLevel") or 0) <= (whole(each, "level") or 0):
+                yield feature
+
+
+def _features(sheet: Object) -> list[str]:
     """The features of classes up to their levels, of species, feats, and options that were chosen, each once."""
-    found: dict[str, None] = {}
-    for each in objects(sheet.get("classes")):
-        level = whole(each.get("level")) or 0
-        for feature in objects(each.get("classFeatures")):
-            if (whole(at(feature, "definition.requiredLevel")) or 0) <= level:
-                found[text(feature, "definition.name")] = None
-    options = (f"options.{group}" for group in mapping(sheet.get("options")))
-    for path in ("race.racialTraits", "feats", *options):
-        found |= {text(each, "definition.name"): None for each in objects(at(sheet, path))}
-    return (name for name in found if name and not _STRUCTURE.fullmatch(name))
+    options = (f"options.{group}" for group in mapping(sheet, "options"))
+    others = (each for path in ("race.racialTraits", "feats", *options) for each in objects(sheet, path))
+    found = dict.fromkeys(text(each, "definition.name") for each in (*_gained(objects(sheet, "classes")), *others))
+    return [name for name in found if name and not _STRUCTURE.fullmatch(name)]
 
 
 def _held(item: Object) -> Held:
     equipped, attuned = item.get("equipped"), item.get("isAttuned")
     return Held(
         text(item, "definition.name"),
-        whole(item.get("quantity")),
+        whole(item, "quantity"),
         equipped if isinstance(equipped, bool) else None,
         attuned if isinstance(attuned, bool) and at(item, "definition.canAttune") is True else None,
     )
 
 
-def _gold(sheet: Object) -> float | None:
-    coins = mapping(sheet.get("currencies"))
-    counted = {coin: found for coin in COINS if (found := number(coins.get(coin))) is not None}
+def _gold(coins: Object) -> float | None:
+    counted = {coin: found for coin in COINS if (found := number(coins, coin)) is not None}
     return round(sum(COINS[coin] * found for coin, found in counted.items()), 2) if counted else None

@@ -22,12 +22,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lorekeeper.audience import DM
-from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_MANY, Entity
-from lorekeeper.errors import FilterError
-from lorekeeper.filters import clean_fields
+from lorekeeper.entities import AUDIENCE, MAX_MANY, Entity
 from lorekeeper.folding import fold, fold_class
-from lorekeeper.normalize.build import Origin, build, without_empty
+from lorekeeper.normalize.build import Origin, build, readable, without_empty
 from lorekeeper.normalize.foundry.values import mapping, objects, text, texts, whole
+from lorekeeper.normalize.reading import Words
 from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, PASSIVES, SKILL_ABILITIES
 
 CHARACTER, COMPANION = "character", "companion"
@@ -35,35 +34,7 @@ CHARACTER, COMPANION = "character", "companion"
 DOCUMENT, DOCUMENT_NAME = "characters", "Characters"
 """The document of characters that are read from files of their own, whatever program wrote these."""
 
-TOLD = {
-    "public": "In public",
-    "backstory": "Backstory",
-    "appearance": "Appearance",
-    "trait": "Personality traits",
-    "personality": "Personality traits",
-    "personalityTraits": "Personality traits",
-    "ideal": "Ideals",
-    "ideals": "Ideals",
-    "bond": "Bonds",
-    "bonds": "Bonds",
-    "flaw": "Flaws",
-    "flaws": "Flaws",
-    "allies": "Allies",
-    "organizations": "Organizations",
-    "enemies": "Enemies",
-    "personalPossessions": "Possessions",
-    "otherHoldings": "Holdings",
-    "otherNotes": "Notes",
-    "faith": "Faith",
-    "gender": "Gender",
-    "age": "Age",
-    "height": "Height",
-    "weight": "Weight",
-    "eyes": "Eyes",
-    "hair": "Hair",
-    "skin": "Skin",
-}
-"""Keys of sheets under which a player tells of a character, and what is printed for them."""
+word = Words(__file__)
 
 
 def told(desc: str, sheet: Mapping[str, Any], plain: Callable[[str], str]) -> str:
@@ -71,10 +42,12 @@ def told(desc: str, sheet: Mapping[str, Any], plain: Callable[[str], str]) -> st
 
     Args:
         desc: its life.
-        sheet: has the keys of `TOLD`.
+        sheet: has keys of the table of what players tell.
         plain: turns a text of the sheet into Markdown.
     """
-    said = ((label, plain(value).strip()) for key, label in TOLD.items() if isinstance(value := sheet.get(key), str))
+    said = (
+        (label, plain(value).strip()) for key, label in word["told"].items() if isinstance(value := sheet.get(key), str)
+    )
     lines = (f"**{label}.** {written}" for label, written in said if written and written not in desc)
     return "\n\n".join(filter(None, (desc, *lines)))
 
@@ -84,7 +57,7 @@ FULL, HALF, PACT = "full", "half", "pact"
 
 @dataclass(frozen=True)
 class CasterClass:
-    """What a class of the SRD brings that numbers of a sheet depend on (SRD 5.1 and 5.2, the classes' chapters).
+    """What a class of the SRD brings that numbers of a sheet depend on.
 
     Attributes:
         saves: abilities of the saving throws that it is proficient in.
@@ -93,34 +66,16 @@ class CasterClass:
         prepares: whether it chooses its spells anew each day under the rules of 2014.
     """
 
-    saves: tuple[str, str]
+    saves: Sequence[str]
     casting: str = ""
     slots: str = ""
     prepares: bool = True
 
 
-CLASSES = {
-    "barbarian": CasterClass(("strength", "constitution")),
-    "bard": CasterClass(("dexterity", "charisma"), "charisma", FULL, prepares=False),
-    "cleric": CasterClass(("wisdom", "charisma"), "wisdom", FULL),
-    "druid": CasterClass(("intelligence", "wisdom"), "wisdom", FULL),
-    "fighter": CasterClass(("strength", "constitution")),
-    "monk": CasterClass(("strength", "dexterity")),
-    "paladin": CasterClass(("wisdom", "charisma"), "charisma", HALF),
-    "ranger": CasterClass(("strength", "dexterity"), "wisdom", HALF, prepares=False),
-    "rogue": CasterClass(("dexterity", "intelligence")),
-    "sorcerer": CasterClass(("constitution", "charisma"), "charisma", FULL, prepares=False),
-    "warlock": CasterClass(("wisdom", "charisma"), "charisma", PACT, prepares=False),
-    "wizard": CasterClass(("intelligence", "wisdom"), "intelligence", FULL),
-}
-"""The classes of the SRD by their folded names."""
-
-_SLOTS = (
-    "2", "3", "4 2", "4 3", "4 3 2", "4 3 3", "4 3 3 1", "4 3 3 2", "4 3 3 3 1", "4 3 3 3 2", "4 3 3 3 2 1", "4 3 3 3 2 1",
-    "4 3 3 3 2 1 1", "4 3 3 3 2 1 1", "4 3 3 3 2 1 1 1", "4 3 3 3 2 1 1 1", "4 3 3 3 2 1 1 1 1", "4 3 3 3 3 1 1 1 1",
-    "4 3 3 3 3 2 1 1 1", "4 3 3 3 3 2 2 1 1",
-)  # fmt: skip
-"""Spell slots of each spell level, by the levels of a spellcaster (SRD 5.1, "Multiclassing")."""
+def class_of(name: str) -> CasterClass | None:
+    """The class of the SRD that has a name."""
+    found = word["classes"].get(fold_class(name))
+    return CasterClass(**found) if found else None
 
 
 @dataclass(frozen=True)
@@ -240,39 +195,35 @@ def completed(data: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in data.items() if value is not None}
     for parts, name in (("speeds", "speed_{}"), ("senses", "{}"), ("passives", "passive_{}")):
         given = {**{name.format(k): v for k, v in mapping(given.pop(parts, None)).items()}, **given}
-    added = _Additions(given, [*texts(given.get("derived"))])
-    _classes(added)
-    _spells(added)
-    _items(added)
-    added.add("scales", growing(objects(added.get("class_levels")), text(added.get("rules"))))
-    most, now = whole(added.get("hit_points")), whole(added.get("hit_points_now"))
+    sheet = _Sheet(given)
+    _classes(sheet)
+    _spells(sheet)
+    held = objects(given, "inventory")
+    sheet.copy("items", list(dict.fromkeys(text(each, "name") for each in held)))
+    sheet.copy("attuned", [text(each, "name") for each in held if each.get("attuned") is True])
+    sheet.add("scales", growing(objects(given, "class_levels"), text(given, "rules")))
+    most, now, level = (whole(given, name) for name in ("hit_points", "hit_points_now", "level"))
     if most is not None and now is not None:
-        added.copy("hit_points_lost", max(0, most - now))
-    level, scores = whole(added.get("level")), _scores(added)
-    bonus = proficiency(level) if level is not None and 1 <= level <= MAX_LEVEL else None
-    if bonus is not None:
-        added.add("proficiency_bonus", bonus)
-        _saves(added, scores, bonus)
-        _skills(added, scores, bonus)
-        _casting(added, scores, bonus)
+        sheet.copy("hit_points_lost", max(0, most - now))
+    if level is not None and 1 <= level <= MAX_LEVEL:
+        bonus = proficiency(level)
+        sheet.add("proficiency_bonus", bonus)
+        _saves(sheet, bonus)
+        _skills(sheet, bonus)
+        _casting(sheet, bonus)
     for skill in PASSIVES:
-        if (total := whole(mapping(added.get("skill_bonuses")).get(skill))) is not None:
-            added.add(f"passive_{skill}", 10 + total)
+        if (total := whole(mapping(given, "skill_bonuses").get(skill))) is not None:
+            sheet.add(f"passive_{skill}", 10 + total)
     for ability in ABILITIES:
-        if (total := whole(mapping(added.get("saving_throws")).get(ability))) is not None:
-            added.copy(f"save_{ability}", total)
-    return added.data
+        sheet.copy(f"save_{ability}", whole(given, f"saving_throws.{ability}"))
+    return given
 
 
-@dataclass
-class _Additions:
-    """The data of a character in the making, and the names of those that its source does not state."""
+@dataclass(frozen=True)
+class _Sheet:
+    """The data of a character in the making."""
 
     data: dict[str, Any]
-    derived: list[str]
-
-    def get(self, name: str) -> Any:
-        return self.data.get(name)
 
     def copy(self, name: str, value: object) -> None:
         """What says the same as something that is there."""
@@ -280,46 +231,53 @@ class _Additions:
             self.data[name] = value
 
     def add(self, name: str, value: object) -> None:
-        """What follows from something that is there."""
+        """What follows from something that is there, and that its source does not state."""
         if name not in self.data and value not in (None, "", [], {}):
             self.data[name] = value
-            self.derived = list(dict.fromkeys([*self.derived, name]))
-            self.data["derived"] = self.derived
+            self.data["derived"] = list(dict.fromkeys([*texts(self.data, "derived"), name]))
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of its classes."""
+        return [text(each, "name") for each in objects(self.data, "class_levels")] or texts(self.data, "classes")
+
+    @property
+    def modifiers(self) -> dict[str, int]:
+        """Those of its scores."""
+        scores = {ability: whole(self.data, f"ability_scores.{ability}") for ability in ABILITIES}
+        return {ability: modifier(score) for ability, score in scores.items() if score is not None}
 
 
-def _classes(added: _Additions) -> None:
-    levels = objects(added.get("class_levels"))
-    names = texts(added.get("classes"))
+def _classes(sheet: _Sheet) -> None:
+    levels, names = objects(sheet.data, "class_levels"), texts(sheet.data, "classes")
     if not levels and len(names) == 1:  # homebrew with a class and a level
-        level = whole(added.get("level"))
-        levels = [without_empty({"name": names[0], "level": level})]
-        added.copy("class_levels", levels)
-    added.copy("classes", [text(each.get("name")) for each in levels])
-    added.copy("subclasses", [told for each in levels if (told := text(each.get("subclass")))])
-    found = [whole(each.get("level")) for each in levels]
+        levels = [without_empty({"name": names[0], "level": whole(sheet.data, "level")})]
+        sheet.copy("class_levels", levels)
+    sheet.copy("classes", [text(each, "name") for each in levels])
+    sheet.copy("subclasses", [told for each in levels if (told := text(each, "subclass"))])
+    found = [whole(each, "level") for each in levels]
     if found and None not in found:
-        added.copy("level", sum(each or 0 for each in found))
+        sheet.copy("level", sum(each or 0 for each in found))
 
 
-def _spells(added: _Additions) -> None:
+def _spells(sheet: _Sheet) -> None:
     """What can be cast now: what is prepared, cantrips, and all that a class knows which need not prepare.
 
     Not prepared is only a spell of a class that prepares some. Of others that are not marked nobody knows.
     """
-    spells = objects(added.get("spells")) or _of_names(texts(added.get("known")), texts(added.get("prepared")))
-    classes = [text(each.get("name")) for each in objects(added.get("class_levels"))] or texts(added.get("classes"))
-    casters = [name for name in classes if (kind := CLASSES.get(fold_class(name))) and kind.slots] or classes
+    spells = objects(sheet.data, "spells") or _of_names(texts(sheet.data, "known"), texts(sheet.data, "prepared"))
+    casters = [name for name in sheet.classes if (kind := class_of(name)) and kind.slots] or sheet.classes
     answers = {_prepares(name, spells) for name in casters}
     unsaid = answers.pop() if len(answers) == 1 else None
     told = []
     for each in spells:
-        prepares = _prepares(text(each.get("caster")), spells) if each.get("caster") else unsaid
-        ready = each.get("prepared") is True or prepares is False or (prepares and whole(each.get("level")) == 0)
+        prepares = _prepares(text(each, "caster"), spells) if each.get("caster") else unsaid
+        ready = each.get("prepared") is True or prepares is False or (prepares and whole(each, "level") == 0)
         told.append(without_empty({**each, "prepared": True if ready else prepares and False}))
     if told:
-        added.data["spells"] = told
-    added.copy("prepared", [text(each.get("name")) for each in told if each.get("prepared")])
-    added.copy("known", [text(each.get("name")) for each in told] or texts(added.get("prepared")))
+        sheet.data["spells"] = told
+    sheet.copy("prepared", [text(each, "name") for each in told if each.get("prepared")])
+    sheet.copy("known", [text(each, "name") for each in told] or texts(sheet.data, "prepared"))
 
 
 def _of_names(known: Sequence[str], prepared: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -330,85 +288,67 @@ def _of_names(known: Sequence[str], prepared: Sequence[str]) -> list[Mapping[str
 
 def _prepares(caster: str, spells: Sequence[Mapping[str, Any]]) -> bool | None:
     """Whether a class prepares its spells: if it may, and some that it chose are marked; None if nothing says so."""
-    known = CLASSES.get(fold_class(caster))
+    known = class_of(caster)
     if known and not (known.slots and known.prepares):
         return False
     marked = any(
         each.get("prepared") is True
-        and whole(each.get("level")) != 0
+        and whole(each, "level") != 0
         and not each.get("granted")
-        and fold_class(text(each.get("caster"))) in ("", fold_class(caster))
+        and fold_class(text(each, "caster")) in ("", fold_class(caster))
         for each in spells
     )
     return marked or None
 
 
-def _items(added: _Additions) -> None:
-    held = objects(added.get("inventory"))
-    added.copy("items", list(dict.fromkeys(text(each.get("name")) for each in held)))
-    added.copy("attuned", [text(each.get("name")) for each in held if each.get("attuned") is True])
-
-
-def _scores(added: _Additions) -> dict[str, int]:
-    given = mapping(added.get("ability_scores"))
-    return {name: score for name in ABILITIES if (score := whole(given.get(name))) is not None}
-
-
-def _saves(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
-    trained = texts(added.get("trained_saves")) or _saves_of_first_class(added)
-    stated = mapping(added.get("saving_throws"))
-    if trained and scores and not scores.keys() <= stated.keys():
+def _saves(sheet: _Sheet, bonus: int) -> None:
+    first = class_of(sheet.classes[0]) if len(texts(sheet.data, "classes")) == 1 else None
+    trained = texts(sheet.data, "trained_saves") or (first.saves if first else ())
+    modifiers, stated = sheet.modifiers, mapping(sheet.data, "saving_throws")
+    if trained and modifiers and not modifiers.keys() <= stated.keys():
         folded = {ABILITY_OF.get(fold(each)[:3], "") for each in trained}
-        found = {a: modifier(s) + (bonus if a in folded else 0) for a, s in scores.items()}
-        added.data.pop("saving_throws", None)
-        added.add("saving_throws", {**found, **stated})
+        sheet.data.pop("saving_throws", None)
+        sheet.add("saving_throws", {a: m + (bonus if a in folded else 0) for a, m in modifiers.items()} | {**stated})
 
 
-def _saves_of_first_class(added: _Additions) -> Sequence[str]:
-    first = next(iter(texts(added.get("classes"))), "")
-    known = CLASSES.get(fold_class(first))
-    return known.saves if known and len(texts(added.get("classes"))) == 1 else ()
-
-
-def _skills(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
+def _skills(sheet: _Sheet, bonus: int) -> None:
     """The bonuses of all skills, if the source says in which ones the character is proficient; else of those with expertise."""
-    expert = set(map(fold, texts(added.get("expertise"))))
-    trained = set(map(fold, texts(added.get("skills")))) | expert
-    known = added.get("skills") is not None or added.get("trained_in_none")
-    stated = {fold(name): total for name, total in mapping(added.get("skill_bonuses")).items()}
+    data, modifiers = sheet.data, sheet.modifiers
+    expert = set(map(fold, texts(data, "expertise")))
+    trained = set(map(fold, texts(data, "skills"))) | expert
+    known = data.get("skills") is not None or data.get("trained_in_none")
+    stated = {fold(name): total for name, total in mapping(data, "skill_bonuses").items()}
     found = {
-        skill: modifier(scores[ability]) + bonus * ((skill in trained) + (skill in expert))
+        skill: modifiers[ability] + bonus * ((skill in trained) + (skill in expert))
         for skill, ability in SKILL_ABILITIES.items()
-        if ability in scores and (known or skill in expert)
+        if ability in modifiers and (known or skill in expert)
     }
     if found and not stated:
-        added.add("skill_bonuses", found)
+        sheet.add("skill_bonuses", found)
     elif stated and (total := found.get("perception")) is not None and "perception" not in stated:
-        added.add("passive_perception", 10 + total)
+        sheet.add("passive_perception", 10 + total)
 
 
-def _casting(added: _Additions, scores: Mapping[str, int], bonus: int) -> None:
-    levels = objects(added.get("class_levels"))
-    known = [(CLASSES.get(fold_class(text(each.get("name")))), whole(each.get("level")) or 0) for each in levels]
+def _casting(sheet: _Sheet, bonus: int) -> None:
+    levels = objects(sheet.data, "class_levels")
+    known = [(class_of(text(each, "name")), whole(each, "level") or 0) for each in levels]
     casters = [(kind, level) for kind, level in known if kind is not None and kind.slots]
-    added.add("slots", slots([(kind.slots, level) for kind, level in casters], text(added.get("rules"))))
-    if added.get("slots") and len(casters) == 1 and casters[0][0].casting in scores:
-        added.add("spell_dc", 8 + bonus + modifier(scores[casters[0][0].casting]))
+    sheet.add("slots", slots([(kind.slots, level) for kind, level in casters], text(sheet.data, "rules")))
+    if sheet.data.get("slots") and len(casters) == 1 and casters[0][0].casting in sheet.modifiers:
+        sheet.add("spell_dc", 8 + bonus + sheet.modifiers[casters[0][0].casting])
 
 
 def slots(casters: Iterable[tuple[str, int]], rules: str = "") -> dict[str, int]:
     """Spell slots by spell level, of levels in classes by how these count (SRD 5.1, "Multiclassing"; "Pact Magic")."""
     counted = list(casters)
-    halves = [level for how, level in counted if how == HALF]
     alone = len([how for how, _ in counted if how != PACT]) == 1
-    # a half-caster alone rounds up from its second level on, and in 2024 always
-    half = sum((n + 1) // 2 if rules == "2024" or (alone and n > 1) else n // 2 for n in halves)
-    caster = sum(level for how, level in counted if how == FULL) + half
-    found: dict[str, int] = {}
-    if caster:
-        for level, number in enumerate(_SLOTS[min(caster, MAX_LEVEL) - 1].split(), 1):
-            found[str(level)] = int(number)
-    pact = min(sum(level for how, level in counted if how == PACT), MAX_LEVEL)
+    levels = {FULL: 0, HALF: 0, PACT: 0}
+    for how, level in counted:  # a half-caster alone rounds up from its second level on, and in 2024 always
+        rounds_up = rules == "2024" or (alone and level > 1)
+        levels[how] += level if how != HALF else (level + rounds_up) // 2
+    caster, pact = levels[FULL] + levels[HALF], min(levels[PACT], MAX_LEVEL)
+    numbers = word["slots"]["full"][min(caster, MAX_LEVEL) - 1].split() if caster else ()
+    found = {str(level): int(number) for level, number in enumerate(numbers, 1)}
     if pact:
         key = str(min(5, (pact + 1) // 2))
         found[key] = found.get(key, 0) + 1 + sum(pact >= gained for gained in (2, 11, 17))
@@ -418,39 +358,15 @@ def slots(casters: Iterable[tuple[str, int]], rules: str = "") -> dict[str, int]
 def growing(levels: Iterable[Mapping[str, Any]], rules: str = "") -> dict[str, str]:
     """What grows with levels in classes of the SRD, by its name: "Sneak Attack" of a rogue of level 7 is "4d6".
 
-    Sources: the tables of the classes in SRD 5.1 and 5.2. Where these differ and the rules are unknown, it is left out.
+    Where the tables of 2014 and 2024 differ and the rules are unknown, it is left out.
     """
+    tables = [word[f"growing by the rules of {rules}"] if rules in ("2014", "2024") else {}, word["growing"]]
     found: dict[str, str] = {}
     for each in levels:
-        level = whole(each.get("level")) or 0
-        for name, value in _GROWING.get(fold_class(text(each.get("name"))), {}).items() if level else ():
-            if told := value(level, rules):
-                found[name] = told
-    return found
-
-
-def _step(level: int, *gained: int) -> int:
-    """How many of these levels have been reached."""
-    return sum(level >= each for each in gained)
-
-
-_FIRST_DIE = {"2014": 4, "2024": 6}
-"""Sides of a monk's first die of Martial Arts."""
-
-_GROWING: dict[str, dict[str, Callable[[int, str], str]]] = {
-    "barbarian": {"Rage Damage": lambda level, _: f"+{2 + _step(level, 9, 16)}"},
-    "bard": {"Bardic Inspiration": lambda level, _: f"d{6 + 2 * _step(level, 5, 10, 15)}"},
-    "fighter": {"Attacks": lambda level, _: str(1 + _step(level, 5, 11, 20)) if level >= 5 else ""},
-    "monk": {
-        "Martial Arts": lambda level, rules: (
-            f"1d{_FIRST_DIE[rules] + 2 * _step(level, 5, 11, 17)}" if rules in _FIRST_DIE else ""
-        ),
-        "Unarmored Movement": lambda level, _: f"+{5 + 5 * _step(level, 2, 6, 10, 14, 18)} ft." if level >= 2 else "",
-    },
-    "paladin": {"Lay on Hands": lambda level, _: f"{5 * level} hit points"},
-    "rogue": {"Sneak Attack": lambda level, _: f"{(level + 1) // 2}d6"},
-    "sorcerer": {"Sorcery Points": lambda level, _: str(level) if level >= 2 else ""},
-}
+        level, name = min(whole(each, "level") or 0, MAX_LEVEL), fold_class(text(each, "name"))
+        if level > 0:
+            found |= {what: said[level - 1] for table in tables for what, said in table.get(name, {}).items()}
+    return {what: said for what, said in found.items() if said}
 
 
 # --- entities --------------------------------------------------------------------------------------------------------
@@ -458,20 +374,11 @@ _GROWING: dict[str, dict[str, Callable[[int, str], str]]] = {
 
 def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """The filter values of a character's completed data, each that a filter can hold."""
-    fields: dict[str, Any] = {}
-    for declared in COLLECTIONS["characters"].fields:
-        if declared.name == AUDIENCE:
-            continue
-        value = data.get(declared.name)
-        if declared.name == "skills" and data.get("expertise"):
-            value = list(dict.fromkeys([*texts(value), *texts(data["expertise"])]))
-        if isinstance(value, list):
-            value = value[:MAX_MANY]
-        try:
-            fields |= clean_fields("characters", {declared.name: value})
-        except FilterError:
-            continue
-    return fields
+    values = {**data, AUDIENCE: None}
+    if data.get("expertise"):
+        values["skills"] = list(dict.fromkeys([*texts(data, "skills"), *texts(data, "expertise")]))
+    held = {name: value[:MAX_MANY] if isinstance(value, list) else value for name, value in values.items()}
+    return readable("characters", held, lambda _: None)
 
 
 def is_sheet(character: Entity) -> bool:
@@ -485,7 +392,7 @@ def audience_of(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
     The game master sees everything; nobody else does if there are no such people. What stands in brackets behind a name, as in
     "Zanna (Gnome Wizard)", is no part of it here.
     """
-    people = [text(data.get("player")), text(data.get("owner")), name, name.partition("(")[0].strip()]
+    people = [text(data, "player"), text(data, "owner"), name, name.partition("(")[0].strip()]
     return tuple(sorted({person for person in people if fold(person)})) or (DM,)
 
 

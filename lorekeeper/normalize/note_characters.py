@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.folding import fold, fold_class
+from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.characters import (
     CHARACTER,
-    CLASSES,
     COMPANION,
     Character,
     ClassLevel,
     Held,
     Spell,
     audience_of,
+    class_of,
     completed,
     fields_of,
 )
 from lorekeeper.normalize.creatures import readings
 from lorekeeper.normalize.note_parts import slug_of
 from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
+from lorekeeper.normalize.reading import Words
 from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.normalize.unsupported_formats import of_text
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
@@ -47,51 +49,14 @@ LONGEST = 80
 MAX_VALUES = 200
 """Most values of a list that are read from a note."""
 
-KEYS = {
-    "name": "name, character name",
-    "player": "player, played by, player name",
-    "owner": "owner, companion of, master",
-    "classes": "class, classes, class and level, class level",
-    "subclass": "subclass, archetype, subclasses",
-    "level": "level, lvl, total level, character level",
-    "race": "race, species, ancestry, lineage",
-    "background": "background",
-    "alignment": "alignment",
-    "rules": "rules, edition, ruleset",
-    "armor_class": "ac, armor class, armour class",
-    "hit_points": "hp, hit points",
-    "hit_points_most": "max hp, hp max, hp maximum, maximum hp, hit point maximum, max hit points, maximum hit points",
-    "hit_points_now": "current hp, hp current, current hit points",
-    "speed": "speed",
-    "senses": "senses, vision",
-    "abilities": "abilities, ability scores, stats, attributes",
-    "saves": "saves, saving throws, save proficiencies, saving throw proficiencies",
-    "skills": "skills, skill proficiencies, proficient skills",
-    "expertise": "expertise",
-    "languages": "languages, language",
-    "resistant": "resistances, damage resistances, resistant to",
-    "immune": "immunities, damage immunities, immune to",
-    "prepared": "prepared, prepared spells, spells prepared",
-    "known": "spells, spells known, known spells, spellbook, spell list",
-    "cantrips": "cantrips, cantrips known",
-    "spell_dc": "spell save dc, spell dc, save dc",
-    "features": "features, class features, features and traits, features traits, traits, racial traits, abilities and features",
-    "feats": "feats, feat",
-    "items": "items, inventory, equipment, gear, magic items, possessions",
-    "attuned": "attuned, attunement, attuned items, attunements",
-    "conditions": "conditions, condition",
-    "gold": "gold, gp, coins, money",
-}
-"""What a sheet says, by the keys and headings under which people write it."""
 
-_BY_WORD = {word: name for name, words in KEYS.items() for word in words.split(", ")}
-_BY_WORD |= {word: ability for short, ability in ABILITY_OF.items() for word in (short, ability)}
-_BY_WORD |= {
-    "const": "constitution",
-    "passive wisdom": "passive_perception",
-    "passive wisdom perception": "passive_perception",
-}
-_BY_WORD |= {f"passive {skill}": f"passive_{skill}" for skill in PASSIVES} | {sense: sense for sense in SENSES}
+@cache
+def _meanings() -> Mapping[str, str]:
+    """What a sheet says under a key or heading, folded."""
+    found = {word: name for name, words in Words(__file__)["sheets"].items() for word in words.split(", ")}
+    found |= {word: ability for short, ability in ABILITY_OF.items() for word in (short, ability)}
+    return found | {f"passive {skill}": f"passive_{skill}" for skill in PASSIVES} | {sense: sense for sense in SENSES}
+
 
 _CLASS = re.compile(r"(?P<before>\d{1,2}(?:st|nd|rd|th)?[- ](?:level )?)?(?P<name>[^\W\d_][^\d(/,;]*?)\s*"
                     r"(?:\((?P<inside>[^()]{1,60})\))?\s*(?:level |lvl )?(?P<level>\d{1,2})?\s*(?:\((?P<after>[^()]{1,60})\))?",
@@ -170,8 +135,8 @@ def _of_note(note: Note) -> Character | None:
     """The record of a note; None if it is no character's sheet, or one of another game."""
     if fold(note.kind) not in KINDS or _is_to_fill(note.name) or _is_to_fill(note.heading):
         return None
-    said = {name: value for key, value in note.facts.items() if (name := _BY_WORD.get(fold(key)))}
-    in_front = {_BY_WORD.get(fold(key)) for key in note.facts.keys() - set(note.facts_in_text)}
+    said = {name: value for key, value in note.facts.items() if (name := _meanings().get(fold(key)))}
+    in_front = {_meanings().get(fold(key)) for key in note.facts.keys() - set(note.facts_in_text)}
     rows = list(_rows_of(note))
     said = {**{row.name: row.body for row in reversed(rows) if row.labelled and row.name not in LISTED}, **said}
     said = {key: value for key, value in said.items() if not _is_to_fill(value)}
@@ -181,7 +146,7 @@ def _of_note(note: Note) -> Character | None:
     if _is_of_another_game(note, made, rows):
         return None
     has_numbers = bool(_numbers_of(made))
-    has_class = any(each.level and fold_class(each.name) in CLASSES for each in made.class_levels)
+    has_class = any(each.level and class_of(each.name) for each in made.class_levels)
     is_named = bool(made.class_levels or made.hit_points) and (has_numbers or not in_front.isdisjoint(_SHEETS_SAY))
     return made if len(made.ability_scores) == len(ABILITIES) or has_class or is_named else None
 
@@ -210,7 +175,7 @@ def _is_of_another_game(note: Note, made: Character, rows: Iterable[_Row]) -> bo
         return True
     listed = (match.groups() for row in rows if row.name == "abilities" and (match := _LABEL.match(row.body)))
     named = {fold(label) for label, value in (*listed, *note.facts.items()) if _SMALL_NUMBER.match(value.strip())}
-    others = {name for name in named if name not in _BY_WORD and name not in _OF_PEOPLE}
+    others = {name for name in named if name not in _meanings() and name not in _OF_PEOPLE}
     return len(made.ability_scores) < len(ABILITIES) and len(others) > max(3, _numbers_of(made))
 
 
@@ -227,7 +192,9 @@ def of_values(values: Mapping[str, Any], name: str = "") -> Character:
     """The record of a stat block that is marked as a player's; ``player`` is no name there."""
     folded = {fold(str(key)): value for key, value in values.items()}
     said = {
-        known: line(value) for key, value in folded.items() if (known := _BY_WORD.get(key)) not in _OTHERWISE and known
+        known: line(value)
+        for key, value in folded.items()
+        if (known := _meanings().get(key)) not in _OTHERWISE and known
     }
     scores = read_block(values).values.get("ability_scores")
     said |= {ability: str(score) for ability, score in (scores.items() if isinstance(scores, Mapping) else ())}
@@ -323,7 +290,7 @@ _EXPLAINED = frozenset({"features", "feats", "items", "attuned"})
 def _known(heading: str) -> str:
     """What a heading or label says that its list is, "" for nothing: "Prepared Spells", "Domain Spells (Always Prepared)"."""
     words = fold(heading)
-    if found := _BY_WORD.get(words) or _BY_WORD.get(fold(heading.partition("(")[0])):
+    if found := _meanings().get(words) or _meanings().get(fold(heading.partition("(")[0])):
         return found
     if "spells" not in words.split():
         return ""
@@ -500,7 +467,7 @@ def _spells(said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]])
     lines = [
         (key, name, under)
         for key in ("prepared", "cantrips", "known")
-        for name, under in _spell_lines(key, said, lists)
+        for name, under in (*((each, "") for each in _parts(said.get(key, ""))), *lists.get(key, ()))
     ]
     chooses = any(key == "prepared" or under.endswith(" prepared") for key, _, under in lines)
     for key, name, under in lines:
@@ -513,12 +480,6 @@ def _spells(said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]])
         ready = ready or bool(before and before.prepared)
         found[fold(name)] = Spell(before.name if before else name, level, ready if ready or chooses else None)
     return list(found.values())
-
-
-def _spell_lines(
-    key: str, said: Mapping[str, str], lists: Mapping[str, list[tuple[str, str]]]
-) -> Iterable[tuple[str, str]]:
-    return [*((each, "") for each in _parts(said.get(key, ""))), *lists.get(key, ())]
 
 
 def _inventory(items: list[str], attuned: list[str]) -> list[Held]:
