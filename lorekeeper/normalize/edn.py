@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 MAX_DEPTH = 100
@@ -25,9 +26,6 @@ MAX_PROBLEMS = 1000
 
 MAX_SHOWN = 40
 """Most characters of a token in a message."""
-
-_BLOCK = 1 << 10
-"""Characters between two offsets whose line numbers are stored."""
 
 # The quantifiers after "#:" and "#" are possessive, and their characters are those of an atom: what is not a map or set is
 # matched once more as an atom, and not once more from each of its characters.
@@ -42,6 +40,7 @@ _TOKEN = re.compile(
       | (?P<bad>.)""",
     re.VERBOSE | re.DOTALL,
 )
+_LINE_END = re.compile("\n")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "b": "\b", "f": "\f"}
 _CHARS = {"newline": "\n", "return": "\r", "space": " ", "tab": "\t", "formfeed": "\f", "backspace": "\b"}
@@ -93,54 +92,13 @@ class Problem:
     harm: str
 
 
-class Lines:
-    """Line numbers of a text, counted once per block, so that a place is found in constant time."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._blocks = [(1, 0)]
-        """For the beginning of every block: (number of its line, offset at which that line begins)."""
-        for start, end in pairwise([*range(0, len(text), _BLOCK), len(text)]):
-            line, begins = self._blocks[-1]
-            self._blocks.append((line + text.count("\n", start, end), max(begins, text.rfind("\n", start, end) + 1)))
-
-    def place(self, at: int) -> str:
-        """``line:column`` of an offset, both from 1."""
-        line, begins = self._blocks[at // _BLOCK]
-        start = at // _BLOCK * _BLOCK
-        begins = max(begins, self._text.rfind("\n", start, at) + 1)
-        return f"{line + self._text.count(chr(10), start, at)}:{at - begins + 1}"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The content of a text.
-
-    Attributes:
-        text: the text itself.
-        values: its top-level values.
-        problems: the first `MAX_PROBLEMS`, in the order of their places.
-        more: how many further problems there are, by their harm.
-        lines: of the text.
-    """
-
-    text: str
-    values: list[Any]
-    problems: list[Problem]
-    more: Counter[str]
-    lines: Lines
-
-    def place(self, at: int) -> str:
-        """``line:column`` of an offset, both from 1."""
-        return self.lines.place(at)
-
-
 @dataclass
 class _Frame:
-    """A list, map or set that is being read: its bracket, where it begins, and its items with their places."""
+    """A list, map or set that is being read: what it opens with, where it begins, and its items with their places."""
 
     bracket: str
     at: int
+    is_map: bool = False
     prefix: str = ""
     items: list[Any] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -150,27 +108,40 @@ class _Frame:
     """The first problem inside that makes it unusable."""
 
 
-def read(text: str) -> Reading:
-    """Read all values of a text."""
-    reader = _Reader(text)
-    reader.read()
-    problems = sorted(reader.problems, key=lambda p: p.at)
-    return Reading(text, reader.stack[0].items, problems, reader.more, reader.lines)
+class Reading:
+    """The content of a text.
 
+    Attributes:
+        text: the text itself.
+        problems: the first `MAX_PROBLEMS`, in the order of their places.
+        more: how many further problems there are, by their harm.
+    """
 
-class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = Lines(text)
         self.problems: list[Problem] = []
         self.more: Counter[str] = Counter()
-        self.stack = [_Frame("", 0)]
-        self.opened = Counter[str]()
-        """Number of frames on the stack by the bracket that they close with."""
-        self.warned: set[str] = set()
+        self._lines = array("I", (match.end() for match in _LINE_END.finditer(text)))
+        """Where each line but the first begins."""
+        self._stack = [_Frame("", 0)]
+        self._opened = Counter[str]()
+        """Number of frames on the stack by their brackets."""
+        self._warned: set[str] = set()
         """Causes that have been warned about, which is done once."""
+        self._read()
+        self.problems.sort(key=lambda problem: problem.at)
 
-    def read(self) -> None:
+    @property
+    def values(self) -> list[Any]:
+        """The top-level values."""
+        return self._stack[0].items
+
+    def place(self, at: int) -> str:
+        """``line:column`` of an offset, both from 1."""
+        line = bisect_right(self._lines, at)
+        return f"{line + 1}:{at - (self._lines[line - 1] if line else 0) + 1}"
+
+    def _read(self) -> None:
         for kind, token, at in self._shallow():
             match kind:
                 case "string":
@@ -182,47 +153,38 @@ class _Reader:
                 case "close":
                     self._close(_CLOSES[token], at)
                 case "discard":
-                    self.stack[-1].discards += 1
+                    self._stack[-1].discards += 1
                 case "char":
-                    self._put(_character(token), at)
+                    name = token[1:]
+                    is_code = len(name) == 5 and name[0] == "u"
+                    self._put(chr(int(name[1:], 16)) if is_code else _CHARS.get(name, name), at)
                 case _:
                     self._problem(at, "unterminated text: is a quote missing?", "map")
                     break
-        self._end()
-
-    def _end(self) -> None:
-        """Close what is still open at the end of the text."""
-        if len(self.stack) > 1:
-            opened = self.lines.place(self.stack[-1].at)
-            self._problem(
-                len(self.text), f"the file ends before what begins at {opened} is closed: is it truncated?", "map"
-            )
-        while len(self.stack) > 1:
+        if len(self._stack) > 1:
+            opened = self.place(self._stack[-1].at)
+            told = f"the file ends before what begins at {opened} is closed: is it truncated?"
+            self._problem(len(self.text), told, "map")
+        while len(self._stack) > 1:
             self._leave(len(self.text), whole=False)
-
-    def _tokens(self) -> Iterator[tuple[str, str, int]]:
-        for match in _TOKEN.finditer(self.text):
-            if match.lastgroup != "space":
-                yield match.lastgroup or "", match[0], match.start()
 
     def _shallow(self) -> Iterator[tuple[str, str, int]]:
         """The tokens, without what is nested too deeply."""
         depth = 0
-        for kind, token, at in self._tokens():
-            if kind == "open" and (depth or len(self.stack) > MAX_DEPTH):
+        for match in _TOKEN.finditer(self.text):
+            kind, at = match.lastgroup or "", match.start()
+            if kind == "open" and (depth or len(self._stack) > MAX_DEPTH):
                 if not depth:
                     self._problem(at, f"nested more than {MAX_DEPTH} levels deep: left out", "map")
                     yield "atom", "nil", at
                 depth += 1
-            elif not depth:
-                yield kind, token, at
-            elif kind == "close":
+            elif depth and kind == "close":
                 depth -= 1
-            elif kind == "bad":
-                yield kind, token, at
+            elif kind == "bad" or not (depth or kind == "space"):
+                yield kind, match[0], at
 
     def _problem(self, at: int, reason: str, harm: str) -> None:
-        problem, frame = Problem(at, reason, harm), self.stack[-1]
+        problem, frame = Problem(at, reason, harm), self._stack[-1]
         if harm == "map":
             frame.broken = frame.broken or problem
         if len(self.problems) < MAX_PROBLEMS:
@@ -232,16 +194,16 @@ class _Reader:
 
     def _once(self, what: str, at: int, reason: str) -> None:
         """Warn once in a text, however often the cause occurs."""
-        if what not in self.warned:
+        if what not in self._warned:
             self._problem(at, reason, "none")
-        if len(self.warned) < MAX_PROBLEMS:
-            self.warned.add(what)
+        if len(self._warned) < MAX_PROBLEMS:
+            self._warned.add(what)
 
     # --- values ------------------------------------------------------------------------------------------------------
 
     def _put(self, value: Any, at: int) -> None:
         """Add a finished value to the list or map around it, unless it is discarded."""
-        frame = self.stack[-1]
+        frame = self._stack[-1]
         if frame.discards:
             frame.discards -= 1
         else:
@@ -249,9 +211,6 @@ class _Reader:
             frame.places.append(at)
 
     def _string(self, token: str, at: int) -> str:
-        if "\\" not in token:
-            return token[1:-1]
-
         def unescaped(match: re.Match[str]) -> str:
             code, letter = match[1], match[2]
             if code:
@@ -261,58 +220,57 @@ class _Reader:
             return _ESCAPES.get(letter, letter)
 
         text = _ESCAPE.sub(unescaped, token[1:-1])
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\" in token else text
 
     def _atom(self, token: str, at: int) -> None:
+        value: Any = None
         if token in _CONSTANTS:
-            self._put(_CONSTANTS[token], at)
+            value = _CONSTANTS[token]
         elif token.startswith("##"):
             self._problem(at, f"{token[:MAX_SHOWN]} is not a number: left out", "none")
-            self._put(None, at)
         elif token.startswith("#"):
             return  # a tag: the value after it is read as it is
         elif _KEYWORD.fullmatch(token):
-            if token.lstrip(":")[:1].isdigit():
+            value = Keyword(token.lstrip(":"))
+            if value[:1].isdigit():
                 reason = f"the keyword {token[:MAX_SHOWN]} begins with a digit, which other programs reject"
                 self._once(token[:MAX_SHOWN], at, reason)
-            self._put(Keyword(token.lstrip(":")), at)
-        else:
-            number = _number(token)
-            if number is None:
-                reason = f"{token[:MAX_SHOWN]} is not an EDN value: is a quote missing, or not straight?"
-                self._problem(at, reason, "map")
-            self._put(token if number is None else number, at)
+        elif (value := _number(token)) is None:
+            reason = f"{token[:MAX_SHOWN]} is not an EDN value: is a quote missing, or not straight?"
+            self._problem(at, reason, "map")
+            value = token
+        self._put(value, at)
 
     # --- lists and maps ----------------------------------------------------------------------------------------------
 
     def _open(self, token: str, at: int) -> None:
-        prefix = token.strip("#:{ ,\n\r\t") if token.startswith("#:") else ""
-        is_set = token.startswith("#") and not token.startswith("#:")
+        has_prefix, bracket = token.startswith("#:"), token[-1]
+        is_set = token.startswith("#") and not has_prefix
         if is_set and len(token) > len("#{"):
             self._once("#{", at, "there is white space between the # and the { of a set: read as a set, here and below")
-        bracket = "#" if is_set else token[-1]
-        self.stack.append(_Frame(bracket, at, prefix))
-        self.opened[_closed_as(bracket)] += 1
+        prefix = token.strip("#:{ ,\n\r\t") if has_prefix else ""
+        self._stack.append(_Frame(bracket, at, bracket == "{" and not is_set, prefix))
+        self._opened[bracket] += 1
 
     def _close(self, bracket: str, at: int) -> None:
-        if not self.opened[bracket]:
+        if not self._opened[bracket]:
             self._problem(at, f"unmatched {self.text[at]}: is there one too many?", "value")
             return
-        inner = self.stack[-1]
-        if _closed_as(inner.bracket) != bracket:
-            opened = self.lines.place(inner.at)
-            self._problem(at, f"{self.text[at]} does not close the {self.text[inner.at]} at {opened}", "map")
-        while _closed_as(self.stack[-1].bracket) != bracket:
+        inner = self._stack[-1]
+        if inner.bracket != bracket:
+            told = f"{self.text[at]} does not close the {self.text[inner.at]} at {self.place(inner.at)}"
+            self._problem(at, told, "map")
+        while self._stack[-1].bracket != bracket:
             self._leave(at, whole=False)
         self._leave(at + 1, whole=True)
 
     def _leave(self, end: int, *, whole: bool) -> None:
         """Finish the innermost list or map, with as much of it as there is."""
-        frame = self.stack[-1]
-        value = self._map(frame, end, whole) if frame.bracket == "{" else frame.items
-        self.stack.pop()
-        self.opened[_closed_as(frame.bracket)] -= 1
-        around = self.stack[-1]
+        frame = self._stack[-1]
+        value = self._map(frame, end, whole) if frame.is_map else frame.items
+        self._stack.pop()
+        self._opened[frame.bracket] -= 1
+        around = self._stack[-1]
         around.broken = around.broken or frame.broken
         self._put(value, frame.at)
 
@@ -346,9 +304,9 @@ class _Reader:
         return str(key)
 
 
-def _closed_as(bracket: str) -> str:
-    """The bracket that decides what closes a frame: sets close like maps."""
-    return "{" if bracket == "#" else bracket
+def read(text: str) -> Reading:
+    """Read all values of a text."""
+    return Reading(text)
 
 
 def _shown(value: object) -> str:
@@ -365,14 +323,6 @@ def _key_without_value(items: list[Any]) -> int:
         return last
     misplaced = next((i for i in range(0, len(items), 2) if not isinstance(items[i], Keyword)), None)
     return last if misplaced is None else max(misplaced - 2, 0)
-
-
-def _character(token: str) -> str:
-    """The character of a token such as ``\\a`` or ``\\newline``."""
-    name = token[1:]
-    if len(name) == 5 and name[0] == "u":
-        return chr(int(name[1:], 16))
-    return _CHARS.get(name, name)
 
 
 def _number(token: str) -> int | float | None:

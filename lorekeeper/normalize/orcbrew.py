@@ -17,9 +17,8 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
-from lorekeeper.filters import clean_fields
 from lorekeeper.normalize import creatures, spells
-from lorekeeper.normalize.build import Imported, Origin, build, own_error, slugify
+from lorekeeper.normalize.build import Imported, Origin, build, own_error, readable, slugify
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 from lorekeeper.normalize.orcbrew_options import fields, option
 from lorekeeper.normalize.taken import texts_of
@@ -41,24 +40,6 @@ _LOOKS_SO = re.compile(
 Object = Mapping[str, Any]
 
 
-def _text(value: object) -> str | None:
-    """A text, or a keyword in words."""
-    if isinstance(value, Keyword):
-        return value.replace("-", " ")
-    return value if isinstance(value, str) else None
-
-
-def _chosen(value: object) -> list[str] | None:
-    """The names that a map marks as true, or that a list contains."""
-    if isinstance(value, Mapping):
-        value = [name for name, chosen in value.items() if chosen is True]
-    return [str(v) for v in value if v] if isinstance(value, list) else None
-
-
-def _nothing(_: Object) -> dict[str, Any]:
-    return {}
-
-
 TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
     "spells": ("spells", "spell", spells.read),
     "monsters": ("creatures", "creature", creatures.read),
@@ -68,9 +49,9 @@ TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
     "subraces": ("character_options", "subrace", partial(fields, parent="race")),
     "feats": ("character_options", "feat", fields),
     "backgrounds": ("character_options", "background", fields),
-    "languages": ("rules", "language", _nothing),
-    "invocations": ("rules", "invocation", _nothing),
-    "boons": ("rules", "boon", _nothing),
+    "languages": ("rules", "language", lambda _: {}),
+    "invocations": ("rules", "invocation", lambda _: {}),
+    "boons": ("rules", "boon", lambda _: {}),
 }
 """The content types with lore: collection, kind and filter fields."""
 
@@ -99,17 +80,14 @@ def packs(text: str, name: str, document: str | None = None) -> Imported:
 
 class _Packs:
     def __init__(self, reading: Reading, name: str, document: str | None) -> None:
-        self._reading = reading
-        self._name = name
-        self._document = document
+        self._reading, self._name, self._document = reading, name, document
         self._result = Imported()
         self._reported: set[int] = set()
         """Offsets of the problems that were reported with an entry."""
         self._kinds: dict[tuple[str, str, str], str] = {}
-        """Kind of the first entry of each type, document and key."""
+        """Kind of the first entry of each type, document and key: entries of others have it behind their keys."""
         self._invisible: list[int] = []
         """Offsets of entries with invisible characters."""
-        self._offsets = [problem.at for problem in reading.problems]
         self._more = Counter(failed=reading.more["map"] + reading.more["value"], warnings=reading.more["none"])
         """How many problems of each list are omitted."""
 
@@ -210,8 +188,7 @@ class _Packs:
     def _entity(self, content: str, key: str, entry: Map, pack: str, what: str) -> Entity:
         entity_type, kind, fields_of = TYPES[content]
         title = self._title(entry, pack, what)
-        name = entry.get("name")
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name := entry.get("name"), str) or not name.strip():
             name = key.replace("-", " ").title()
             self._warn(entry.at, f"{what}: it has no name; named {name[:MAX_SHOWN]!r}")
         for missing in [k for k in ("level", "school") if content == "spells" and entry.get(k) is None]:
@@ -225,8 +202,12 @@ class _Packs:
             Origin(SOURCE, document, title),
             name=name,
             kind=kind,
-            slug=self._slug(entity_type, document, key, kind),
-            fields=self._fields(entity_type, fields_of(entry), what, entry.at),
+            slug=key if self._kinds.setdefault((entity_type, document, key), kind) == kind else f"{key}-{kind}",
+            fields=readable(
+                entity_type,
+                {name: None if value in ("", []) else value for name, value in fields_of(entry).items()},
+                lambda reason: self._warn(entry.at, f"{what}: {reason}"),
+            ),
         )
 
     def _title(self, entry: Map, pack: str, what: str) -> str:
@@ -237,36 +218,21 @@ class _Packs:
             self._warn(entry.at, f"{what}: its pack has no name; assigned to {title[:MAX_SHOWN]!r}")
         return title
 
-    def _slug(self, entity_type: str, document: str, key: str, kind: str) -> str:
-        """The key; followed by the kind if an entry of another kind in the same pack has the same key."""
-        first = self._kinds.setdefault((entity_type, document, key), kind)
-        return key if first == kind else f"{key}-{kind}"
-
-    def _fields(self, entity_type: str, raw: Mapping[str, Any], what: str, at: int) -> dict[str, Any]:
-        """The filter values that can be read; the others are left out with a warning."""
-        fields: dict[str, Any] = {}
-        for name, value in raw.items():
-            blank = isinstance(value, (str, list)) and not value
-            try:
-                fields |= clean_fields(entity_type, {name: None if blank else value})
-            except FilterError as error:
-                self._warn(at, f"{what}: {error}; left out")
-        return fields
-
     def _within(self, entry: Map) -> Iterator[Problem]:
         """The problems between the beginning and the end of an entry."""
-        for problem in self._reading.problems[bisect_left(self._offsets, entry.at) :]:
+        problems = self._reading.problems
+        for problem in problems[bisect_left(problems, entry.at, key=lambda each: each.at) :]:
             if problem.at > entry.end or (problem.at == entry.end and entry.whole):
                 return
             yield problem
 
     def _fail(self, at: int, reason: str) -> None:
-        self._list("failed", at, reason)
+        self._report("failed", at, reason)
 
     def _warn(self, at: int, reason: str) -> None:
-        self._list("warnings", at, reason)
+        self._report("warnings", at, reason)
 
-    def _list(self, name: str, at: int, reason: str) -> None:
+    def _report(self, name: str, at: int, reason: str) -> None:
         problems: list[tuple[str, str]] = getattr(self._result, name)
         if len(problems) < MAX_PROBLEMS:
             problems.append((self._reading.place(at), reason))
