@@ -129,7 +129,8 @@ def readable(entity_type: str, values: Mapping[str, Any], tell: Callable[[str], 
     fields: dict[str, Value] = {}
     for declared in collection_of(entity_type).fields:
         try:
-            fields |= clean_fields(entity_type, {declared.name: values.get(declared.name)})
+            cleaned = clean_fields(entity_type, {declared.name: values.get(declared.name)})
+            fields |= {name: _checked_field(name, value) for name, value in cleaned.items()}
         except FilterError as error:
             tell(f"{error}; left out as a value to filter by")
     return fields

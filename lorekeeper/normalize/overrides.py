@@ -10,77 +10,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lorekeeper.folding import fold
+from lorekeeper.normalize.reading import Words
 from lorekeeper.normalize.stat_block import RUBRICS, Block
-from lorekeeper.terms import ABILITIES, MOVEMENTS, SENSES
+from lorekeeper.records.values import mapping
+from lorekeeper.terms import ABILITIES
 
 Object = Mapping[str, Any]
 
-_IDENTITY = frozenset(
-    "key slug url name collection kind asked_as document_name document__slug document__title document__license_url "
-    "document__url option_pack source source_api illustration image img_main".split()
-)
-"""Keys of the creature that is changed which are not true of the changed one."""
+word = Words(__file__)
 
-_SPEEDS = tuple(f"speed_{kind}" for kind in MOVEMENTS)
-
-REPLACED: dict[str, tuple[str, ...]] = {
-    "type": ("subtypes",),
-    "subtype": ("subtypes",),
-    "armor_class": ("ac", "armor_detail", "armor_desc"),
-    "hit_points": ("hp", "hit_dice"),
-    "speed": ("speed_all", "hover", *_SPEEDS),
-    "ability_scores": ("abilities", "modifiers", *ABILITIES, *(ability[:3] for ability in ABILITIES)),
-    "saving_throws": ("saving_throws_all", *(f"{ability}_save" for ability in ABILITIES)),
-    "skills": ("skill_bonuses", "skill_bonuses_all"),
-    "damage_vulnerabilities": ("vulnerable",),
-    "damage_resistances": ("resistant",),
-    "damage_immunities": ("immune",),
-    "condition_immunities": ("immune",),
-    "senses": (
-        *SENSES,
-        *(f"{sense}_range" for sense in SENSES),
-        "passive_perception",
-        "perception",
-        "normal_sight_range",
-    ),
-    "languages": ("telepathy",),
-    "challenge_rating": (
-        "cr",
-        "challenge",
-        "challenge_rating_decimal",
-        "experience_points",
-        "xp",
-        "proficiency_bonus",
-    ),
-    "environments": ("environment",),
-    "desc": ("description",),
-    "actions": ("damage_types", "conditions", "saves"),
-}
-"""Keys, of any source, which say what a key of a stat block does."""
-
-_DEEDS = ("damage_types", "conditions", "saves", "spells", "legendary", "lair")
-
-DECIDED: dict[str, tuple[str, ...]] = {
-    "size": ("size",),
-    "type": ("type",),
-    "subtype": ("type",),
-    "alignment": ("alignment",),
-    "armor_class": ("armor_class",),
-    "hit_points": ("hit_points",),
-    "speed": (*_SPEEDS, "hover"),
-    "damage_vulnerabilities": ("vulnerable",),
-    "damage_resistances": ("resistant",),
-    "damage_immunities": ("immune",),
-    "condition_immunities": ("immune",),
-    "senses": ("senses", *SENSES, "passive_perception"),
-    "languages": ("languages", "telepathy"),
-    "challenge_rating": ("challenge_rating",),
-    "environments": ("environments",),
-    **dict.fromkeys(RUBRICS, _DEEDS),
-}
-"""The filter fields that follow from a key."""
-
-DEEDS = frozenset(_DEEDS)
+DEEDS = frozenset("damage_types conditions saves spells legendary lair".split())
 """The filter fields that follow from traits and actions."""
 
 _SPELLS = ("spells", "spell_list")
@@ -92,31 +31,25 @@ _NESTED = "resistances_and_immunities"
 
 def decided_by(keys: Iterable[str]) -> set[str]:
     """The filter fields that follow from the values of some keys."""
-    return {field for key in keys for field in DECIDED.get(key, ())}
+    return {field for key in keys for field in word("decided", key, "").split()}
 
 
 def overridden(data: Object, block: Block) -> dict[str, Any]:
     """The data of a creature, {} for none, with what a stat block says in its place."""
     kept = {str(key).replace("-", "_"): value for key, value in data.items()}
     features = _by_rubric(kept, block)
-    stale = _IDENTITY.union(RUBRICS, ["special_abilities"], *(REPLACED.get(key, ()) for key in block.values))
-    stale = stale.union(_SPELLS if block.spellcasting else ())
-    result = {key: value for key, value in kept.items() if key not in stale}
+    stale = {*RUBRICS, "special_abilities", *(_SPELLS if block.spellcasting else ())}
+    stale = stale.union(*(word("replaced", key, "").split() for key in block.values))
+    stale = stale.union(word("not of a changed creature", "keys").split())
+    result = {key: value for key, value in kept.items() if key not in stale} | block.values
     if "ability_scores" in block.values:
-        scores = {**_scores(kept), **_object(block.values["ability_scores"])}
-        result |= {**block.values, "ability_scores": scores}
-    else:
-        result |= block.values
+        result["ability_scores"] = {**_scores(kept), **mapping(block.values["ability_scores"])}
     return _with_defences(result, block) | {rubric: found for rubric, found in features.items() if found}
-
-
-def _object(value: object) -> Object:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _scores(data: Object) -> dict[str, Any]:
     """The ability scores of any source, by the names of the abilities."""
-    given = {str(k).lower(): v for k, v in _object(data.get("ability_scores") or data.get("abilities") or data).items()}
+    given = {str(k).lower(): v for k, v in mapping(data.get("ability_scores") or data.get("abilities") or data).items()}
     found = {ability: given.get(ability, given.get(ability[:3])) for ability in ABILITIES}
     return {ability: score for ability, score in found.items() if score is not None}
 
@@ -136,25 +69,23 @@ def _with_defences(data: dict[str, Any], block: Block) -> dict[str, Any]:
 
 
 def _by_rubric(data: Object, block: Block) -> dict[str, list[Any]]:
-    """The traits and actions of a creature by rubric, with those of a stat block in their place or after them."""
+    """The traits and actions of a creature by rubric, with those of a stat block in their place or after them.
+
+    API v2 lists actions of all types as actions, OrcBrew all features as traits.
+    """
     features: dict[str, list[Any]] = {rubric: [] for rubric in RUBRICS}
     for key in (*RUBRICS, "special_abilities"):
         for item in data[key] if isinstance(data.get(key), list) else ():
-            features.setdefault(_rubric(item, "traits" if key == "special_abilities" else key), []).append(item)
+            kind = mapping(item).get("action_type") or mapping(item).get("type")
+            named = f"{fold(kind).replace(' ', '_')}s" if isinstance(kind, str) else ""
+            rubric = named if named in RUBRICS else key if key in RUBRICS else "traits"
+            features[rubric].append(item)
     for rubric in RUBRICS:
         own = block.values.get(rubric, features[rubric])
         features[rubric] = [*(own if isinstance(own, list) else []), *block.additions.get(rubric, ())]
     if block.spellcasting:
-        features["traits"] = [*filter(_is_no_spellcasting, features["traits"]), block.spellcasting]
+        others = [
+            each for each in features["traits"] if "spellcasting" not in fold(str(mapping(each).get("name") or ""))
+        ]
+        features["traits"] = [*others, block.spellcasting]
     return features
-
-
-def _rubric(item: object, default: str) -> str:
-    """The rubric of a feature: API v2 lists actions of all types as actions, OrcBrew all features as traits."""
-    kind = _object(item).get("action_type") or _object(item).get("type")
-    named = f"{fold(kind).replace(' ', '_')}s" if isinstance(kind, str) else ""
-    return named if named in RUBRICS else default
-
-
-def _is_no_spellcasting(feature: object) -> bool:
-    return "spellcasting" not in fold(str(_object(feature).get("name") or ""))

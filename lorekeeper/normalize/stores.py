@@ -11,27 +11,19 @@ from typing import Any
 from lorekeeper.normalize.stat_block import line, text
 from lorekeeper.normalize.statblocks import SOURCE
 from lorekeeper.records.printed import type_line
-from lorekeeper.records.values import first_number
+from lorekeeper.records.values import first_number, mapping, objects
 
 INITIATIVE = "improved-initiative"
 
-_LINES = {
-    "damage_vulnerabilities": "DamageVulnerabilities",
-    "damage_resistances": "DamageResistances",
-    "damage_immunities": "DamageImmunities",
-    "condition_immunities": "ConditionImmunities",
-    "senses": "Senses",
-    "languages": "Languages",
-    "speed": "Speed",
-}
-_RUBRICS = {
-    "traits": "Traits",
-    "actions": "Actions",
-    "bonus_actions": "BonusActions",
-    "reactions": "Reactions",
-    "legendary_actions": "LegendaryActions",
-    "mythic_actions": "MythicActions",
-}
+_LINES = (
+    "damage_vulnerabilities damage_resistances damage_immunities condition_immunities senses languages speed".split()
+)
+_RUBRICS = "traits actions bonus_actions reactions legendary_actions mythic_actions".split()
+"""Keys of Fantasy Statblocks that Improved Initiative writes without underscores, each word with a capital."""
+
+
+def _camel(key: str) -> str:
+    return key.title().replace("_", "")
 
 
 def stored(value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -52,16 +44,10 @@ def stored_spells(value: object) -> Iterator[Mapping[str, Any]]:
     parts = list(value.values()) if isinstance(value, Mapping) else value
     for each in parts if isinstance(parts, list) else ():
         if isinstance(each, Mapping) and {"Name", "CastingTime", "School"} <= each.keys():
-            keys = {
-                "name": "Name",
-                "time": "CastingTime",
-                "range": "Range",
-                "components": "Components",
-                "duration": "Duration",
-            }
             level = each.get("Level")
             yield {
-                **{key: line(each.get(theirs)) for key, theirs in keys.items()},
+                **{key: line(each.get(_camel(key))) for key in ("name", "range", "components", "duration")},
+                "time": line(each["CastingTime"]),
                 "level": level if isinstance(level, int) else first_number(level),
                 "school": line(each["School"]).lower(),
                 "ritual": each.get("Ritual") is True,
@@ -75,12 +61,8 @@ def of_initiative(obj: Mapping[str, Any]) -> dict[str, Any]:
     """A creature of Improved Initiative in the keys of Fantasy Statblocks."""
 
     def amount(key: str) -> str:
-        found = obj.get(key)
-        return f"{line(found.get('Value'))} {line(found.get('Notes'))}".strip() if isinstance(found, Mapping) else ""
-
-    def listed(key: str) -> list[Mapping[str, Any]]:
-        found = obj.get(key)
-        return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+        found = mapping(obj.get(key))
+        return f"{line(found.get('Value'))} {line(found.get('Notes'))}".strip()
 
     return {
         "name": obj.get("Name"),
@@ -90,12 +72,12 @@ def of_initiative(obj: Mapping[str, Any]) -> dict[str, Any]:
         "stats": obj.get("Abilities"),
         "cr": line(obj.get("Challenge")),
         "desc": line(obj.get("Description")),
-        "saves": [{line(each.get("Name")): each.get("Modifier")} for each in listed("Saves")],
-        "skillsaves": [{line(each.get("Name")): each.get("Modifier")} for each in listed("Skills")],
+        "saves": [{line(each.get("Name")): each.get("Modifier")} for each in objects(obj.get("Saves"))],
+        "skillsaves": [{line(each.get("Name")): each.get("Modifier")} for each in objects(obj.get("Skills"))],
         "book": line(obj.get("Source")),
-        **{key: line(obj.get(theirs)) for key, theirs in _LINES.items()},
+        **{key: line(obj.get(_camel(key))) for key in _LINES},
         **{
-            key: [{"name": each.get("Name"), "desc": each.get("Content")} for each in listed(theirs)]
-            for key, theirs in _RUBRICS.items()
+            key: [{"name": each.get("Name"), "desc": each.get("Content")} for each in objects(obj.get(_camel(key)))]
+            for key in _RUBRICS
         },
     }
