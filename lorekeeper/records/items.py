@@ -19,7 +19,7 @@ from lorekeeper.records.values import (
     mapping,
     number,
     ref_key,
-    text,
+    stated,
     text_of,
 )
 
@@ -94,9 +94,11 @@ def item(source: Source) -> Item:
     forms = tuple(key for key in NESTED if source.value(key))
     parts = source.unfolded("armor", "weapon")
     suit, weapon = (mapping(source.value(form)) for form in ("armor", "weapon"))
-    category, stated = source.value("category", "type"), source.raw("requires_attunement")
-    attuned_by = stated if isinstance(stated, str) else ""
+    category, asked = source.value("category", "type"), source.raw("requires_attunement")
+    attuned_by = asked if isinstance(asked, str) else ""
     return Item(
+        **stated(source, "item"),
+        **stated(parts, "weapon or armor"),
         name=line(source.peek("name")),
         category=line(_narrowest(category)),
         categories=tuple(_categories(category)),
@@ -105,25 +107,18 @@ def item(source: Source) -> Item:
         armor=SHIELD if line(suit.get("name")).casefold() == SHIELD else line(suit.get("category")),
         rarity=_rarity(source),
         size=source.line("size").lower().replace(FILLER_SIZE, ""),
-        attunement="attunement" in attuned_by.lower() if isinstance(stated, str) else flag(stated),
+        attunement="attunement" in attuned_by.lower() if isinstance(asked, str) else flag(asked),
         attuned_by=source.line("attunement_detail") or line(attuned_by),
-        text=text(source.value("desc", "description")),
         training=_TRAINING.get(str(parts.raw("is_simple")), ""),
-        improvised=parts.flag("is_improvised"),
         damage=Damage(parts.line("damage_dice"), _key_of(parts.value("damage_type")), parts.number("damage")),
         range=_range(parts),
-        long_range=parts.number("long_range"),
         properties=tuple(_property(each) for each in parts.items("properties")),
         armor_class=_armor_class(parts, suit, line(source.peek("name"))),
-        strength=parts.number("strength_score_required", "strength_requirement", "strength_required"),
-        loud=parts.flag("grants_stealth_disadvantage", "stealth_disadvantage"),
         bonus=_figure(source.value("bonus")),
         charges=_figure(source.value("charges")),
         cursed=flag(source.peek("cursed")),
         cost=_cost(source.value("cost")),
         weight=_weight(source),
-        unit=source.line("detail"),
-        variants=source.line("variants"),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lorekeeper.records.parts import Feature
-from lorekeeper.records.values import Object, Source, is_empty, line, listed, mapping, named_text, number, text, title
+from lorekeeper.records.values import Object, Source, is_empty, line, listed, mapping, named_text, number, stated, title
 
 COLUMN = "column"
 """The kind of a feature that is no more than a column of the table of its class."""
@@ -71,35 +71,24 @@ class Option:
 def character_class(source: Source) -> Option:
     """A class or subclass."""
     points = source.mapping("hit_points")
+    die = source.line("hit_dice", "hit_die")
     return Option(
-        parent=source.line("subclass_of", "class", "parent"),
-        text=_text(source),
-        hit_dice=_hit_dice(line(points.get("hit_dice_name")), source.line("hit_dice", "hit_die")),
+        **stated(source, "class"),
+        hit_dice=_ONE_DIE.sub("d", line(points.get("hit_dice_name")) or (f"d{die}" if die.isdigit() else die)),
         first_points=line(points.get("hit_points_at_1st_level")) or source.line("hp_at_1st_level"),
         later_points=line(points.get("hit_points_at_higher_levels")) or source.line("hp_at_higher_levels"),
-        primary_abilities=source.line("primary_abilities"),
-        saves=source.line("saving_throws", "prof_saving_throws"),
-        armor=source.line("prof_armor"),
-        weapons=source.line("prof_weapons"),
-        tools=source.line("prof_tools"),
-        skills=source.line("prof_skills"),
-        equipment=text(source.value("equipment")),
-        spellcasting_ability=source.line("spellcasting_ability"),
-        caster=source.line("caster_type"),
-        table=text(source.value("table")),
         features=_features(source, "features", "traits"),
         branches=_names(source, "archetypes"),
-        branches_called=source.line("subtypes_name"),
     )
 
 
 def species(source: Source) -> Option:
     """A species or race."""
     source.skip("is_subspecies", "is_subrace", "asi", "size_raw", *(["speed"] if source.value("speed_desc") else []))
-    told = ((title(key), text(source.value(key))) for key in _TOLD)
+    told = ((title(key), source.text(key)) for key in _TOLD)
     return Option(
+        **stated(source, "option"),
         parent=source.line("subspecies_of", "subrace_of", "race", "parent").rpartition("_")[2],
-        text=_text(source),
         told=tuple(Feature(name, words) for name, words in told if words),
         features=_features(source, "traits"),
         branches=_names(source, "subraces"),
@@ -108,33 +97,23 @@ def species(source: Source) -> Option:
 
 def background(source: Source) -> Option:
     """A background."""
-    name, words = source.line("feature", "feature_name"), text(source.value("feature_desc"))
+    name, words = source.line("feature", "feature_name"), source.text("feature_desc")
     return Option(
-        text=_text(source),
-        skills=source.line("skill_proficiencies"),
-        tools=source.line("tool_proficiencies"),
-        languages=source.line("languages"),
-        equipment=source.line("equipment"),
+        **stated(source, "background"),
         features=_features(source, "benefits", "traits"),
         feature=Feature(name, words) if words else None,
-        characteristics=text(source.value("suggested_characteristics")),
     )
 
 
 def feat(source: Source) -> Option:
-    """A feat."""
+    """A feat; one may say that it asks for nothing."""
     source.skip("has_prerequisite")
+    asked = source.line("prerequisite")
     return Option(
-        type=source.line("type"),
-        prerequisite=_asked(source.line("prerequisite")),
-        text=_text(source),
+        **stated(source, "feat"),
+        prerequisite="" if asked.strip("*_ .").casefold() in ("n/a", "none") else asked,
         features=_features(source, "benefits", "effects_desc"),
     )
-
-
-def _asked(words: str) -> str:
-    """What a feat asks for; "" of one that says that it asks for nothing."""
-    return "" if words.strip("*_ .").casefold() in ("n/a", "none") else words
 
 
 OPTIONS: dict[str, Callable[[Source], Option]] = {
@@ -150,15 +129,7 @@ OPTIONS: dict[str, Callable[[Source], Option]] = {
 
 def option(source: Source, kind: str) -> Option:
     """An option of any source; of a kind that nobody knows its text alone."""
-    return OPTIONS[kind](source) if kind in OPTIONS else Option(text=_text(source))
-
-
-def _text(source: Source) -> str:
-    return text(source.value("desc", "description"))
-
-
-def _hit_dice(words: str, die: str) -> str:
-    return _ONE_DIE.sub("d", words or (f"d{die}" if die.isdigit() else die))
+    return OPTIONS[kind](source) if kind in OPTIONS else Option(**stated(source, "option"))
 
 
 def _names(source: Source, key: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lorekeeper.records.parts import Feature
-from lorekeeper.records.values import Object, Source, line, listed, mapping, named_text, number, text, title
+from lorekeeper.records.values import Object, Source, line, listed, mapping, named_text, number, stated, text, title
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ def rule(source: Source) -> Rule:
     chapters = sorted(map(mapping, source.items("rules")), key=lambda found: number(found.get("index")) or 0)
     described = map(mapping, source.items("descriptions"))
     return Rule(
-        parent=source.line("parent"),
-        summary=text(source.value("short_desc")),
-        text=text(source.value("desc", "description")),
+        **stated(source, "rule"),
         by_game=tuple((line(each.get("gamesystem")), text(each.get("desc"))) for each in described),
         chapters=tuple(Feature(line(found.get("name")) or "Rule", text(found.get("desc"))) for found in chapters),
         skills=_skills(source.items("skills"), source.raw("document")),
@@ -87,13 +85,7 @@ def document(source: Source) -> Document:
     """A document of any source."""
     source.skip("display_name", "distance_unit", "weight_unit", "type", "license_url", "slug")
     return Document(
-        publisher=source.line("publisher", "organization"),
-        author=source.line("author"),
-        system=source.line("gamesystem", "game_system", "ruleset"),
+        **stated(source, "document"),
         licenses=tuple(filter(None, map(line, source.items("licenses", "license")))),
-        version=source.line("version"),
         published=source.line("publication_date").partition("T")[0],
-        address=source.line("permalink", "url"),
-        text=text(source.value("desc", "description")),
-        notice=text(source.value("attribution", "copyright")),
     )

@@ -18,7 +18,7 @@ from lorekeeper.records.values import (
     mapping,
     names,
     number,
-    text,
+    stated,
 )
 
 COMPONENTS = {"verbal": "V", "somatic": "S", "material": "M"}
@@ -76,13 +76,12 @@ def spell(source: Source) -> Spell:
     rank, components = number(level), source.value("components")
     is_whole = rank is not None and rank.is_integer()
     return Spell(
+        **stated(source, "spell"),
         level=int(rank) if rank is not None and is_whole else None,
         level_text="" if is_whole else line(level),
         school=_school(source.value("school")),
         classes=_classes(source),
         ritual=flag(source.raw("ritual")),
-        casting_time=source.line("casting_time", "cast_time"),
-        trigger=source.line("reaction_condition"),
         range=range_of(source),
         area=Area(source.line("shape_type", "area"), source.number("shape_size", "area_size")),
         components=_components(source, components),
@@ -94,9 +93,6 @@ def spell(source: Source) -> Spell:
             flag(source.raw("material_consumed")),
         ),
         duration=duration_of(source),
-        text=text(source.value("desc", "description")),
-        higher_levels=text(source.value("higher_level", "higher_levels")),
-        figures=source.line("effects_desc"),
         saves=_stated(source, "saving_throw_ability", "saving_throw"),
         damage_types=_stated(source, "damage_types"),
         conditions=_stated(source, "conditions"),

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lorekeeper.folding import fold
 
@@ -102,6 +104,10 @@ class Source:
         """The first of these values in one line, "" without one."""
         return line(self.value(*keys))
 
+    def text(self, *keys: str) -> str:
+        """The first of these values as Markdown."""
+        return text(self.value(*keys))
+
     def number(self, *keys: str) -> float | None:
         """The first of these values as a number."""
         return number(self.value(*keys))
@@ -127,6 +133,23 @@ class Source:
         for key, value in self._data.items():
             if key not in self._read and not is_empty(value):
                 yield key, value
+
+
+KEYS = Path(__file__).with_name("keys.toml")
+
+
+@cache
+def _keys() -> dict[str, dict[str, dict[str, str]]]:
+    return tomllib.loads(KEYS.read_text("utf-8"))
+
+
+def stated(source: Source, record: str) -> dict[str, Any]:
+    """The attributes of a record that its source states as they are: `KEYS` says under which keys, and how each is read."""
+    return {
+        name: getattr(source, how)(*keys.split())
+        for how, attributes in _keys()[record].items()
+        for name, keys in attributes.items()
+    }
 
 
 def line(value: object) -> str:
