@@ -78,8 +78,7 @@ def _by_rubric(data: Object, block: Block) -> dict[str, list[Any]]:
         for item in data[key] if isinstance(data.get(key), list) else ():
             kind = mapping(item).get("action_type") or mapping(item).get("type")
             named = f"{fold(kind).replace(' ', '_')}s" if isinstance(kind, str) else ""
-            rubric = named if named in RUBRICS else key if key in RUBRICS else "traits"
-            features[rubric].append(item)
+            features[next((each for each in (named, key) if each in RUBRICS), "traits")].append(item)
     for rubric in RUBRICS:
         own = block.values.get(rubric, features[rubric])
         features[rubric] = [*(own if isinstance(own, list) else []), *block.additions.get(rubric, ())]
