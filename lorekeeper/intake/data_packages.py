@@ -139,31 +139,42 @@ def _united(document: str) -> Iterator[Entity]:
 
 def _once(objects: Sequence[Entity], pages: Sequence[Entity]) -> tuple[list[Entity], list[Entity]]:
     """Both without rules of which the other has the text under the same name: those of the pages stay, unless the objects know what
-    the thing is."""
+    the thing is. A box that stands amid the text of a class is without that."""
     own = _told(each for each in objects if each.type == "rules" and each.kind != RULE)
-    kept = [each for each in pages if each.kind != SECTION or not _stands(each, own[fold(each.name)])]
+    classes = _told(each for each in objects if each.kind == "class")
+    boxes = (_without(each, classes[fold(str(each.fields.get("parent")))]) for each in pages)
+    kept = [each for each in boxes if each.kind != SECTION or not _stands(full_text(each), own[fold(each.name)])]
     printed = _told(each for each in kept if each.type == "rules")
-    return [each for each in objects if each.kind != RULE or not _stands(each, printed[fold(each.name)])], kept
+    told = (each for each in objects if each.kind != RULE or not _stands(full_text(each), printed[fold(each.name)]))
+    return [*told], kept
 
 
 def _told(entities: Iterable[Entity]) -> defaultdict[str, set[tuple[str, ...]]]:
     """The phrases of entries by name."""
     found: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
     for each in entities:
-        found[fold(each.name)] |= _phrases(each)
+        found[fold(each.name)] |= _phrases(full_text(each))
     return found
 
 
-def _phrases(entity: Entity) -> set[tuple[str, ...]]:
-    """All words of a text that stand together, four of them at a time."""
-    words = fold(full_text(entity)).split()
+def _phrases(text: str) -> set[tuple[str, ...]]:
+    """All words that stand together, four of them at a time."""
+    words = fold(text).split()
     return {*zip(words, words[1:], words[2:], words[3:], strict=False)}
 
 
-def _stands(entity: Entity, among: set[tuple[str, ...]]) -> bool:
+def _stands(text: str, among: set[tuple[str, ...]]) -> bool:
     """Whether a text is among others, but for a few words."""
-    phrases = _phrases(entity)
+    phrases = _phrases(text)
     return len(phrases & among) >= ALL_BUT_A_FEW * len(phrases) > 0
+
+
+def _without(entity: Entity, told: set[tuple[str, ...]]) -> Entity:
+    """A section without the paragraphs that are among others."""
+    if entity.kind != SECTION or not told:
+        return entity
+    kept = [part for part in str(entity.data["desc"]).split("\n\n") if not _stands(part, told)]
+    return replace(entity, data={**entity.data, "desc": "\n\n".join(kept)})
 
 
 def _name(entity: Entity) -> tuple[str, str]:
@@ -178,7 +189,9 @@ def _called(entity: Entity, printed: Mapping[tuple[str, str], str]) -> Entity:
 
 
 def _known_as(entity: Entity) -> set[tuple[str, ...]]:
-    return {(entity.type, entity.slug), (entity.type, entity.kind, entity.name.casefold())}
+    """Its identity, and its kind and name, unless it is a section: a book has several of one name."""
+    named = {(entity.type, entity.kind, entity.name.casefold())} if entity.kind != SECTION else set()
+    return {(entity.type, entity.slug), *named}
 
 
 def _with_free_slug(entity: Entity, taken: set[tuple[str, ...]]) -> Entity:

@@ -6,7 +6,7 @@ Whatever is no entry of another kind is a rule: nothing of the text is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -117,6 +117,7 @@ class Book:
         weights: of things that a table lists and a section describes, by name.
         pages: of the lines of its text, where it was printed.
         is_5e: whether it is of the game whose entries are read; else all of it is sections.
+        rules: headings of rules, wherever they stand.
     """
 
     origin: Origin
@@ -125,6 +126,7 @@ class Book:
     slugs: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     pages: Sequence[int | str] = ()
     is_5e: bool = True
+    rules: Container[str] = ()
 
     def read(self, text: str) -> Imported:
         """Everything in a text of the book."""
@@ -195,7 +197,7 @@ class Book:
         if owner.section and (feature := _LEVEL.fullmatch(section.name)):
             owner.features.append(replace(section, name=feature[2], level=int(feature[1])))
             return owner
-        if owner.features and section.level > 3 and section.text:
+        if owner.features and section.level > 3 and section.text and section.name not in self.rules:
             owner.features[-1].text += f"\n\n**{section.name}.** {section.text}"
             return owner
         if section.text:

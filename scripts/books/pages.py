@@ -1,44 +1,87 @@
-"""Whether what the pages of a document print stands in its entries."""
+"""Where the words that the pages of a book print stand: each paragraph in as many entries as it is printed times."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from lorekeeper.entities import Entity
 from lorekeeper.intake.data_packages import PAGES
-from lorekeeper.normalize.printed_srd import documents, read_pages
-from lorekeeper.normalize.printed_srd.layout import Paragraph
-from lorekeeper.normalize.printed_srd.titles import is_title
+from lorekeeper.intake.shipped_books import shipped_books
+from lorekeeper.normalize.printed_srd import printed_paragraphs
+from lorekeeper.render.pages import markdown
 
-FEWEST_WORDS = 7
-"""Of a paragraph; shorter ones are titles, values and cells."""
+FEWEST = 5
+"""Words of a paragraph; shorter ones are titles, values and cells."""
+
+TOGETHER = 4
+"""Words that stand together nowhere by chance."""
+
+LOST = 4
+"""Words of a paragraph that no entry may lack."""
+
+Words = tuple[str, ...]
+
+Stray = tuple[int, str, str, str]
+"""A page, "in no entry" or "in several entries", the beginning of a paragraph, and the words that are lost or the entries."""
 
 
-def unread(edition: str) -> list[Paragraph]:
-    """The paragraphs of a document, but titles and values, that no entry has; [] if the package of the pages is missing."""
-    folder = PAGES.path(f"srd-{edition}")
+def strays(document: str) -> Iterator[Stray]:
+    """The paragraphs of a document that lack words in all entries, or stand in more of them than they are printed times."""
+    folder = PAGES.path(document)
     if folder is None:
-        return []
-    entries = [_Words(entity) for entity in read_pages(folder, edition).entities]
-    return [
-        each for each in documents.printed_paragraphs(folder, edition) if _is_text(each) and not _stands(each, entries)
-    ]
+        return
+    entries = [entity for entity in shipped_books() if entity.document == document]
+    texts = [f" {' '.join(_words(' '.join(texts_in(entity.data))))} " for entity in entries]
+    shown = [{*text.split(), *_words(markdown(entity))} for text, entity in zip(texts, entries, strict=True)]
+    places: defaultdict[Words, set[int]] = defaultdict(set)
+    for number, text in enumerate(texts):
+        for few in _together(text.split()):
+            places[few].add(number)
+    found = printed_paragraphs(folder, document.removeprefix("srd-"))
+    times = Counter(" ".join(_words(each.text)) for each in found)
+    for each in found:
+        words, begins = _words(each.text), " ".join(each.text.split()[:FEWEST])
+        if len(words) < FEWEST:
+            continue
+        alike = [places.get(few, set()) for few in _together(words)]
+        if lost := _lost(words, alike, shown):
+            yield each.page, "in no entry", begins, " ".join(lost)
+        whole = " ".join(words)
+        several = [n for n in set.intersection(*alike) if f" {whole} " in texts[n]]
+        if len(words) > 2 * TOGETHER and len(several) > times[whole]:
+            yield each.page, "in several entries", begins, " ".join(sorted(_address(entries[n].uri) for n in several))
 
 
-class _Words:
-    """The words of an entry."""
+def _lost(words: list[str], alike: list[set[int]], shown: list[set[str]]) -> list[str]:
+    """The words that stand in no entry as they do here, nor alone in the entry that has most of them."""
+    held = {at + place for at, found in enumerate(alike) if found for place in range(TOGETHER)}
+    rest = [word for place, word in enumerate(words) if place not in held]
+    votes = Counter(number for found in alike for number in found)
+    for word in sorted(set(rest)):
+        votes.update(number for number, own in enumerate(shown) if word in own)
+    best = shown[max(votes, key=votes.__getitem__)] if votes else set()
+    lost = [word for word in rest if word not in best]
+    return lost if len(lost) >= LOST else []
 
-    def __init__(self, entity: Entity) -> None:
-        self.text = f" {' '.join(map(_words, texts_in(entity.data)))} "
-        self.words = set(self.text.split())
+
+def _together(words: list[str]) -> Iterator[Words]:
+    return zip(*(words[at:] for at in range(TOGETHER)), strict=False)
 
 
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+def _words(text: str) -> list[str]:
+    """The words of a text without its numbers."""
+    return re.findall(r"[^\W\d_]+", re.sub("['\u2019]", "", text).casefold())
+
+
+def _address(uri: str) -> str:
+    """The type and the key of an entry."""
+    kind, _, key = uri.removeprefix("lore://").split("/", 2)
+    return f"{kind}/{key}"
 
 
 def texts_in(value: object) -> Iterator[str]:
+    """All texts and numbers in the data of an entry."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -46,15 +89,3 @@ def texts_in(value: object) -> Iterator[str]:
             yield from texts_in(each)
     elif value is not None:
         yield str(value)
-
-
-def _is_text(each: Paragraph) -> bool:
-    is_other = documents.is_value_or_kind(each.text) or is_title(each.text.rpartition(": ")[2], len(each.text))
-    return len(_words(each.text).split()) >= FEWEST_WORDS and not is_other
-
-
-def _stands(each: Paragraph, entries: list[_Words]) -> bool:
-    """Whether an entry has a paragraph: its words in their order, without the name with which it begins, or those of its cells."""
-    phrases = [f" {words} " for text in (each.text, each.text.partition(". ")[2]) if (words := _words(text))]
-    cells = set(_words(each.text).split()) if each.lines == 1 else set()
-    return any(any(phrase in entry.text for phrase in phrases) or (cells and cells <= entry.words) for entry in entries)

@@ -77,7 +77,8 @@ def read_pages(folder: Path, edition: str) -> Imported:
         for line in (*block.markdown.split("\n"), ""):
             lines.append(line)
             numbers.append(block.page)
-    book = Book(Origin(SOURCE, document.key, document.title), pages=numbers)
+    origin = Origin(SOURCE, document.key, document.title)
+    book = Book(origin, pages=numbers, rules={each.title for each in rules.values()})
     read = book.read("\n".join(lines))
     entities: dict[tuple[str, str], Entity] = {}
     for entity in read.entities:
