@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.snapshot import apart
 from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.folding import fold
@@ -48,7 +48,7 @@ class MissNotingSearcher:
 
     async def search(self, query: Query) -> ResultPage:
         """As `Searcher.search`; nothing is asked of the server."""
-        state = await asyncio.to_thread(_state, self._source)
+        state = await apart(_state, self._source)
         try:
             page = await self._searcher.search(query)
         except UnknownDocumentError as error:
@@ -62,9 +62,9 @@ class MissNotingSearcher:
 
     def _may_lack(self, query: Query, state: SyncState) -> bool:
         """Whether a lookup is of what Open5e has, and the library never got all of that."""
-        if query.text is not None or query.similar_to is not None or not endpoints(query.types):  # it has no notes
-            return False
-        return not state.is_recent([each.name for each in _lists(query)], query.documents, time.time() / 86400)
+        if query.text is None and query.similar_to is None and endpoints(query.types):  # it has no notes
+            return not state.is_recent([each.name for each in _lists(query)], query.documents, time.time() / 86400)
+        return False
 
     async def _is_miss(self, query: Query, page: ResultPage, state: SyncState) -> bool:
         """Whether a page lacks what was asked for, though it can exist, and the library has not everything."""
@@ -100,7 +100,7 @@ def _state(source: Source) -> SyncState:
     return _read(source, (status.st_mtime_ns, status.st_size, status.st_ino))
 
 
-@functools.lru_cache(maxsize=1)
+@lru_cache(1)
 def _read(source: Source, _: object) -> SyncState:
     return source.known()
 

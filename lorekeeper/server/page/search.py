@@ -28,7 +28,7 @@ from lorekeeper.search.query_syntax import (
     without_test,
     written,
 )
-from lorekeeper.search.results import Key, ResultPage
+from lorekeeper.search.results import ResultPage
 from lorekeeper.server.found import page_content
 from lorekeeper.server.page.desk import desk, examples
 from lorekeeper.server.page.editions import edition_of
@@ -42,8 +42,8 @@ from lorekeeper.views.view import View
 LIMIT = 50
 """Results a page."""
 
-NAMES = 24
-"""Rows of the list at a key: as many as a screen shows; the full answer follows."""
+FIRST = 24
+"""Results while somebody types: as many as a screen shows."""
 
 SHORTEST_NAME = 4
 """Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
@@ -82,7 +82,7 @@ class Sought:
             raise bad_request(f"a search has at most {MAX_QUERY_CHARS:,} characters; ask in a sentence or two")
         return cls(text, offset_of(request), parameters.get("open", ""), "proposed" in parameters)
 
-    def address(self, *, offset: int = 0, opened: str = "") -> str:
+    def address(self, offset: int = 0, opened: str = "") -> str:
         """The address of the same search, with other results or another entry."""
         return address("/", q=self.text, offset=offset, open=opened)
 
@@ -90,6 +90,8 @@ class Sought:
 async def _search(site: Site, request: Request) -> Response:
     """The whole page, or the part of it that an element is to be filled with: the list with its facets, or the entry."""
     sought, view, part = Sought.of(request), site.view(request), target(request)
+    if part == "reading":
+        return site.page(request, "_reading.html", sought=sought, **await _opened(view, sought.opened))
     asked = await _typed(view, sought, ended=not is_key(request))
     values: dict[str, object] = {
         "sought": sought,
@@ -98,17 +100,11 @@ async def _search(site: Site, request: Request) -> Response:
         "wrong": asked.wrong,
         "marks": marked(sought.text, asked.wrong),
         "shown": [],
-        "entity": None,
         "tests": tests_of(sought.text, asked.wrong),
-        "columns": [],
         "asked": asked,
-        "near": [],
-        "tries": [],
         "facets": [],
         "CHIPS": CHIPS,
     }
-    if part == "reading":
-        return site.page(request, "_reading.html", **values | await _opened(view, sought.opened))
     if part == "results" and not sought.text.strip():
         # the start page, in the place of all that a search has left: its entry and its filters too
         response = site.page(request, "search.html", **values | {"desk": await desk(view)})
@@ -152,14 +148,13 @@ async def _at_a_key(
     site: Site, request: Request, sought: Sought, asked: ParsedQuery, values: dict[str, object]
 ) -> Response:
     """The entries whose names begin as the text does; if there are none, the list stays as it is."""
-    view, query = site.view(request), asked.query(limit=NAMES, typing=True)
-    found: list[list[Key]] = []
-    if len(asked.words) >= SHORTEST_NAME:
-        query = replace(query, edition=edition_of(request))
-        found = (await begun(view.cache, view.searcher.documents, query, request.headers.get("first-hit", "")))[:NAMES]
+    view, query = site.view(request), asked.query(limit=FIRST, typing=True)
+    query, first = replace(query, edition=edition_of(request)), request.headers.get("first-hit", "")
+    is_name = len(asked.words) >= SHORTEST_NAME
+    found = await begun(view.cache, view.searcher.documents, query, first) if is_name else []
     if not found and not asked.notes:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=HEADERS)
-    shown = await _rows(view, sought, asked, await hits_of(view, found))
+    shown = await _rows(view, sought, asked, await hits_of(view, found[:FIRST]))
     return _replacing(site.page(request, "_results.html", **values | {"shown": shown}), sought)
 
 
@@ -171,8 +166,7 @@ def _replacing(response: Response, sought: Sought) -> Response:
 
 async def _rows(view: View, sought: Sought, asked: ParsedQuery, hits: Sequence[Hit]) -> list[Shown]:
     words = _WORD.findall(fold(" ".join([asked.words, *asked.phrases])))
-    links = [sought.address(offset=sought.offset, opened=hit.result.entity.uri) for hit in hits]
-    return [await shown_of(view, hit, link, words) for hit, link in zip(hits, links, strict=True)]
+    return [await shown_of(view, hit, sought.address(sought.offset, hit.result.entity.uri), words) for hit in hits]
 
 
 async def _typed(view: View, sought: Sought, *, ended: bool = True) -> ParsedQuery:
@@ -187,7 +181,7 @@ def is_key(request: Request) -> bool:
 def _query(request: Request, sought: Sought, asked: ParsedQuery) -> Query:
     """The search of a request: without meaning at a key, which takes longer."""
     is_typing = is_key(request) or "typing" in request.query_params  # also what follows once nobody presses another key
-    query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing)
+    query = asked.query(limit=FIRST if is_typing else LIMIT, offset=sought.offset, typing=is_typing)
     order = query.order or (None if query.text else "name")  # the headings say that of a list without words
     query = replace(query, edition=edition_of(request), order=order)
     return replace(query, mode="keyword") if is_key(request) else query
