@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -12,7 +11,6 @@ from lorekeeper.intake.audiences import Audiences, ListedAudience
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.records.stat_blocks import read_stat_block
-from lorekeeper.render.pages import markdown
 
 XML = """<?xml version="1.0" encoding="UTF-8"?>
 <compendium version="5" auto_indent="NO">
@@ -107,21 +105,6 @@ def test_no_compendium_takes_long(tmp_path, text):
 def test_merge_keys_and_numbers_of_base_60_are_read_within_bounds():
     values, _ = read_stat_block("base: &base {ac: 12, speed: 1:30}\nname: Heron\n<<: *base")
     assert (values["ac"], values["speed"]) == (12, 90)
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_damaged_files_are_refused_or_read_never_half(tmp_path, seed, number):
-    """What is cut, doubled or overwritten gives whole entries and reasons."""
-    random = Random(f"{seed} {number}")
-    for text, suffix in ((XML, ".xml"), (YAML, ".yaml")):
-        place, length = random.randrange(len(text)), random.randrange(1, 60)
-        damaged = random.choice(
-            [text[:place], text[:place] + text[place + length :], text[:place] + "<&\0[{" + text[place:]]
-        )
-        entities, report = read(written(tmp_path / f"damaged{suffix}", damaged))
-        assert entities or report.failed
-        for entity in entities:
-            assert markdown(entity).startswith("# ")
 
 
 # --- entries that say nothing ------------------------------------------------------------------------------------------

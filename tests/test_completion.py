@@ -10,6 +10,7 @@ import pytest
 from lorekeeper.cli.completion import SHELLS, completion_script, filter_names
 from lorekeeper.cli.main import declared, parser
 from lorekeeper.entities import COLLECTIONS
+from tests.support.commands import run_inside
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
     file = tmp_path_factory.mktemp("completion") / "lorekeeper.bash"
-    file.write_text(completion_script(parser(), "bash"))
+    file.write_text(run_inside(file.parent, "completion", "bash").stdout)
     return file
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
-import random
 from pathlib import Path
 
 import pytest
@@ -12,25 +10,13 @@ import pytest
 from lorekeeper.audience import Viewer
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.entities import Entity
 from lorekeeper.library import Library
-from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.fivetools import recognises
-from lorekeeper.render import lean, markdown
 from lorekeeper.search.query import Query
 from lorekeeper.settings import load_settings
 from tests.support.commands import variables
-from tests.support.homebrew import FOLDER, brew, mutated, problems, read
+from tests.support.homebrew import FOLDER, brew, problems, read
 from tests.support.tables import each_row
-
-
-@pytest.fixture(scope="module")
-def harbour() -> dict[str, Entity]:
-    """Our own two files, by the names of their entries; of two of one name the first."""
-    entities, report = read(FOLDER)
-    assert (report.failed, report.warnings, report.skipped) == ([], [], {})
-    return {e.name: e for e in reversed(entities)}
-
 
 # --- kinds ---------------------------------------------------------------------------------------------------------------
 
@@ -127,24 +113,3 @@ async def test_an_adventure_is_for_the_game_master_and_what_is_read_aloud_for_al
 
 
 # --- damage --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", range(30))
-def test_damaged_files_never_stop_an_import(tmp_path: Path, seed: int, number: int) -> None:
-    dice = random.Random(seed * 1000 + number)
-    source = dice.choice(sorted(FOLDER.iterdir()))
-    content = json.loads(source.read_text("utf-8"))
-    meta = content.pop("_meta")
-    text = json.dumps(
-        {"_meta": meta, **{key: mutated(each, dice, dice.choice((0.01, 0.05, 0.2))) for key, each in content.items()}}
-    )
-    if dice.random() < 0.2:
-        text = text[: dice.randrange(60, len(text))]
-    (tmp_path / "damaged.json").write_text(text, "utf-8")
-    entities, report = read(tmp_path / "damaged.json", FOLDER / "pier.json")
-    assert "Pier Guard" in [e.name for e in entities][-2:]
-    for entity in entities:
-        assert markdown(entity)
-        lean(entity)
-        assert derive_fields(entity) == dict(entity.fields)
-    assert len(problems(report)) < 100_000

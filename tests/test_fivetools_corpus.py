@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 
 from lorekeeper.entities import Entity
-from lorekeeper.folding import fold
 from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.render import lean, markdown
-from tests.support.homebrew import brew, mutated, read
+from tests.support.homebrew import read
 
 pytestmark = pytest.mark.corpus
 
@@ -101,21 +99,3 @@ def test_no_word_of_a_text_is_lost(folder: Path, everything: list[Entity]) -> No
 
 
 # --- damage --------------------------------------------------------------------------------------------------------------
-
-
-def test_damaged_files_never_stop_an_import(folder: Path, tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)
-    files = [path for path in sorted(folder.rglob("*.json")) if not path.name.startswith("bad-")]
-    whole = brew(tmp_path, "whole", skill=[{"name": "Whole", "source": "Tide", "entries": ["It is."]}])
-    for _ in range(120):
-        content = json.loads(dice.choice(files).read_text("utf-8-sig"))
-        rate = dice.choice((0.01, 0.05, 0.2))
-        text = json.dumps({key: each if key == "_meta" else mutated(each, dice, rate) for key, each in content.items()})
-        (tmp_path / "damaged.json").write_text(
-            text[: dice.randrange(1, len(text))] if dice.random() < 0.1 else text, "utf-8"
-        )
-        entities, _ = read(tmp_path / "damaged.json", whole)
-        assert [fold(e.name) for e in entities][-2:] == ["whole", "tide tables"]
-        for entity in entities:
-            assert markdown(entity)
-            assert derive_fields(entity) == dict(entity.fields)

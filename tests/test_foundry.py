@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
 import re
 from typing import Any
 
@@ -18,10 +17,8 @@ from lorekeeper.intake.formats.yaml_document import MAX_DEPTH, parse
 from lorekeeper.library import Library
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.markup import text_of
-from lorekeeper.render import markdown
 from lorekeeper.search.query import Query
 from tests.support.foundry import (
-    GLARE,
     described,
     document,
     imported,
@@ -174,53 +171,3 @@ async def test_no_player_meets_what_foundry_keeps_secret_and_the_game_master_fin
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------
-
-
-def mutated(text: str, chance: random.Random) -> str:
-    """A text with pieces cut out, doubled, exchanged or replaced."""
-    junk = [
-        "null",
-        "[]",
-        "{}",
-        '"x"',
-        "NaN",
-        "1e999",
-        "-1",
-        "true",
-        '{"a":',
-        "]",
-        "}",
-        "\x00",
-        "\ud83d",
-        "&x",
-        "*x",
-        '[["/',
-        "@Embed[",
-        "9" * 40,
-    ]
-    for _ in range(chance.randint(1, 8)):
-        start = chance.randrange(len(text) + 1)
-        end = min(len(text), start + chance.choice((1, 2, 5, 30, 400)))
-        text = text[:start] + chance.choice(["", text[start:end] * 2, chance.choice(junk)]) + text[end:]
-    return text
-
-
-def test_mutated_files_neither_crash_nor_give_half_an_entry(tmp_path, seed):
-    chance = random.Random(seed)
-    samples = {
-        "owl_json": marsh_owl(),
-        "spark_json": spark(),
-        "glare_json": document("Glare", "feat", GLARE["system"], "items!g"),
-        **world(),
-    }
-    for number in range(60):
-        name, sample = chance.choice(list(samples.items()))
-        suffix = chance.choice(["_json", "_yml", "_db"])
-        text = (
-            mutated(json.dumps(sample, indent=2 if suffix == "_yml" else None), chance)
-            .encode("utf-8", "replace")
-            .decode()
-        )
-        entities, report = imported(write(tmp_path / f"pack{number}", **{name.rsplit("_", 1)[0] + suffix: text}))
-        assert all(entity.name and markdown(entity) for entity in entities)
-        assert entities or report.failed or report.skipped or report.warnings or not text.strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,6 @@ pytestmark = pytest.mark.corpus
 
 
 FOLDERS = ("dnd5e", "black-flag", "db", "exports")
-
-
-MUTATED = 150
 
 
 @pytest.fixture(scope="module")
@@ -65,40 +61,3 @@ def test_packs_that_are_databases_are_named_with_what_to_do(foundry):
     assert entities == []
     assert len(report.failed) == 4
     assert all("fvtt package unpack" in failure.reason for failure in report.failed)
-
-
-@pytest.mark.slow
-def test_damaged_files_neither_crash_nor_hang_nor_give_half_an_entry(foundry, tmp_path, seed):
-    chance = random.Random(seed)
-    files = [
-        p for p in sorted(foundry.rglob("*")) if p.suffix in (".yml", ".json", ".db") and p.stat().st_size < 200_000
-    ]
-    for number in range(MUTATED):
-        file = chance.choice(files)
-        data = bytearray(file.read_bytes())
-        for _ in range(chance.randint(1, 12)):
-            at = chance.randrange(len(data) + 1)
-            data[at : at + chance.choice((0, 1, 40, 2000))] = chance.choice(
-                [
-                    b"",
-                    b"null",
-                    b"[",
-                    b"{",
-                    b'"',
-                    b"\xff",
-                    b"NaN",
-                    b"- ",
-                    b"[[/damage ",
-                    b"<section class=secret>",
-                    bytes(data[:300]),
-                ]
-            )
-        damaged = tmp_path / f"{number}{file.suffix}"
-        damaged.write_bytes(data)
-        entities, report = imported(damaged)
-        assert entities or report.failed or report.skipped or report.warnings or b"folders" in data or not data.strip()
-        for entity in entities:
-            assert entity.name
-            assert entity.kind
-            assert markdown(entity)
-            assert entity.data["source"]

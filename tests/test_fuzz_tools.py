@@ -1,4 +1,4 @@
-"""Random tool calls on every backend, over the real server: never a row outside the filters, never a traceback, never
+"""Random tool calls on both local backends, over the real server: never a row outside the filters, never a traceback, never
 silence. `tests.support.fuzzing` makes the calls and says what may be answered.
 
 ``--fuzz-calls`` says how many calls each backend gets, ``--seed`` which; `make fuzz` runs the long form.
@@ -29,16 +29,13 @@ from lorekeeper.library import Library
 from lorekeeper.server.mcp import build_server
 from lorekeeper.settings import Settings
 from tests.support import fuzzing
-from tests.support.backends import BACKEND_PARAMS, BACKENDS
-from tests.support.commands import environment, variables
+from tests.support.backends import BACKENDS
+from tests.support.commands import environment
 from tests.support.fuzzing import Answer, Call, Caller, Judge, Oracle, Rule, make_records
-from tests.support.library_process import Program
 from tests.support.raw_client import RawServer, answer_of, make_lines, read_line
 from tests.support.samples import write_lines
 
 RECORDS = 400
-FEW_RECORDS = 160
-"""Of a Milvus server, which stores slowly."""
 
 ANSWER_SECONDS = 60.0
 """How long one call may take before it counts as unanswered."""
@@ -53,16 +50,6 @@ pytestmark = pytest.mark.timeout(900)
 def chance(seed: int, request: pytest.FixtureRequest) -> random.Random:
     """Of the seed and the test, so that each test can be run again alone."""
     return random.Random(f"{seed} {request.node.name}")
-
-
-SLOWER = {"milvus-standalone": 10, "milvus-server": 6, "milvus-limited": 6}
-"""One call in so many is made to a Milvus server, which answers later; a standalone server takes 200 ms for a read."""
-
-
-@pytest.fixture(params=[param for param in BACKEND_PARAMS if param.values[0] not in ("milvus-client", "milvus-itself")])
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Settings of each backend that a process has to itself, on an empty store."""
-    return BACKENDS[request.param](tmp_path, request)
 
 
 @asynccontextmanager
@@ -159,41 +146,20 @@ def conclude(judge: Judge, seed: int, caplog: pytest.LogCaptureFixture | None = 
     assert judge.calls < 100 or judge.compared > judge.calls / 3, "too few answers were compared to show anything"
 
 
-# --- every backend ---------------------------------------------------------------------------------------------------
+# --- calls in memory --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["milvus", "sqlite"])
 async def test_no_call_gets_a_row_outside_its_filters_a_traceback_or_no_answer(
-    backend, tmp_path, seed, fuzz_calls, chance, caplog, request
+    name, tmp_path, seed, fuzz_calls, chance, caplog, request
 ):
     caplog.set_level(logging.ERROR)
-    name = request.node.callspec.params["backend"]
-    records = make_records(chance, FEW_RECORDS if name in SLOWER else RECORDS)
-    judge = Judge(Oracle(records), request.node.callspec.id)
-    fuzz_calls //= SLOWER.get(name, 1)
-    async with connected(backend) as (library, client):
+    records = make_records(chance, RECORDS)
+    judge = Judge(Oracle(records), name)
+    async with connected(BACKENDS[name](tmp_path, request)) as (library, client):
         await fill(library, tmp_path, records)
         await drive(client, judge, Caller(chance, records), fuzz_calls, chance)
-    conclude(judge, seed, caplog)
-
-
-@pytest.mark.slow
-async def test_nor_where_another_process_has_the_library_open(tmp_path, seed, fuzz_calls, chance, caplog):
-    caplog.set_level(logging.ERROR)
-    records = make_records(chance, RECORDS)
-    judge = Judge(Oracle(records), "milvus-client")
-    program = Program(variables(tmp_path))
-    try:
-        await asyncio.to_thread(program.ask, "open")
-        assert await asyncio.to_thread(program.ask, "role") == "server"
-        async with connected(BACKENDS["milvus"](tmp_path, None)) as (library, client):  # type: ignore[arg-type]
-            await fill(library, tmp_path, records)
-            await drive(client, judge, Caller(chance, records), fuzz_calls, chance)
-        printed, errors = await asyncio.to_thread(program.end)
-    finally:
-        program.process.kill()
-    assert "Traceback" not in errors, errors
-    assert printed == ""
     conclude(judge, seed, caplog)
 
 

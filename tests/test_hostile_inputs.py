@@ -11,7 +11,7 @@ import random
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -193,45 +193,3 @@ def spoilt(one: Input, done: Done) -> Iterator[str]:
 
 
 # --- the checks themselves -------------------------------------------------------------------------------------------
-
-
-def _done(**values: Any) -> Done:
-    return replace(Done(0, seconds=1.0, peak_mb=100.0, timed_out=False, stdout="{}"), **values)
-
-
-@pytest.mark.parametrize(
-    ("done", "said"),
-    [
-        (_done(timed_out=True, status=-9), "not done after"),
-        (_done(seconds=31.0), "computed for 31.0 s"),
-        (_done(status=-11), "exit status -11"),
-        (_done(status=1, stdout=""), "said nothing"),
-        (_done(peak_mb=301.0), "took 301 MB"),
-        (_done(status=1, stderr="Traceback (most recent call last):\n"), "a traceback"),
-        (_done(stderr="x" * 3_000), "messages of 3,000 characters"),
-        (_done(stderr="\x1b[2J"), "on the terminal"),
-    ],
-)
-def test_a_bad_end_is_noticed(done, said):
-    assert said in "".join(ended_badly(done))
-    assert list(ended_badly(_done())) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "command", "said"),
-    [
-        ({"hashes": {"a": "1", "b": "3"}}, "import", "1 changed"),
-        ({"hashes": {"a": "1"}}, "import", "1 gone"),
-        ({"hashes": {"a": "1", "b": "2", "c": "3"}}, "import", "1 changed"),
-        ({"known": 1}, "import", "known vectors"),
-        ({"problems": ["no search"]}, "import", "no search"),
-    ],
-)
-def test_a_library_that_is_not_as_it_was_is_noticed(change, command, said):
-    before = {
-        "hashes": {"a": "1", "b": "2"},
-        "known": 2,
-        "problems": [],
-    }
-    assert list(differences("import", _done(), before, before)) == []
-    assert said in "".join(differences(command, _done(), before, before | change))

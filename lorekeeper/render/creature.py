@@ -10,7 +10,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.records import Attack, Creature, Feature
 from lorekeeper.records.creatures import KINDS, LEGENDARY, TRAIT
 from lorekeeper.records.parts import Bonuses
-from lorekeeper.records.values import amount, mapping
+from lorekeeper.records.values import amount, mapping, text
 from lorekeeper.render.origin import origin
 from lorekeeper.render.page import capital, italic, labelled, section
 from lorekeeper.render.prose import inline, prose, table
@@ -218,7 +218,7 @@ PRINTED_WITH_USES = frozenset({"srd-2014", "srd-2024"})
 
 def _legendary(creature: Creature, source: Source) -> str:
     """How legendary actions are used, as the edition has it."""
-    if not source.in_style or mapping(source.value("document")).get("key") not in PRINTED_WITH_USES:
+    if not source.in_style or text(mapping(source.value("document")).get("key")) not in PRINTED_WITH_USES:
         return ""
     if system_of(source) == OF_2024:
         uses = (

@@ -1,17 +1,14 @@
-"""Draws the entries that are labelled by hand: at random, so many of each file and document.
-
-``python -m tests.support.label_draw CORPUS`` prints them, one JSON object a line.
-"""
+"""Draws the entries that are labelled by hand: at random, so many of each file and document."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.support.corpus import objects
 
 SEED = 15
 
@@ -20,13 +17,6 @@ QUOTAS: dict[str, dict[str, dict[str, int]]] = json.loads(
     (Path(__file__).parents[1] / "labels" / "quotas.json").read_text("utf-8")
 )
 """How many are drawn, by collection, file and document."""
-
-
-def objects(corpus: Path, name: str) -> Iterator[Object]:
-    """The objects of one of the corpus's files of entities."""
-    plain = corpus / "entities" / f"{name}.jsonl"
-    with plain.open(encoding="utf-8") if plain.exists() else gzip.open(f"{plain}.gz", "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def document_of(obj: Object) -> str:
@@ -66,9 +56,3 @@ def draw(corpus: Path, collection: str) -> Iterator[tuple[str, Object]]:
 
 def _key(obj: Object) -> str:
     return str(obj.get("key", obj.get("slug")))
-
-
-if __name__ == "__main__":
-    for collection in QUOTAS:
-        for file, obj in draw(Path(sys.argv[1]), collection):
-            print(json.dumps({"collection": collection, "file": file, "document": document_of(obj), "key": _key(obj)}))

@@ -1,25 +1,19 @@
-"""The hand labels of ``tests/labels``, and how exactly `normalize` finds what they say.
-
-``python -m tests.support.labels CORPUS [COLLECTION ...] [--field NAME]`` prints precision and recall per field, and each
-value that is wrong (+) or missing (-).
-"""
+"""The hand labels of ``tests/labels``, and how exactly `normalize` finds what they say."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from lorekeeper.editions import edition_of
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize import normalize
-from tests.support.label_draw import QUOTAS, Object, document_of, draw, objects, slug_of
+from tests.support.label_draw import Object, document_of, draw, objects, slug_of
 
 FOLDER = Path(__file__).parent.parent / "labels"
 
@@ -34,8 +28,8 @@ CONDITIONS = frozenset(
     stunned unconscious""".split()
 )
 
-EDITION, EDITIONS = "edition", "lorekeeper.editions"
-"""The labelled edition, and the module that knows it."""
+EDITION = "edition"
+"""The labelled edition, which is no field of every collection."""
 
 SYNONYMS = {"fatigue": "exhaustion", "species": "race", "subspecies": "subrace", "lineage": "race"}
 """Other words for the same value."""
@@ -106,12 +100,7 @@ def fields_of(collection: str) -> list[str]:
 
 def known(collection: str, name: str) -> bool:
     """Whether there is something to compare a labelled field with."""
-    return name in COLLECTIONS[collection].filters or (name == EDITION and find_spec(EDITIONS) is not None)
-
-
-def undeclared(collection: str) -> list[str]:
-    """The labelled fields that are not declared."""
-    return [name for name in fields_of(collection) if not known(collection, name)]
+    return name in COLLECTIONS[collection].filters or name == EDITION
 
 
 def evaluate(corpus: Path, collection: str) -> dict[str, Score]:
@@ -121,15 +110,11 @@ def evaluate(corpus: Path, collection: str) -> dict[str, Score]:
     for label, entity in _pairs(corpus, collection):
         for name, score in scores.items():
             if name == EDITION and name not in entity.collection.filters:
-                entity = replace(entity, fields={**entity.fields, EDITION: _edition(entity, systems)})
+                edition = edition_of(entity.document, systems.get(entity.document))
+                entity = replace(entity, fields={**entity.fields, EDITION: edition})
             if name not in label.unclear:
                 compare(label, entity, name, score)
     return scores
-
-
-def _edition(entity: Entity, systems: Mapping[str, str]) -> str:
-    """The edition of an entry's document, where it is no field of its own."""
-    return str(import_module(EDITIONS).edition_of(entity.document, systems.get(entity.document)))
 
 
 def compare(label: Label, entity: Entity, name: str, score: Score) -> None:
@@ -190,21 +175,3 @@ def table(scores: Mapping[str, Score]) -> str:
         few = "  few" if score.labelled < ENOUGH else ""
         rows.append(f"{name:20} {score.precision:9.3f} {score.recall:6.3f} {score.labelled:8}{verdict}{few}")
     return "\n".join(rows)
-
-
-def main() -> None:
-    """Print the scores, and the faults of the fields asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("collections", nargs="*", metavar="COLLECTION")
-    parser.add_argument("--field", action="append", default=[], help="print the faults of this field")
-    args = parser.parse_args()
-    for collection in args.collections or QUOTAS:
-        scores = evaluate(args.corpus, collection)
-        print(f"\n{collection}\n{table(scores)}\nnot declared: {', '.join(undeclared(collection)) or '-'}")
-        for name in args.field:
-            print("\n".join(f"  {name} {fault}" for fault in scores.get(name, Score()).faults))
-
-
-if __name__ == "__main__":
-    main()

@@ -182,17 +182,6 @@ def hold_library(folder: str, when: str) -> None:
 # --- drivers and models ----------------------------------------------------------------------------------------------
 
 
-def refused_call(uri: str) -> None:
-    """Ask a Milvus server for a collection that it does not have; print the error's class."""
-    from lorekeeper.cache.milvus.server import MilvusServer
-    from lorekeeper.errors import CacheError
-
-    try:
-        MilvusServer(uri, None).count("no_such_collection")
-    except CacheError as error:
-        print(type(error).__name__)
-
-
 def connect_to_nonsense() -> None:
     """Let the Milvus driver refuse an address; print the error, and which variables of a .env file it has set."""
     from lorekeeper.cache.milvus.server import MilvusServer

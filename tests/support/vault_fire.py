@@ -1,9 +1,4 @@
-"""A program that saves, renames and deletes notes while servers answer questions about them.
-
-python -m tests.support.vault_fire EDITS SECONDS SERVERS SEED
-
-Prints what came of it as JSON; the exit status is 1 if it was not faultless.
-"""
+"""Saves, renames and deletes notes while servers answer questions about them."""
 
 from __future__ import annotations
 
@@ -12,25 +7,20 @@ import hashlib
 import json
 import os
 import random
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lorekeeper.library import Library
 from lorekeeper.settings import load_settings
-from tests.support.commands import environment, run_lorekeeper
+from tests.support.commands import run_lorekeeper
 from tests.support.raw_client import RawServer
 from tests.support.vaults import digests, notes_of, write
 
 NOTES = 60
 """Notes in the vault when the program begins; it keeps about as many."""
-
-SHOWN_ERRORS = 20
 
 FOLDERS = ("", "People", "Places/North", "Places/South", "Sessions")
 
@@ -42,22 +32,14 @@ class Outcome:
     """What came of it.
 
     Attributes:
-        edits: how many there were.
-        seconds: how long they took.
         questions: how many were answered.
-        behind: answers that said that changes were still being read.
-        slowest: seconds of the slowest answer.
         errors: what went wrong in the servers.
         unequal: paths of notes that are not in the library as they are in the folder.
         touched: paths of files that are not as the program left them.
         left: entries that a last sync still had to store or remove.
     """
 
-    edits: int = 0
-    seconds: float = 0.0
     questions: int = 0
-    behind: int = 0
-    slowest: float = 0.0
     errors: list[str] = field(default_factory=list)
     unequal: list[str] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)
@@ -67,11 +49,6 @@ class Outcome:
     def faultless(self) -> bool:
         """Whether the library equals the folder, and nothing went wrong."""
         return not (self.errors or self.unequal or self.touched or self.left) and self.questions > 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its attributes, for JSON."""
-        shown = {"errors": self.errors[:SHOWN_ERRORS], "faultless": self.faultless}
-        return {**asdict(self), **shown}
 
 
 class Editor:
@@ -147,12 +124,9 @@ class Asker(threading.Thread):
                 return
 
     def _ask(self, query: str) -> None:
-        began = time.monotonic()
         answer = self.server.ask("search_lore", query=query)
         if answer.is_error:
             self._outcome.errors.append(f"{query}: {answer.text[:300]}")
-        self._outcome.behind += "still being read" in answer.text
-        self._outcome.slowest = max(self._outcome.slowest, time.monotonic() - began)
         self._outcome.questions += 1
 
 
@@ -176,7 +150,7 @@ def edits_under_fire(
     askers = [Asker(environ, folder / f"server-{number}.log", outcome) for number in range(servers)]
     for asker in askers:
         asker.start()
-    _edit(editor, edits, seconds, outcome)
+    _edit(editor, edits, seconds)
     for asker in askers:
         asker.enough.set()
     for asker in askers:
@@ -189,13 +163,11 @@ def edits_under_fire(
     return outcome
 
 
-def _edit(editor: Editor, edits: int, seconds: float, outcome: Outcome) -> None:
+def _edit(editor: Editor, edits: int, seconds: float) -> None:
     began = time.monotonic()
     for number in range(edits):
         editor.edit()
-        outcome.edits += 1
         time.sleep(max(0.0, began + (number + 1) * seconds / edits - time.monotonic()))
-    outcome.seconds = time.monotonic() - began
 
 
 def _compare(folder: Path, environ: Mapping[str, str], editor: Editor, vault: Path, outcome: Outcome) -> None:
@@ -213,18 +185,3 @@ async def _unequal(environ: Mapping[str, str], notes: Mapping[str, str]) -> list
         found = {path: str(entity.data) for path, entity in (await notes_of(library)).items()}
     differing = [path for path, text in notes.items() if text.split("\n")[3][:-1] not in found.get(path, "")]
     return sorted({*differing, *(found.keys() - notes.keys())})
-
-
-def main(edits: str, seconds: str, servers: str, seed: str) -> int:
-    """Edit a vault in a temporary folder, with the default model; the exit status."""
-    with tempfile.TemporaryDirectory(prefix="lorekeeper-fire-") as folder:
-        environ = environment(Path(folder))
-        outcome = edits_under_fire(
-            Path(folder), environ, edits=int(edits), seconds=float(seconds), servers=int(servers), seed=int(seed)
-        )
-    print(json.dumps(outcome.as_dict(), indent=2))
-    return 0 if outcome.faultless else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

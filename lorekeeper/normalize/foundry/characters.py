@@ -114,7 +114,7 @@ def character(scope: Scope, name: str) -> Character:
         spells=[_spell(item) for item in items.all if item.get("type") == "spell"],
         features=list(dict.fromkeys(text(item, "name") for item in items.of(*FEATURES))),
         scales=_scales(items),
-        inventory=[_held(item) for item in items.all if item.get("type") not in NO_ITEMS and text(item, "name")],
+        inventory=[_held(item) for item in items.all if text(item, "type") not in NO_ITEMS and text(item, "name")],
         conditions=_conditions(actor, system),
         gold=_gold(mapping(system, "currency")),
         desc=told(
