@@ -13,7 +13,8 @@ from lorekeeper.editions import edition_of
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize import normalize
-from tests.support.label_draw import Object, document_of, draw, objects, slug_of
+from tests.support.corpus import objects
+from tests.support.label_draw import Object, document_of, draw, slug_of
 
 FOLDER = Path(__file__).parent.parent / "labels"
 
