@@ -37,21 +37,19 @@ def normalize(obj: Mapping[str, Any], *, hint: str | None = None, document: str 
     Raises:
         UnknownShapeError: with the reason in one sentence.
     """
-    if isinstance(obj, Mapping) and own.recognises(obj):
-        with _reasons():
+    with _reasons():
+        if not isinstance(obj, Mapping):
+            pass
+        elif own.recognises(obj):
             return [own.entity(obj, document)]
-    if isinstance(obj, Mapping) and beyond.recognises(obj):
-        with _reasons():
+        elif beyond.recognises(obj):
             return [beyond.character_entity(obj, document)]
-    if isinstance(obj, Mapping) and statblocks.recognises(obj):
-        with _reasons():
-            if is_players(obj):
-                origin = Origin(
-                    statblocks.SOURCE, document or characters.DOCUMENT, None if document else characters.DOCUMENT_NAME
-                )
-                return [characters.entity(note_characters.of_values(obj), origin)]
-            origin = Origin(statblocks.SOURCE, document or own.DEFAULT_DOCUMENT)
-            return [statblocks.creature(obj, origin)[0]]
+        elif statblocks.recognises(obj) and is_players(obj):
+            name = None if document else characters.DOCUMENT_NAME
+            origin = Origin(statblocks.SOURCE, document or characters.DOCUMENT, name)
+            return [characters.entity(note_characters.of_values(obj), origin)]
+        elif statblocks.recognises(obj):
+            return [statblocks.creature(obj, Origin(statblocks.SOURCE, document or own.DEFAULT_DOCUMENT))[0]]
     return normalize_open5e(obj, hint=hint, document=document)
 
 

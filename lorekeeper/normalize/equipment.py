@@ -9,9 +9,10 @@ from typing import Any
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.normalize.reading import Words
 from lorekeeper.printable import has_controls
 from lorekeeper.records import Item, Source, item
-from lorekeeper.records.grammar import plain, sentences
+from lorekeeper.records.grammar import counted, plain, sentences
 from lorekeeper.records.items import SHIELD
 from lorekeeper.records.parts import ArmorClass
 from lorekeeper.terms import RARITIES
@@ -21,11 +22,7 @@ Object = Mapping[str, Any]
 
 # --- categories ------------------------------------------------------------------------------------------------------
 
-_SINGULAR = {
-    "weapons": "weapon", "armors": "armor", "armour": "armor", "tools": "tool", "potions": "potion", "rings": "ring",
-    "scrolls": "scroll", "wands": "wand", "rods": "rod", "staves": "staff", "shields": "shield", "poisons": "poison",
-    "wondrous items": "wondrous item",
-}  # fmt: skip
+word = Words(__file__)
 
 _WEIGHTS = ("light", "medium", "heavy")
 
@@ -44,8 +41,7 @@ def categories(*named: str | None) -> list[str] | None:
 
 def _singular(words: str) -> str:
     head, _, last = words.rpartition(" ")
-    single = _SINGULAR.get(words) or _SINGULAR.get(last, last)
-    return single if words in _SINGULAR or not head else f"{head} {single}"
+    return word("singular", words, f"{head} {word('singular', last)}".lstrip())
 
 
 def _wider(words: str) -> Iterable[str]:
@@ -158,10 +154,6 @@ _CHARGES = re.compile(
     r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
     r"(?:d(?P<sides>\d{1,3})(?: ?(?P<sign>[+-]) ?(?P<more>\d{1,3}))?)? (?:\w+ )?charges?\b(?! remaining| left)"
 )
-_WORDS = {
-    word: n
-    for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-} | {"a": 1, "an": 1, "twenty": 20}  # fmt: skip
 
 
 def charges(text: str) -> int | None:
@@ -169,8 +161,7 @@ def charges(text: str) -> int | None:
     match = _CHARGES.search(text)
     if match is None:
         return None
-    count = int(match["count"]) if match["count"].isdigit() else _WORDS[match["count"]]
-    most = count * int(match["sides"] or 1)
+    most = counted(match["count"]) * int(match["sides"] or 1)
     return most + int(f"{match['sign']}{match['more']}") if match["more"] else most
 
 

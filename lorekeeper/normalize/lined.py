@@ -36,15 +36,13 @@ def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
     Raises:
         FilterError: it cannot be stored; the message says why.
     """
-    text, higher = str(values.get("text") or ""), str(values.get("higher_level") or "")
-    time, reach, written, duration = (str(values.get(key) or "") for key in ("time", "range", "components", "duration"))
+    text, higher, time, reach, written, duration = (
+        str(values.get(key) or "") for key in ("text", "higher_level", "time", "range", "components", "duration")
+    )
     initials, _, material = written.partition("(")
     classes = list(values.get("classes") or ())
     data = {
-        "name": values["name"],
-        "level": values.get("level"),
-        "school": values.get("school"),
-        "ritual": values.get("ritual"),
+        **{key: values.get(key) for key in ("name", "level", "school", "ritual")},
         "casting_time": time,
         "range": reach,
         "components": initials.strip(" ,"),

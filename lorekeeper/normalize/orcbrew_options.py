@@ -16,6 +16,15 @@ from lorekeeper.terms import ABILITY_OF
 
 Object = Mapping[str, Any]
 
+_PLACES = {
+    "skill": "skill_proficiencies",
+    "tool": "tool_proficiencies",
+    "weapon": "prof_weapons",
+    "armor": "prof_armor",
+    "save": "prof_saving_throws",
+}
+"""Where what is granted of a kind stands."""
+
 _REPLACED = frozenset(
     "profs traits speed size darkvision abilities languages prereqs path-prereqs ability-increases equipment treasure "
     "custom-equipment custom-treasure".split()
@@ -28,11 +37,7 @@ def option(entry: Object) -> dict[str, Any]:
     kept = {key: value for key, value in entry.items() if key not in _REPLACED or _is_read(value)}
     profs, traits = mapping(entry.get("profs")), entry.get("traits")
     found = {
-        "skill_proficiencies": _granted(profs, "skill"),
-        "tool_proficiencies": _granted(profs, "tool"),
-        "prof_weapons": _granted(profs, "weapon"),
-        "prof_armor": _granted(profs, "armor"),
-        "prof_saving_throws": _granted(profs, "save"),
+        **{place: _granted(profs, what) for what, place in _PLACES.items()},
         "languages": "; ".join(filter(None, (_named(entry.get("languages")), _granted(profs, "language")))),
         "equipment": _equipment(entry),
         "prerequisite": joined([*_names(entry.get("prereqs")), *_paths(entry.get("path-prereqs"))]),

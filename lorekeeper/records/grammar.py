@@ -35,7 +35,7 @@ def effects(text: str, name: str = "") -> Effects:
         attack=attack["kind"] if attack else "",
         heals=any(map(_restores, told)),
         summons=any(map(_summons, told)),
-        charges=tuple(_number(m["count"] or m["beside"]) for m in _CHARGED.finditer(text)),
+        charges=tuple(counted(m["count"] or m["beside"]) for m in _CHARGED.finditer(text)),
     )
 
 
@@ -505,10 +505,14 @@ def _size(match: re.Match[str]) -> float:
 
 # --- costs -----------------------------------------------------------------------------------------------------------
 
-_NUMBERS = {"a": 1, "an": 1} | {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-}
+_NUMBERS = (
+    {"a": 1, "an": 1}
+    | {
+        word: number
+        for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
+    }
+    | {"twenty": 20}
+)
 _COUNT = rf"(?:\d{{1,2}}|{any_of(_NUMBERS)})"
 _CHARGED = re.compile(
     rf"\b(?:expend|spend|use|consume|cost)(?:s|ing|ed)? (?P<count>{_COUNT})(?: or more)?(?: of)?"
@@ -518,7 +522,8 @@ _CHARGED = re.compile(
 """What a use of an item takes of its charges: "expend 2 charges", "fireball (3 charges)"."""
 
 
-def _number(word: str) -> int:
+def counted(word: str) -> int:
+    """A number of things, in digits or as a word."""
     return _NUMBERS.get(word) or int(word)
 
 

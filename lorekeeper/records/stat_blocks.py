@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 
 import yaml
@@ -119,12 +120,9 @@ def read_stat_block(text: str) -> tuple[dict[str, Value], str]:
     """
     if len(text) > LARGEST:
         raise StatBlockError(f"longer than {LARGEST:,} characters")
-    try:
+    with _reading(" of it"):
         parsed = yaml.load(without_links(text.expandtabs(2)), _Loader)  # noqa: S506 - it is a safe loader
         values = _json(parsed, iter(range(MOST_VALUES)), 0)
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, OverflowError) as error:
-        line = _line(getattr(error, "problem_mark", None), " of it")
-        raise StatBlockError(f"{getattr(error, 'problem', None) or error}{line}") from error
     if not isinstance(values, dict) or not values:
         raise StatBlockError("no keys and values")
     return values, base_of(values)
@@ -144,7 +142,7 @@ def read_documents(text: str) -> Iterator[dict[str, Value]]:
             characters.
     """
     room = iter(range(len(text)))
-    try:
+    with _reading():
         for document in yaml.load_all(without_links(text.expandtabs(2)), _Loader):
             blocks = document if isinstance(document, list) else [document]
             if isinstance(document, Mapping) and isinstance(document.get("monsters"), list):
@@ -153,8 +151,15 @@ def read_documents(text: str) -> Iterator[dict[str, Value]]:
                 values = _json(block, islice(room, MOST_VALUES), 0)
                 if isinstance(values, dict) and values:
                     yield values
+
+
+@contextmanager
+def _reading(within: str = "") -> Iterator[None]:
+    """What is wrong with a text becomes a StatBlockError."""
+    try:
+        yield
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, OverflowError) as error:
-        line = _line(getattr(error, "problem_mark", None))
+        line = _line(getattr(error, "problem_mark", None), within)
         raise StatBlockError(f"{getattr(error, 'problem', None) or error}{line}") from error
 
 

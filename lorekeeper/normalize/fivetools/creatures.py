@@ -43,40 +43,38 @@ MAX_NESTED = 8
 def creature(subject: Subject) -> Data:
     """A creature in the shape in which stat blocks are kept."""
     obj = subject.obj
-    return without_empty(
-        {
-            "desc": paragraphs(subject.fluff(), subject.prose("entries")),
-            "size": joined(sizes(obj, "size"), "or"),
-            **_type(subject),
-            "alignment": f"{text(obj, 'alignmentPrefix')}{alignment(obj.get('alignment'))}",
-            **_armor_class(subject),
-            **_hit_points(subject),
-            "speed": _speed(subject),
-            "initiative_bonus": _initiative(obj),
-            "ability_scores": {
-                name: score for code, name in ABILITY_OF.items() if (score := number(obj, code)) is not None
-            },
-            "saving_throws": _bonuses(subject, "save"),
-            "skill_bonuses": _bonuses(subject, "skill"),
-            **{place: _defences(subject, key) for key, place in word["defences"].items()},
-            "condition_immunities": _defences(subject, "conditionImmune"),
-            "senses": subject.names("senses"),
-            "passive_perception": number(obj, "passive") or subject.words("passive"),
-            "languages": subject.names("languages"),
-            "challenge_rating": text(obj, "cr", "cr.cr") if (known := rating(obj)) is None else known,
-            "experience_points": number(obj, "cr.xp"),
-            "challenge_in_lair": text(obj, "cr.lair"),
-            "experience_points_in_lair": number(obj, "cr.xpLair"),
-            "challenge_in_coven": text(obj, "cr.coven"),
-            **_features(subject),
-            **{place: [{"desc": words}] for place, words in _lair(subject).items() if words},
-            "environments": [part for place in texts(obj, "environment") for part in place.split(", ")],
-            "gear": _gear(subject),
-            "treasure": subject.names("treasure"),
-            "group": subject.names("group"),
-            "level": number(obj, "level"),
-        }
-    )
+    return {
+        "desc": paragraphs(subject.fluff(), subject.prose("entries")),
+        "size": joined(sizes(obj, "size"), "or"),
+        **_type(subject),
+        "alignment": f"{text(obj, 'alignmentPrefix')}{alignment(obj.get('alignment'))}",
+        **_armor_class(subject),
+        **_hit_points(subject),
+        "speed": _speed(subject),
+        "initiative_bonus": _initiative(obj),
+        "ability_scores": {
+            name: score for code, name in ABILITY_OF.items() if (score := number(obj, code)) is not None
+        },
+        "saving_throws": _bonuses(subject, "save"),
+        "skill_bonuses": _bonuses(subject, "skill"),
+        **{place: _defences(subject, key) for key, place in word["defences"].items()},
+        "condition_immunities": _defences(subject, "conditionImmune"),
+        "senses": subject.names("senses"),
+        "passive_perception": number(obj, "passive") or subject.words("passive"),
+        "languages": subject.names("languages"),
+        "challenge_rating": text(obj, "cr", "cr.cr") if (known := rating(obj)) is None else known,
+        "experience_points": number(obj, "cr.xp"),
+        "challenge_in_lair": text(obj, "cr.lair"),
+        "experience_points_in_lair": number(obj, "cr.xpLair"),
+        "challenge_in_coven": text(obj, "cr.coven"),
+        **_features(subject),
+        **{place: [{"desc": words}] for place, words in _lair(subject).items() if words},
+        "environments": [part for place in texts(obj, "environment") for part in place.split(", ")],
+        "gear": _gear(subject),
+        "treasure": subject.names("treasure"),
+        "group": subject.names("group"),
+        "level": number(obj, "level"),
+    }
 
 
 def _type(subject: Subject) -> Data:

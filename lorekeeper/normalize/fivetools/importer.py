@@ -11,7 +11,7 @@ from lorekeeper.audience import DM
 from lorekeeper.entities import AUDIENCE, MAX_KEY_LENGTH, Entity, uri_of
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.allowance import Allowance, size_of
-from lorekeeper.normalize.build import Origin, build, own_error, readable, slugify
+from lorekeeper.normalize.build import Origin, build, own_error, readable, slugify, without_empty
 from lorekeeper.normalize.fivetools import rules
 from lorekeeper.normalize.fivetools.brew import NEW_BOOKS, Book, Brew, Index, known_book
 from lorekeeper.normalize.fivetools.kinds import JOINED, KINDS, TABLE_GROUPS, TEXTS_OF, Kind, fields_of
@@ -220,7 +220,7 @@ class Importer:
         name = subject.reader.plain(kind.name(obj))
         if not name:
             raise FilterError('it has no name; give it a "name"')
-        data = overview(subject) if key in TEXTS_OF else kind.data(subject)
+        data = without_empty(overview(subject) if key in TEXTS_OF else kind.data(subject))
         if subject.writer.was_too_deep:
             tell("its text is nested too deeply; the deepest levels were left out")
         source = subject.source or text(obj, "inherits.source")

@@ -44,39 +44,35 @@ def item(subject: Subject) -> Data:
     when, regained = subject.words("recharge"), subject.words("rechargeAmount")
     asked = (_requirement(subject, each) for each in listed(obj, "requires"))
     between = " at " if regained and when in ("dawn", "dusk", "midnight") else " "
-    return without_empty(
-        {
-            "category": _category(subject),
-            "kind": kind,
-            "rarity": "" if rarity in ("none", "unknown", "unknown (magic)") else rarity,
-            "tier": subject.words("tier"),
-            **_attunement(subject, is_magic=kind == "magic-item"),
-            "damage_dice": subject.words("dmg1"),
-            "damage_type": word("damage", code.upper(), code.lower()),
-            "range": int(distance[1]) if distance else None,
-            "long_range": int(distance[2]) if distance and distance[2] else None,
-            "properties": [found for found in properties if found],
-            "mastery": ", ".join(uid(each)[0] for each in listed(obj, "mastery")),
-            "ammunition": uid(obj.get("ammoType"))[0],
-            **_armor(obj),
-            "bonus": int(bonuses[0]) if bonuses and bonuses[0] is not None else None,
-            "bonuses": commas(
-                *(f"{told} to {what}" for key, what in word["bonuses"].items() if (told := text(obj, key)))
-            ),
-            "charges": number(obj, "charges") or subject.words("charges"),
-            "recharge": f"{regained}{between}{when}".strip(),
-            "spells": ", ".join(spell_names(obj.get("attachedSpells"))),
-            "cursed": True if obj.get("curse") is True else None,
-            "sentient": True if obj.get("sentient") is True else None,
-            "cost": _price(obj),
-            "weight": first_number(obj.get("weight")) if weight is None else weight,
-            "base_item": uid(obj.get("baseItem"))[0],
-            "made_from": capital(joined(map(joined, asked), "or")) if inherits else "",
-            "contents": commas(*_contents(obj)),
-            "items": ", ".join(uid(each)[0] for each in listed(obj, "items")),
-            "desc": paragraphs(subject.fluff(), subject.prose("entries", "additionalEntries")),
-        }
-    )
+    return {
+        "category": _category(subject),
+        "kind": kind,
+        "rarity": "" if rarity in ("none", "unknown", "unknown (magic)") else rarity,
+        "tier": subject.words("tier"),
+        **_attunement(subject, is_magic=kind == "magic-item"),
+        "damage_dice": subject.words("dmg1"),
+        "damage_type": word("damage", code.upper(), code.lower()),
+        "range": int(distance[1]) if distance else None,
+        "long_range": int(distance[2]) if distance and distance[2] else None,
+        "properties": [found for found in properties if found],
+        "mastery": ", ".join(uid(each)[0] for each in listed(obj, "mastery")),
+        "ammunition": uid(obj.get("ammoType"))[0],
+        **_armor(obj),
+        "bonus": int(bonuses[0]) if bonuses and bonuses[0] is not None else None,
+        "bonuses": commas(*(f"{told} to {what}" for key, what in word["bonuses"].items() if (told := text(obj, key)))),
+        "charges": number(obj, "charges") or subject.words("charges"),
+        "recharge": f"{regained}{between}{when}".strip(),
+        "spells": ", ".join(spell_names(obj.get("attachedSpells"))),
+        "cursed": True if obj.get("curse") is True else None,
+        "sentient": True if obj.get("sentient") is True else None,
+        "cost": _price(obj),
+        "weight": first_number(obj.get("weight")) if weight is None else weight,
+        "base_item": uid(obj.get("baseItem"))[0],
+        "made_from": capital(joined(map(joined, asked), "or")) if inherits else "",
+        "contents": commas(*_contents(obj)),
+        "items": ", ".join(uid(each)[0] for each in listed(obj, "items")),
+        "desc": paragraphs(subject.fluff(), subject.prose("entries", "additionalEntries")),
+    }
 
 
 def _kind(obj: Object) -> str:

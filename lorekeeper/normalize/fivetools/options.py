@@ -50,39 +50,35 @@ def character_class(subject: Subject) -> Data:
     faces = number(obj, "hd.faces")
     told = {key: proficiencies(subject.reader, start.get(key)) for key in ("armor", "weapons", "tools", "skills")}
     bonuses = [f"+{2 + (level - 1) // 4}" for level in range(1, MAX_LEVEL + 1)]
-    return without_empty(
-        {
-            "desc": desc,
-            "primary_abilities": joined(
-                (name for each in objects(obj, "primaryAbility") for name in abilities([*each])), "or"
-            ),
-            "hit_die": f"d{text(faces)}" if faces else "",
-            "saving_throws": ", ".join(abilities(obj.get("proficiency"))),
-            **{f"prof_{key}": capital(words.replace("; or ", ", ")) for key, words in told.items()},
-            "equipment": _equipment(subject),
-            "multiclassing": _multiclassing(obj),
-            **_casting(obj),
-            "subtypes_name": subject.words("subclassTitle"),
-            "features": [
-                *_features(subject, "classFeature"),
-                _column("Proficiency Bonus", bonuses),
-                *_columns(subject, "classTableGroups"),
-            ],
-        }
-    )
+    return {
+        "desc": desc,
+        "primary_abilities": joined(
+            (name for each in objects(obj, "primaryAbility") for name in abilities([*each])), "or"
+        ),
+        "hit_die": f"d{text(faces)}" if faces else "",
+        "saving_throws": ", ".join(abilities(obj.get("proficiency"))),
+        **{f"prof_{key}": capital(words.replace("; or ", ", ")) for key, words in told.items()},
+        "equipment": _equipment(subject),
+        "multiclassing": _multiclassing(obj),
+        **_casting(obj),
+        "subtypes_name": subject.words("subclassTitle"),
+        "features": [
+            *_features(subject, "classFeature"),
+            _column("Proficiency Bonus", bonuses),
+            *_columns(subject, "classTableGroups"),
+        ],
+    }
 
 
 def subclass(subject: Subject) -> Data:
     """A subclass: its features."""
-    return without_empty(
-        {
-            "subclass_of": subject.words("className"),
-            "desc": paragraphs(subject.fluff(), subject.prose("entries")),
-            **_casting(subject.obj),
-            "spells": _spells(subject.obj),
-            "features": [*_features(subject, "subclassFeature"), *_columns(subject, "subclassTableGroups")],
-        }
-    )
+    return {
+        "subclass_of": subject.words("className"),
+        "desc": paragraphs(subject.fluff(), subject.prose("entries")),
+        **_casting(subject.obj),
+        "spells": _spells(subject.obj),
+        "features": [*_features(subject, "subclassFeature"), *_columns(subject, "subclassTableGroups")],
+    }
 
 
 def _equipment(subject: Subject) -> str:
@@ -166,20 +162,18 @@ def race(subject: Subject) -> Data:
         "vision": f"**Darkvision.** {text(dark)} feet." if dark else "",
         "languages": proficiencies(subject.reader, obj.get("languageProficiencies")),
     }
-    return without_empty(
-        {
-            "subrace_of": subject.words("raceName"),
-            "desc": paragraphs(subject.fluff(), subject.writer.markdown(others)),
-            "asi_desc": f"**Ability Score Increase.** {scores}." if scores else "",
-            **{key: words for (key, words), name in zip(beside.items(), _BESIDE, strict=True) if name not in told},
-            "skills": proficiencies(subject.reader, obj.get("skillProficiencies")),
-            "creature_types": ", ".join(texts(obj, "creatureTypes")),
-            **{place: _resistances(obj.get(key)) for key, place in word["defences"].items()},
-            "condition_immunities": _resistances(obj.get("conditionImmune")),
-            "spells": _spells(obj),
-            "traits": [*map(subject.writer.named, named)],
-        }
-    )
+    return {
+        "subrace_of": subject.words("raceName"),
+        "desc": paragraphs(subject.fluff(), subject.writer.markdown(others)),
+        "asi_desc": f"**Ability Score Increase.** {scores}." if scores else "",
+        **{key: words for (key, words), name in zip(beside.items(), _BESIDE, strict=True) if name not in told},
+        "skills": proficiencies(subject.reader, obj.get("skillProficiencies")),
+        "creature_types": ", ".join(texts(obj, "creatureTypes")),
+        **{place: _resistances(obj.get(key)) for key, place in word["defences"].items()},
+        "condition_immunities": _resistances(obj.get("conditionImmune")),
+        "spells": _spells(obj),
+        "traits": [*map(subject.writer.named, named)],
+    }
 
 
 _BESIDE = ("size", "speed", "darkvision", "languages")
@@ -240,7 +234,7 @@ def background(subject: Subject) -> Data:
         else:
             benefits.append(subject.writer.named(found))
     desc = paragraphs(subject.fluff(), subject.writer.markdown(loose))
-    return without_empty({"desc": desc, **kept, "benefits": benefits})
+    return {"desc": desc, **kept, "benefits": benefits}
 
 
 def _is_labelled(subject: Subject, item: object, kept: dict[str, str]) -> bool:
@@ -256,16 +250,14 @@ def _is_labelled(subject: Subject, item: object, kept: dict[str, str]) -> bool:
 def feat(subject: Subject) -> Data:
     """A feat."""
     obj, code = subject.obj, text(subject.obj, "category")
-    return without_empty(
-        {
-            "type": word("feats", code, word("feats", code.partition(":")[0], code.lower())),
-            "prerequisite": prerequisite(subject.reader, obj.get("prerequisite")),
-            "ability_score_increase": ability_scores(obj.get("ability")),
-            "repeatable": True if obj.get("repeatable") is True else None,
-            "spells": _spells(obj),
-            "desc": paragraphs(subject.prose("entries"), subject.fluff()),
-        }
-    )
+    return {
+        "type": word("feats", code, word("feats", code.partition(":")[0], code.lower())),
+        "prerequisite": prerequisite(subject.reader, obj.get("prerequisite")),
+        "ability_score_increase": ability_scores(obj.get("ability")),
+        "repeatable": True if obj.get("repeatable") is True else None,
+        "spells": _spells(obj),
+        "desc": paragraphs(subject.prose("entries"), subject.fluff()),
+    }
 
 
 def fields(data: Object) -> Data:

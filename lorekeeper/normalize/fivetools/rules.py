@@ -65,7 +65,7 @@ def rule(subject: Subject) -> Data:
     told = "\n".join(f"- **{name}** {words}" for name, words in facts.items() if words)
     desc = paragraphs(told, subject.fluff(), subject.prose(*PARTS, headings=2))
     parent = text(subject.obj, "pantheon", "set", "className", "order")
-    return without_empty({"parent": parent, "desc": desc, "traits": parts})
+    return {"parent": parent, "desc": desc, "traits": parts}
 
 
 def _facts_and_parts(subject: Subject) -> tuple[dict[str, str], list[object]]:
@@ -203,7 +203,7 @@ def table(subject: Subject) -> Data:
     found = table_of(obj, subject.writer.line)
     caption = "" if text(obj, "caption").strip() == subject.name else obj.get("caption")
     desc = subject.writer.markdown([{**obj, "type": "table", "caption": caption}])
-    return without_empty({"parent": text(obj, "_group"), "desc": desc, "table": dict(found)})
+    return {"parent": text(obj, "_group"), "desc": desc, "table": dict(found)}
 
 
 def tables_of_group(obj: Object) -> list[Object]:
@@ -267,15 +267,13 @@ def overview(subject: Subject) -> Data:
     chapters = [
         f"- {name}" for each in objects(subject.obj, "contents") if (name := subject.reader.plain(each, "name"))
     ]
-    return without_empty(
-        {
-            "desc": "\n".join(chapters),
-            "storyline": subject.words("storyline"),
-            "levels": "–".join(ends),
-            "published": subject.words("published"),
-            "author": subject.words("author"),
-        }
-    )
+    return {
+        "desc": "\n".join(chapters),
+        "storyline": subject.words("storyline"),
+        "levels": "–".join(ends),
+        "published": subject.words("published"),
+        "author": subject.words("author"),
+    }
 
 
 def chapters(subject: Subject, entries: object) -> Iterator[Chapter]:

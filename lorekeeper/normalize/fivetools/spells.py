@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from lorekeeper.normalize import spells
-from lorekeeper.normalize.build import joined, without_empty
+from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import (
     Data,
@@ -45,26 +45,24 @@ def spell(subject: Subject) -> Data:
     durations = objects(obj, "duration")
     duration = " or ".join(filter(None, map(_duration, durations))) if durations else subject.names("duration")
     concentration = any(each.get("concentration") is True for each in durations) or "concentration" in duration.lower()
-    return without_empty(
-        {
-            "level": level if level is not None else subject.words("level"),
-            "school": subject.word("schools", subject.words("school")).lower(),
-            "subschools": [subject.word("schools", code).lower() for code in texts(obj, "subschools")],
-            "casting_time": " or ".join(filter(None, map(_time, times))) if times else subject.names("time"),
-            "reaction_condition": next(filter(None, conditions), ""),
-            **_range(subject),
-            **_components(subject),
-            "duration": duration,
-            "concentration": concentration if durations or duration else None,
-            "ritual": is_ritual if is_ritual or obj.get("time") else None,  # it may lack more than its casting time
-            "desc": paragraphs(subject.prose("entries"), subject.fluff()),
-            "higher_level": _HEADED.sub("", subject.prose("entriesHigherLevel")) or _scaling(obj),
-            **_classes(obj.get("classes")),
-            "damage_types": texts(obj, "damageInflict"),
-            "saving_throw_ability": texts(obj, "savingThrow"),
-            "conditions": texts(obj, "conditionInflict"),
-        }
-    )
+    return {
+        "level": level if level is not None else subject.words("level"),
+        "school": subject.word("schools", subject.words("school")).lower(),
+        "subschools": [subject.word("schools", code).lower() for code in texts(obj, "subschools")],
+        "casting_time": " or ".join(filter(None, map(_time, times))) if times else subject.names("time"),
+        "reaction_condition": next(filter(None, conditions), ""),
+        **_range(subject),
+        **_components(subject),
+        "duration": duration,
+        "concentration": concentration if durations or duration else None,
+        "ritual": is_ritual if is_ritual or obj.get("time") else None,  # it may lack more than its casting time
+        "desc": paragraphs(subject.prose("entries"), subject.fluff()),
+        "higher_level": _HEADED.sub("", subject.prose("entriesHigherLevel")) or _scaling(obj),
+        **_classes(obj.get("classes")),
+        "damage_types": texts(obj, "damageInflict"),
+        "saving_throw_ability": texts(obj, "savingThrow"),
+        "conditions": texts(obj, "conditionInflict"),
+    }
 
 
 def _counted(count: float, unit: str) -> str:

@@ -10,7 +10,7 @@ from lorekeeper.audience import DM, GM_PART, PLAYERS, Audience, listed
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import characters as records
-from lorekeeper.normalize.build import Origin, build, own_error, readable, slugify
+from lorekeeper.normalize.build import Origin, build, own_error, readable, slugify, without_empty
 from lorekeeper.normalize.foundry import books, characters, items, journals, npcs, options, spells
 from lorekeeper.normalize.foundry.documents import OF_PLAYERS, Document, Index, system_of
 from lorekeeper.normalize.foundry.enrich import line
@@ -182,7 +182,7 @@ class Importer:
         return data | {"source": source} | ({GM_PART: secret} if secret else {})
 
     def _table(self, document: Document, scope: Scope, name: str) -> Iterator[Shaped | Found]:
-        data = journals.table(document.raw, scope)
+        data = without_empty(journals.table(document.raw, scope))
         yield Shaped("rules", "table", name, data)
         if "table" not in data:
             yield _problem(document, "it has no results with a range")
@@ -195,14 +195,15 @@ class Importer:
         if kind == "feat":
             shape = _FEAT if options.is_feat(scope) else _FEATURE
         if kind == "spell":
-            yield Shaped("spells", "spell", name, spells.spell(scope, sorted(self._classes.get(document.id, ()))))
+            data = spells.spell(scope, sorted(self._classes.get(document.id, ())))
+            yield Shaped("spells", "spell", name, without_empty(data))
         elif kind in OF_PLAYERS:
             yield _character(document, scope, name)
         elif kind in ("group", "encounter"):
             yield _problem(document, "it only lists other actors, and was left out")
         elif kind in ("class", "subclass"):
             data, missing = options.character_class(scope)
-            yield Shaped("character_options", kind, name, data)
+            yield Shaped("character_options", kind, name, without_empty(data))
             if missing:
                 reason = f"{missing} of its features are in packs that are not in this import; import these together"
                 yield _problem(document, reason)
@@ -210,7 +211,10 @@ class Importer:
             yield from _unknown(document, scope, name)
         else:
             entry_type, entry_kind, make = shape
-            entry_kind, data = entry_kind if isinstance(entry_kind, str) else entry_kind(scope), make(scope)
+            entry_kind, data = (
+                entry_kind if isinstance(entry_kind, str) else entry_kind(scope),
+                without_empty(make(scope)),
+            )
             context = text(data, "parent") if kind == "feature" else ""
             is_known = make is not items.item or system.get("identified") is not False
             shaped = Shaped(entry_type, entry_kind, name, data, context=context)
@@ -223,7 +227,7 @@ class Importer:
             if journals.only_inserts_a_table(page, scope):
                 continue
             name = line(page.get("name"), scope) or document.name
-            data: Data = {"name": name, **journals.page(page, scope)}
+            data: Data = without_empty({"name": name, **journals.page(page, scope)})
             if "desc" not in data and not scope.secrets:
                 continue
             secrets = [*scope.secrets]
@@ -314,7 +318,7 @@ def _unidentified(shaped: Shaped, scope: Scope) -> Iterator[Shaped]:
 
 def _unknown(document: Document, scope: Scope, name: str) -> Iterator[Shaped | Found]:
     """A document of a type that a module has added: its text is kept."""
-    data, kind = options.feature(scope), repr(document.type[:40])
+    data, kind = without_empty(options.feature(scope)), repr(document.type[:40])
     if "desc" not in data:
         raise FilterError(f"the type {kind} is not known, and it has no text")
     yield Shaped("rules", slugify(document.type.rpartition(".")[2]) or "entry", name, data)

@@ -56,21 +56,19 @@ def item(scope: Scope) -> Data:
     attuned = _attunement(system, is_magic=kind_of(scope) == "magic-item")
     charges = formulas.value(text(system, "uses.max")) or 0
     regains = bool(at(system, "uses.recovery")) or text(system, "uses.per") == "charges"
-    return without_empty(
-        {
-            "desc": desc[subtitle.end() :] if subtitle and told else desc,
-            "category": _category(scope),
-            "rarity": spoken(text(system, "rarity")),
-            "attunement_detail": f"requires attunement{by_whom[1].rstrip()}" if by_whom and attuned else "",
-            "weapon": _weapon(scope) if scope.raw.get("type") == "weapon" else {},
-            "armor": _armor(scope),
-            "cost": _measured(system.get("price"), "denomination", "gp", "coins"),
-            "weight": _measured(system.get("weight"), "units", "lb", "pounds"),
-            "bonus": formulas.value(text(system, "magicalBonus", "armor.magicalBonus")),
-            "charges": charges if charges > 1 and regains else None,
-            "requires_attunement": attuned,
-        }
-    )
+    return {
+        "desc": desc[subtitle.end() :] if subtitle and told else desc,
+        "category": _category(scope),
+        "rarity": spoken(text(system, "rarity")),
+        "attunement_detail": f"requires attunement{by_whom[1].rstrip()}" if by_whom and attuned else "",
+        "weapon": _weapon(scope) if scope.raw.get("type") == "weapon" else {},
+        "armor": _armor(scope),
+        "cost": _measured(system.get("price"), "denomination", "gp", "coins"),
+        "weight": _measured(system.get("weight"), "units", "lb", "pounds"),
+        "bonus": formulas.value(text(system, "magicalBonus", "armor.magicalBonus")),
+        "charges": charges if charges > 1 and regains else None,
+        "requires_attunement": attuned,
+    }
 
 
 def _attunement(system: Object, *, is_magic: bool) -> bool | None:

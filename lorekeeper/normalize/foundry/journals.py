@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.class_lists import class_of, is_level
 from lorekeeper.normalize.foundry.enrich import page_text, table_text, to_markdown
 from lorekeeper.normalize.foundry.marks import Scope
@@ -51,7 +50,7 @@ def page(raw: Object, scope: Scope) -> Data:
     blocks = [page_text(raw, scope), *(to_markdown(html, scope) for html in others)]
     blocks.append(text(raw, "image.caption") if kind in MEDIA else "")
     blocks.append(", ".join(sorted(spell_names(system, scope))) if kind == "spells" else "")
-    return without_empty({"desc": paragraphs(*blocks), "parent": scope.document.name})
+    return {"desc": paragraphs(*blocks), "parent": scope.document.name}
 
 
 _TITLE = re.compile(r"<h[1-6][^<>]{0,200}>(.{1,100}?)</h[1-6]>")
@@ -82,4 +81,4 @@ def spell_names(system: Object, scope: Scope) -> Iterable[str]:
 def table(raw: Object, scope: Scope) -> Data:
     """A table: its description, and the table itself, as Markdown and as data."""
     desc, found = table_text(raw, scope)
-    return without_empty({"desc": desc, "table": found if found["rows"] else None})
+    return {"desc": desc, "table": found if found["rows"] else None}

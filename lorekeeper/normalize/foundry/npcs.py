@@ -41,29 +41,27 @@ def creature(scope: Scope) -> Data:
     name = spoken(text(kind, "custom") if text(kind, "value") in ("", "custom") else text(kind, "value"))
     swarm = text(kind, "swarm")
     subtype = text(kind, "subtype") or ", ".join(map(spoken, texts(kind, "tags")))
-    return without_empty(
-        {
-            "desc": _biography(scope),
-            "size": _size(system),
-            "type": f"swarm of {word('sizes', swarm)} {plural(name, 2)}" if swarm and name else name,
-            "subtype": "" if subtype.lower().startswith("any ") else subtype.lower(),
-            "alignment": text(system, "details.alignment").lower(),
-            "armor_class": armor_class(actor, sheet),
-            "armor_detail": _armor_detail(sheet),
-            "hit_points": whole(system, "attributes.hp.max"),
-            "hit_dice": text(system, "attributes.hp.formula"),
-            "challenge_rating": sheet.rating,
-            "speed": speeds_of(system),
-            **_abilities(sheet),
-            **sense_ranges(sheet),
-            "languages": {"as_string": told} if (told := languages_of(system)) else {},
-            "resistances_and_immunities": _defences(system),
-            "environments": _environments(system),
-            "gear": [text(i, "name") for i in objects(actor, "items") if "gear" in texts(i, "system.properties")],
-            **_deeds(scope),
-            "spell_list": spells_of(actor),
-        }
-    )
+    return {
+        "desc": _biography(scope),
+        "size": _size(system),
+        "type": f"swarm of {word('sizes', swarm)} {plural(name, 2)}" if swarm and name else name,
+        "subtype": "" if subtype.lower().startswith("any ") else subtype.lower(),
+        "alignment": text(system, "details.alignment").lower(),
+        "armor_class": armor_class(actor, sheet),
+        "armor_detail": _armor_detail(sheet),
+        "hit_points": whole(system, "attributes.hp.max"),
+        "hit_dice": text(system, "attributes.hp.formula"),
+        "challenge_rating": sheet.rating,
+        "speed": speeds_of(system),
+        **_abilities(sheet),
+        **sense_ranges(sheet),
+        "languages": {"as_string": told} if (told := languages_of(system)) else {},
+        "resistances_and_immunities": _defences(system),
+        "environments": _environments(system),
+        "gear": [text(i, "name") for i in objects(actor, "items") if "gear" in texts(i, "system.properties")],
+        **_deeds(scope),
+        "spell_list": spells_of(actor),
+    }
 
 
 def _size(system: Object) -> str:
@@ -230,25 +228,23 @@ def vehicle(scope: Scope) -> Data:
     kinds = ((kind, feet) for kind, feet in speeds_of(system).items() if kind in MOVEMENTS and feet)
     cargo = number(system, "attributes.cargo.max", "attributes.capacity.cargo")
     unit = text(system, "attributes.cargo.units") or "ton"
-    return without_empty(
-        {
-            "desc": paragraphs(
-                to_markdown(at(system, "description.value"), scope) or public,
-                to_markdown(at(system, "description.actions"), scope),
-            ),
-            "category": "vehicle",
-            "vehicle_type": spoken(text(system, "vehicleType", "traits.type.value", "details.type")),
-            "size": _size(system),
-            "hit_points": whole(system, "attributes.hp.max"),
-            "damage_threshold": whole(system, "attributes.ac.threshold") or whole(system, "attributes.hp.dt"),
-            "vehicle_armor_class": whole(system, "attributes.ac.value") or whole(system, "attributes.ac.flat"),
-            "speed": ", ".join(f"{'' if kind == 'walk' else f'{kind} '}{feet} ft." for kind, feet in kinds),
-            "crew": number(system, "attributes.crew.required", "attributes.actions.stations"),
-            "passengers": number(system, "attributes.passengers.max"),
-            "capacity": f"{cargo:,} {plural(unit, cargo)}" if cargo else "",
-            "traits": [*traits, *actions],
-        }
-    )
+    return {
+        "desc": paragraphs(
+            to_markdown(at(system, "description.value"), scope) or public,
+            to_markdown(at(system, "description.actions"), scope),
+        ),
+        "category": "vehicle",
+        "vehicle_type": spoken(text(system, "vehicleType", "traits.type.value", "details.type")),
+        "size": _size(system),
+        "hit_points": whole(system, "attributes.hp.max"),
+        "damage_threshold": whole(system, "attributes.ac.threshold") or whole(system, "attributes.hp.dt"),
+        "vehicle_armor_class": whole(system, "attributes.ac.value") or whole(system, "attributes.ac.flat"),
+        "speed": ", ".join(f"{'' if kind == 'walk' else f'{kind} '}{feet} ft." for kind, feet in kinds),
+        "crew": number(system, "attributes.crew.required", "attributes.actions.stations"),
+        "passengers": number(system, "attributes.passengers.max"),
+        "capacity": f"{cargo:,} {plural(unit, cargo)}" if cargo else "",
+        "traits": [*traits, *actions],
+    }
 
 
 def lair(scope: Scope) -> Data:
@@ -263,7 +259,7 @@ def lair(scope: Scope) -> Data:
         listed = "\n".join(f"- **{each['name']}.** {' '.join(str(each['desc']).split())}" for each in found)
         body = paragraphs(to_markdown(description.get(key), scope), listed)
         desc.append(f"## {heading}\n\n{body}" if body else "")
-    return without_empty({"desc": paragraphs(*desc, to_markdown(description.get("conclusion"), scope))})
+    return {"desc": paragraphs(*desc, to_markdown(description.get("conclusion"), scope))}
 
 
 # --- features -------------------------------------------------------------------------------------------------------

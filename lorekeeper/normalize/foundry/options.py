@@ -51,18 +51,16 @@ def character_class(scope: Scope) -> tuple[Data, int]:
     keys = [key for step in steps if step["type"] == "keyAbility" for key in texts(step, "configuration.options")]
     primary = abilities([*texts(system, "primaryAbility.value"), *keys])
     parent = text(system, "classIdentifier", "identifier.class", "identifier.associated")
-    data = without_empty(
-        {
-            "desc": described(scope) or line(at(system, "description.short"), scope),
-            "hit_dice": f"d{die.lstrip('d')}" if die and kind == "class" else "",
-            "subclass_of": parent if kind == "subclass" else "",
-            "primary_abilities": " or ".join(name.capitalize() for name in primary),
-            "caster_type": word("casters", progression) if progression in _CASTERS else "",
-            "spellcasting_ability": ABILITY_NAMES.get(ability, "").capitalize(),
-            **{f"prof_{key}": _proficiency(steps, name) for key, name in zip(_KEYS, _PROFICIENCIES, strict=True)},
-            "features": [*features, *_columns(steps)],
-        }
-    )
+    data: Data = {
+        "desc": described(scope) or line(at(system, "description.short"), scope),
+        "hit_dice": f"d{die.lstrip('d')}" if die and kind == "class" else "",
+        "subclass_of": parent if kind == "subclass" else "",
+        "primary_abilities": " or ".join(name.capitalize() for name in primary),
+        "caster_type": word("casters", progression) if progression in _CASTERS else "",
+        "spellcasting_ability": ABILITY_NAMES.get(ability, "").capitalize(),
+        **{f"prof_{key}": _proficiency(steps, name) for key, name in zip(_KEYS, _PROFICIENCIES, strict=True)},
+        "features": [*features, *_columns(steps)],
+    }
     return data, missing
 
 
@@ -175,7 +173,7 @@ def species(scope: Scope) -> Data:
     """A species, race, lineage or heritage."""
     kind = text(scope.raw, "type")
     option = kind if kind in ("lineage", "heritage") else ""
-    return without_empty({**background(scope), "subspecies_of": parent_of(scope), "option_type": option})
+    return {**background(scope), "subspecies_of": parent_of(scope), "option_type": option}
 
 
 def parent_of(scope: Scope) -> str:
@@ -190,20 +188,18 @@ def background(scope: Scope) -> Data:
     desc = described(scope)
     found = [] if desc else _features(_steps(scope), scope)[0]
     told = (f"**{each['name']}.** {each['desc']}" for each in found if each.get("desc"))
-    return without_empty({"desc": desc or paragraphs(*told)})
+    return {"desc": desc or paragraphs(*told)}
 
 
 def feat(scope: Scope) -> Data:
     """A feat or talent."""
     kind = text(scope.system, "type.subtype", "type.category")
-    return without_empty(
-        {
-            "desc": described(scope),
-            "type": spoken(kind) if kind not in ("feat", "talent") else "",
-            "prerequisite": _prerequisite(scope.system),
-            "repeatable": True if at(scope.system, "prerequisites.repeatable") is True else None,
-        }
-    )
+    return {
+        "desc": described(scope),
+        "type": spoken(kind) if kind not in ("feat", "talent") else "",
+        "prerequisite": _prerequisite(scope.system),
+        "repeatable": True if at(scope.system, "prerequisites.repeatable") is True else None,
+    }
 
 
 def _prerequisite(system: Object) -> str:
@@ -226,9 +222,7 @@ def feature(scope: Scope) -> Data:
     asked = _PARENT.match(text(scope.system, "requirements"))
     name, level = (asked[1], whole(asked[2])) if asked else ("", None)
     parent = text(scope.system, "identifier.associated") or name
-    return without_empty(
-        {"desc": described(scope), "parent": parent, "level": whole(scope.system, "level.value") or level}
-    )
+    return {"desc": described(scope), "parent": parent, "level": whole(scope.system, "level.value") or level}
 
 
 _PARENT = re.compile(r"(.*?)(?: (\d{1,2}))?$")

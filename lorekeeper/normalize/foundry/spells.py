@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lorekeeper.normalize.build import without_empty
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
 from lorekeeper.normalize.foundry.marks import Scope
@@ -48,25 +47,23 @@ def spell(scope: Scope, classes: Iterable[str] = ()) -> Data:
     casting = mapping(system, "activation", "casting")
     properties = [*texts(system, "properties"), *texts(system, "tags")]
     school = text(system, "school")
-    return without_empty(
-        {
-            "level": spell_level(scope.raw),
-            "school": word("schools", school, spoken(school)),
-            "casting_time": _casting_time(casting),
-            "reaction_condition": text(casting, "condition") if casting.get("type") == "reaction" else "",
-            **_range(mapping(system, "range")),
-            **_components(system),
-            "duration": _duration(mapping(system, "duration")),
-            "classes": list(classes),
-            "spell_sources": texts(system, "source") if isinstance(system.get("source"), list) else [],
-            **_area(mapping(system, "target.template")),
-            **_effects(scope.doer),
-            "desc": told,
-            "higher_level": higher,
-            "ritual": "ritual" in properties,
-            "concentration": "concentration" in properties,
-        }
-    )
+    return {
+        "level": spell_level(scope.raw),
+        "school": word("schools", school, spoken(school)),
+        "casting_time": _casting_time(casting),
+        "reaction_condition": text(casting, "condition") if casting.get("type") == "reaction" else "",
+        **_range(mapping(system, "range")),
+        **_components(system),
+        "duration": _duration(mapping(system, "duration")),
+        "classes": list(classes),
+        "spell_sources": texts(system, "source") if isinstance(system.get("source"), list) else [],
+        **_area(mapping(system, "target.template")),
+        **_effects(scope.doer),
+        "desc": told,
+        "higher_level": higher,
+        "ritual": "ritual" in properties,
+        "concentration": "concentration" in properties,
+    }
 
 
 def _divided(told: str) -> tuple[str, str]:
