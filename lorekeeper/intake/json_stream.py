@@ -230,7 +230,7 @@ def _is_lines(window: Window) -> bool:
         document = _may_be_cut(error, TOKEN_TAIL if len(beginning) >= MAX_ENTRY_CHARS else 0)
     except (ValueError, RecursionError):
         document = False
-    return not document and len(lines) > 1 and any(line.startswith("{") and _is_json(line) for line in lines)
+    return not document and len(lines) > 1 and any(isinstance(_parsed(line), dict) for line in lines)
 
 
 def _of_lines(where: str, window: Window) -> Iterator[tuple[str, Any]]:
@@ -352,10 +352,6 @@ def _parsed(line: str) -> Any:
         return ValueError(f"invalid JSON in column {error.colno}: {wrong(line, error.pos, error.msg)}")
     except (ValueError, RecursionError) as error:
         return ValueError(_reason(error))
-
-
-def _is_json(line: str) -> bool:
-    return not isinstance(_parsed(line), ValueError)
 
 
 def _reason(error: Exception) -> str:

@@ -35,7 +35,7 @@ async def as_files(paths: Iterable[Path | bytes], report: ImportReport) -> Async
         for problems in (report.failed, report.warnings):
             problems[:] = [_without(folder.name, problem) for problem in problems]
         for each in report.not_taken:
-            each.where = PASTED if _is_in(folder.name, each.where) else each.where
+            each.where = PASTED if Path(each.where).is_relative_to(folder.name) else each.where
 
 
 def _written(given: Iterable[Path | bytes], folder: Path) -> list[Path]:
@@ -47,10 +47,6 @@ def _written(given: Iterable[Path | bytes], folder: Path) -> list[Path]:
             path.write_bytes(each)
         files.append(path)
     return files
-
-
-def _is_in(folder: str, where: str) -> bool:
-    return Path(where).is_relative_to(folder)
 
 
 def _without(folder: str, problem: ImportFileError) -> ImportFileError:

@@ -53,10 +53,10 @@ def main(path: str, first: int) -> int:
         is_locked = getattr(error, "err_code", 0) == _PASSWORD or "assword" in str(error)
         _write(refused="locked" if is_locked else "damaged")
         return 0
-    _write(pages=count, title=_title(document), outline=_outline(document))
+    _write(pages=count, title=str(document.get_metadata_value("Title") or ""), outline=_outline(document))
     for number in range(first, min(count, MAX_PAGES)):
         try:
-            _write(page=number, label=_label(document, number), **_Page(document, number).read())
+            _write(page=number, label=str(document.get_page_label(number) or ""), **_Page(document, number).read())
         except pypdfium2.PdfiumError:
             _write(page=number, text=None)
     return 0
@@ -77,14 +77,6 @@ def _limit() -> None:
 def _write(**values: Any) -> None:
     sys.stdout.write(f"{json.dumps(values, separators=(',', ':'))}\n")
     sys.stdout.flush()
-
-
-def _title(document: Any) -> str:
-    return str(document.get_metadata_value("Title") or "")
-
-
-def _label(document: Any, number: int) -> str:
-    return str(document.get_page_label(number) or "")
 
 
 def _outline(document: Any) -> list[list[Any]]:

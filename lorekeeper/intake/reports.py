@@ -246,21 +246,16 @@ _REPLACED = re.compile(r"(lore://\S+) is also in (.+), with other content; the l
 
 def _by_files(problems: Iterable[ImportFileError]) -> list[ImportFileError]:
     """Problems, with all entries of one file that replace those of another one as one problem, in the place of the first."""
-    found: list[ImportFileError | list[str]] = []
+    found: list[ImportFileError | tuple[str, str]] = []
     replaced: dict[tuple[str, str], list[str]] = {}
-    places: list[tuple[str, str]] = []
     for problem in problems:
-        match = _REPLACED.fullmatch(problem.reason)
-        if match is None:
+        if match := _REPLACED.fullmatch(problem.reason):
+            place = _file(problem), match[2]
+            found += [] if place in replaced else [place]
+            replaced.setdefault(place, []).append(match[1])
+        else:
             found.append(problem)
-            continue
-        place = _file(problem), match[2]
-        if place not in replaced:
-            found.append(replaced.setdefault(place, []))
-            places.append(place)
-        replaced[place].append(match[1])
-    remaining = iter(places)
-    return [_replacing(*next(remaining), each) if isinstance(each, list) else each for each in found]
+    return [_replacing(*each, replaced[each]) if isinstance(each, tuple) else each for each in found]
 
 
 def _replacing(where: str, earlier: str, uris: Sequence[str]) -> ImportFileError:

@@ -441,16 +441,10 @@ def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """The error that ended a group of tasks: preferably one of LoreKeeper's own."""
-    leaves = list(_leaves(errors))
-    return next((e for e in leaves if isinstance(e, LoreKeeperError)), leaves[0])
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:
-            yield from _leaves(one)
-    else:
-        yield error
+    error: BaseException = errors.subgroup(LoreKeeperError) or errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def require_all(objects: int, count: int) -> None:

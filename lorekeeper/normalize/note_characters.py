@@ -142,7 +142,7 @@ def _of_note(note: Note) -> Character | None:
     said = {key: value for key, value in said.items() if not _is_to_fill(value)}
     said = {**{ability: str(score) for ability, score in _scores_in_text(note).items()}, **said}
     kind = COMPANION if fold(note.kind) == COMPANION else CHARACTER
-    made = _record(_plain(said.get("name", "")) or note.name, kind, said, _lists(rows))
+    made = _record(inline(said.get("name", "")) or note.name, kind, said, _lists(rows))
     if _is_of_another_game(note, made, rows):
         return None
     has_numbers = bool(_numbers_of(made))
@@ -339,13 +339,13 @@ def _record(name: str, kind: str, said: Mapping[str, str], lists: Mapping[str, l
     return Character(
         name=name,
         kind=kind,
-        player=_plain(said.get("player") or (said.get("owner", "") if kind == CHARACTER else "")),
+        player=inline(said.get("player") or (said.get("owner", "") if kind == CHARACTER else "")),
         rules=next((year for year in ("2014", "2024") if year in said.get("rules", "")), ""),
         class_levels=_classes(said.get("classes", ""), said.get("subclass", ""), level),
         level=level,
-        race=_plain(said.get("race", "")),
-        background=_plain(said.get("background", "")),
-        alignment=_plain(said.get("alignment", "")),
+        race=inline(said.get("race", "")),
+        background=inline(said.get("background", "")),
+        alignment=inline(said.get("alignment", "")),
         armor_class=whole("armor_class"),
         hit_points=_maximum(said.get("hit_points_most", "")) or _maximum(said.get("hit_points", "")),
         hit_points_now=_hit_points_now(said),
@@ -388,10 +388,6 @@ def _trained(saves: list[str]) -> list[str]:
     return bare or ([ability for ability, _ in named] if len(named) < len(ABILITIES) else [])
 
 
-def _plain(text: str) -> str:
-    return inline(text)
-
-
 def _maximum(text: str) -> int | None:
     """The maximum of "38", "32/38" and "32 of 38"."""
     numbers = re.findall(r"\d{1,4}", text)
@@ -423,7 +419,7 @@ def _classes(text: str, subclass: str, level: int | None) -> list[ClassLevel]:
         found.append(ClassLevel(match["name"].strip(" -"), int(stated) if stated else None, inside))
     if len(found) == 1:
         only = found[0]
-        return [ClassLevel(only.name, only.level or level, only.subclass or _plain(subclass).strip("-– "))]
+        return [ClassLevel(only.name, only.level or level, only.subclass or inline(subclass).strip("-– "))]
     return found
 
 

@@ -69,24 +69,19 @@ def note_entity(note: Note, document: str, document_name: str, modified: float, 
         name=note.name,
         kind=note.kind,
         slug=note.path,
-        fields={**_fields(note, modified, links, data), AUDIENCE: vault_audiences(data)},
+        fields={
+            "folder": _held("folder", [note.path.rpartition("/")[0]]),
+            "aliases": aliased(note.aliases),
+            "tags": tagged(note.tags),
+            "modified": int(modified),
+            "session": note.session,
+            "session_date": second_of(note.session_date),
+            "dated": second_of(note.dated),
+            "links": linked(links),
+            **stated(data, note.path),
+            AUDIENCE: vault_audiences(data),
+        },
     )
-
-
-def _fields(
-    note: Note, modified: float, links: list[dict[str, Any]], data: Mapping[str, Any]
-) -> dict[str, Value | None]:
-    return {
-        "folder": _held("folder", [note.path.rpartition("/")[0]]),
-        "aliases": aliased(note.aliases),
-        "tags": tagged(note.tags),
-        "modified": int(modified),
-        "session": note.session,
-        "session_date": second_of(note.session_date),
-        "dated": second_of(note.dated),
-        "links": linked(links),
-        **stated(data, note.path),
-    }
 
 
 def second_of(day: date | None) -> int | None:

@@ -26,9 +26,7 @@ def split_shared(obj: Object) -> list[Object]:
         by_document.setdefault(named or own, []).append(description)
     if by_document.keys() <= {own}:
         return [obj]
-    return [_part(obj, own, document, part) for document, part in by_document.items()]
-
-
-def _part(obj: Object, own: str | None, document: str | None, descriptions: list[object]) -> Object:
-    """The object with these descriptions only, in that document; its own is described more fully, so it is kept."""
-    return {**obj, "document": obj.get("document") if document == own else document, "descriptions": descriptions}
+    return [  # its own is described more fully, so it is kept
+        {**obj, "document": obj.get("document") if document == own else document, "descriptions": part}
+        for document, part in by_document.items()
+    ]

@@ -48,7 +48,7 @@ def fields(spell: Spell, document: str | None = None, slug: str = "") -> Fields:
         "casting_time": casting_time(spell.casting_time) if spell.casting_time else None,
         "range": spell.range.feet,
         "damage_types": _damage_types(text, found, spell.damage_types) or None,
-        "saves": _saves(text, found, spell.saves) or None,
+        "saves": list(found.saves) or [each for each in spell.saves if not mentions_save(text, each)] or None,
         "conditions": list(dict.fromkeys([*found.conditions, *spell.conditions])) or None,
         "attack": found.attack or None,
         "heals": found.heals if text.strip() else None,
@@ -64,11 +64,6 @@ def fields(spell: Spell, document: str | None = None, slug: str = "") -> Fields:
 def restated(obj: Mapping[str, Any]) -> Fields:
     """The values that an object of our own JSON shape gives in words: "8 hours" is 480 minutes."""
     return {"duration": minutes(obj["duration"])} if isinstance(obj.get("duration"), str) else {}
-
-
-def _saves(text: str, found: Effects, structured: Iterable[str]) -> list[str]:
-    """Abilities of the saving throws that a spell forces: those the text asks for, else a structured one it does not name."""
-    return list(found.saves) or [ability for ability in structured if not mentions_save(text, ability)]
 
 
 def _damage_types(text: str, found: Effects, structured: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ and the rest is a problem with its reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
@@ -147,15 +147,9 @@ def text(value: object) -> str:
     """A value as a text that may have several lines: the items of a list are paragraphs."""
     if isinstance(value, str):
         return _LINK.sub(r"\1", value).strip()
-    if isinstance(value, (list, tuple)):
-        return (
-            "\n\n".join(part for part in map(text, islice(value, MAX_ITEMS)) if part) if _flat(value) else line(value)
-        )
+    if isinstance(value, (list, tuple)) and all(isinstance(item, (str, int, float)) for item in value):
+        return "\n\n".join(filter(None, map(text, islice(value, MAX_ITEMS))))
     return line(value)
-
-
-def _flat(values: Iterable[object]) -> bool:
-    return all(isinstance(item, (str, int, float)) for item in values)
 
 
 def _items(value: object) -> Iterator[object]:

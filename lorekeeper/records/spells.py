@@ -72,14 +72,14 @@ class Spell:
 
 def spell(source: Source) -> Spell:
     """A spell of any source."""
-    level = source.value("level_int", "level")
+    level, school = source.value("level_int", "level"), source.value("school")
     rank, components = number(level), source.value("components")
     is_whole = rank is not None and rank.is_integer()
     return Spell(
         **stated(source, "spell"),
         level=int(rank) if rank is not None and is_whole else None,
         level_text="" if is_whole else line(level),
-        school=_school(source.value("school")),
+        school=(local_key(school) or "" if isinstance(school, str) else line(school)).lower(),
         classes=_classes(source),
         ritual=flag(source.raw("ritual")),
         range=range_of(source),
@@ -97,10 +97,6 @@ def spell(source: Source) -> Spell:
         damage_types=_stated(source, "damage_types"),
         conditions=_stated(source, "conditions"),
     )
-
-
-def _school(value: object) -> str:
-    return (local_key(value) or "" if isinstance(value, str) else line(value)).lower()
 
 
 def _classes(source: Source) -> tuple[str, ...]:

@@ -39,10 +39,8 @@ def text(value: object) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ""
 
 
-@by_path
-def number(value: object) -> float | None:
-    """A number, also as a text that has nothing else; None for anything else."""
-    return whole(values.number(value))
+number = by_path(lambda value: whole(values.number(value)))
+"""A number, also as a text that has nothing else; None for anything else."""
 
 
 def capital(words: str) -> str:

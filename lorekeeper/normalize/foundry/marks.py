@@ -191,7 +191,7 @@ def _attack(mark: Arguments) -> str | None:
     activity = mark.activity("attack")
     if activity is None:
         return None
-    return rolls.attack_sentence(doer, activity) if mark.is_set("extended") else rolls.to_hit(doer, activity)
+    return rolls.attack_sentence(activity) if mark.is_set("extended") else rolls.to_hit(activity)
 
 
 def _damage(mark: Arguments) -> str | None:
@@ -199,7 +199,7 @@ def _damage(mark: Arguments) -> str | None:
     activity = mark.activity("attack", "save", "savingThrow", "damage", "check")
     found = [given] if given else []
     if activity and not given:
-        found = rolls.damage(doer, activity, versatile=mark.is_set("versatile", "twohanded"))
+        found = rolls.damage(activity, versatile=mark.is_set("versatile", "twohanded"))
     if not found:
         return None
     with_average = mark.is_set("extended", "average") or mark.options.get("format") == "long"
@@ -210,7 +210,7 @@ def _damage(mark: Arguments) -> str | None:
 
 def _healing(mark: Arguments) -> str | None:
     doer, activity = mark.scope.doer, mark.activity("heal", "healing")
-    roll = mark.roll() or (rolls.healing(doer, activity) if activity else None)
+    roll = mark.roll() or (rolls.healing(activity) if activity else None)
     if roll is None:
         return None
     points = "Hit Points" if doer.is_new else "hit points"
@@ -223,7 +223,7 @@ def _healing(mark: Arguments) -> str | None:
 def _save(mark: Arguments) -> str | None:
     named, dc, activity = mark.abilities(), mark.dc(), mark.activity("save", "savingThrow")
     if activity and not named:
-        named, dc = rolls.save_abilities(activity), dc or rolls.save_dc(mark.scope.doer, activity)
+        named, dc = rolls.save_abilities(activity), dc or rolls.save_dc(activity)
     if not named:
         return None
     phrase = spaced(f"DC {dc}" if dc else "", mark.shown(named))
@@ -238,7 +238,7 @@ def _check(mark: Arguments) -> str | None:
     named, dc = mark.abilities() or ([SKILL_ABILITIES[skill]] if skill else []), mark.dc()
     activity = mark.activity("check")
     if activity and not named and not tool:
-        named, dc = abilities([activity.text("check.ability")]), dc or rolls.check_dc(mark.scope.doer, activity)
+        named, dc = abilities([activity.text("check.ability")]), dc or rolls.check_dc(activity)
     ability, detail = mark.shown(named), skill.title().replace(" Of ", " of ") if skill else spoken(tool)
     phrase = spaced(f"DC {dc}" if dc else "", ability, f"({detail})" if detail and ability else detail)
     return (mark.ended(phrase, "check", "check") if mark.options.get("format") == "long" else phrase) or None
@@ -333,9 +333,9 @@ def _value(path: str, doer: Doer, activity: Activity | None) -> str:
 def _of_activity(path: str, doer: Doer, activity: Activity) -> str:
     match path:
         case "save.dc.value" | "save.dc":
-            return text(rolls.save_dc(doer, activity))
+            return text(rolls.save_dc(activity))
         case "healing.formula":
-            roll = rolls.healing(doer, activity)
+            roll = rolls.healing(activity)
             return roll.formula if roll else ""
         case "damage.onSave":
             return word("saved", activity.text(path))

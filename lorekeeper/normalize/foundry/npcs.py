@@ -326,8 +326,8 @@ def _from_activities(doer: Doer) -> str:
     attack = doer.activity("", "attack")
     if attack is None or doer.sheet is NOBODY:
         return ""
-    told = rolls.damage_text(rolls.damage(doer, attack), with_average=True, capitals=doer.is_new)
-    return f"{rolls.attack_sentence(doer, attack)}.{f' *Hit:* {told} damage.' if told else ''}"
+    told = rolls.damage_text(rolls.damage(attack), with_average=True, capitals=doer.is_new)
+    return f"{rolls.attack_sentence(attack)}.{f' *Hit:* {told} damage.' if told else ''}"
 
 
 def _limits(doer: Doer) -> Data:

@@ -29,10 +29,11 @@ LONG_REACH = 10
 
 @dataclass(frozen=True)
 class Activity:
-    """One thing that an item does: Black Flag keeps some of its values a level deeper than dnd5e."""
+    """One thing that an item, its ``doer``, does: Black Flag keeps some of its values a level deeper than dnd5e."""
 
     id: str
     raw: Object
+    doer: Doer
 
     def at(self, path: str) -> object:
         """The value at a path."""
@@ -73,7 +74,7 @@ class Doer:
     @property
     def activities(self) -> list[Activity]:
         """All it does."""
-        return [Activity(key, activity) for key, activity in pairs(self.system.get("activities"))]
+        return [Activity(key, activity, self) for key, activity in pairs(self.system.get("activities"))]
 
     def activity(self, identifier: str = "", *types: str) -> Activity | None:
         """The activity with an id; else the first of these types; None if there is none."""
@@ -105,24 +106,26 @@ class Doer:
 # --- attacks --------------------------------------------------------------------------------------------------------
 
 
-def _is_ranged(doer: Doer, activity: Activity) -> bool:
-    kind = activity.text("attack.type.value") or text(doer.system, "type.value")
+def _is_ranged(activity: Activity) -> bool:
+    kind = activity.text("attack.type.value") or text(activity.doer.system, "type.value")
     return kind == "ranged" or kind.endswith("R")
 
 
-def _is_both(doer: Doer, activity: Activity) -> bool:
+def _is_both(activity: Activity) -> bool:
     """Whether an attack is made in melee or at range: with a thrown weapon, or one that has a reach and a range."""
+    doer = activity.doer
     has_range = number(doer.system, "range.value", "range.short") is not None
     has_both = doer.has("thr", "thrown") or bool(number(doer.system, "range.reach"))
-    return has_range and has_both and not _is_ranged(doer, activity)
+    return has_range and has_both and not _is_ranged(activity)
 
 
 def _is_spell(activity: Activity) -> bool:
     return activity.text("attack.type.classification") == "spell"
 
 
-def attack_ability(doer: Doer, activity: Activity) -> str:
+def attack_ability(activity: Activity) -> str:
     """The ability that an attack uses; "" if none is known."""
+    doer = activity.doer
     said = activity.text("attack.ability")
     if said == "none":
         return ""
@@ -131,22 +134,25 @@ def attack_ability(doer: Doer, activity: Activity) -> str:
     if said in ABILITY_NAMES:
         return ABILITY_NAMES[said]
     strength, dexterity = (doer.sheet.modifiers.get(name, 0) for name in ("strength", "dexterity"))
-    agile = _is_ranged(doer, activity) or (doer.has("fin", "finesse") and dexterity > strength)
+    agile = _is_ranged(activity) or (doer.has("fin", "finesse") and dexterity > strength)
     return "dexterity" if agile else "strength"
 
 
-def attack_bonus(doer: Doer, activity: Activity) -> int | None:
+def attack_bonus(activity: Activity) -> int | None:
     """The bonus to hit, with the creature's own to attacks of this kind; None if it depends on one that is not known."""
-    bonus = formulas.value(activity.text("attack.bonus"), _values(doer, activity)) or 0
+    doer = activity.doer
+    bonus = formulas.value(activity.text("attack.bonus"), _values(activity)) or 0
     if activity.at("attack.flat") is True or doer.sheet is NOBODY:
         return bonus if activity.at("attack.flat") is True else None
-    kind = f"{'r' if _is_ranged(doer, activity) else 'm'}{'s' if _is_spell(activity) else 'w'}ak"
+    kind = f"{'r' if _is_ranged(activity) else 'm'}{'s' if _is_spell(activity) else 'w'}ak"
     bonus += doer.magical_bonus + doer.sheet.bonus(doer.sheet.system, f"bonuses.{kind}.attack")
-    return doer.sheet.modifiers.get(attack_ability(doer, activity), 0) + doer.sheet.proficiency + bonus
+    return doer.sheet.modifiers.get(attack_ability(activity), 0) + doer.sheet.proficiency + bonus
 
 
-def _values(doer: Doer, activity: Activity) -> formulas.Values:
+def _values(activity: Activity) -> formulas.Values:
     """The numbers that the formulas of an activity may name; its modifier is that of its attack, or of its save."""
+
+    doer = activity.doer
 
     def value(path: str) -> float | None:
         if path == "item.level":
@@ -156,22 +162,22 @@ def _values(doer: Doer, activity: Activity) -> formulas.Values:
         if path != "mod":
             return doer.sheet.at(path)
         way = ABILITY_NAMES.get(activity.text("save.dc.calculation")) or doer.sheet.casting
-        return doer.sheet.modifiers.get(attack_ability(doer, activity) if activity.type == "attack" else way, 0)
+        return doer.sheet.modifiers.get(attack_ability(activity) if activity.type == "attack" else way, 0)
 
     return value
 
 
-def reach(doer: Doer, activity: Activity) -> str:
+def reach(activity: Activity) -> str:
     """How far an attack reaches: "reach 10 ft.", "range 80/320 ft.", both for thrown weapons."""
-    is_ranged = _is_ranged(doer, activity)
-    distance = range_of(doer, activity) if is_ranged or _is_both(doer, activity) else ""
-    told = ("" if is_ranged else f"reach {reach_of(doer, activity)}", f"range {distance}" if distance else "")
+    is_ranged = _is_ranged(activity)
+    distance = range_of(activity.doer, activity) if is_ranged or _is_both(activity) else ""
+    told = ("" if is_ranged else f"reach {reach_of(activity.doer, activity)}", f"range {distance}" if distance else "")
     return " or ".join(filter(None, told))
 
 
 def reach_of(doer: Doer, activity: Activity | None) -> str:
     """The reach of a weapon: "5 ft."."""
-    own = number(activity.at("range.value")) if activity and not _is_both(doer, activity) else None
+    own = number(activity.at("range.value")) if activity and not _is_both(activity) else None
     usual = LONG_REACH if doer.has("rch", "reach") else REACH
     return f"{number(doer.system, 'range.reach') or own or usual} ft."
 
@@ -185,22 +191,22 @@ def range_of(doer: Doer, activity: Activity | None) -> str:
     return f"{near}{f'/{far}' if far else ''} ft." if near else ""
 
 
-def attack_sentence(doer: Doer, activity: Activity) -> str:
+def attack_sentence(activity: Activity) -> str:
     """An attack up to its damage: "*Melee Weapon Attack:* +4 to hit, reach 5 ft., one target"."""
-    manner = "Ranged" if _is_ranged(doer, activity) else "Melee"
-    manner = "Melee or Ranged" if _is_both(doer, activity) else manner
-    kind = "Attack Roll" if doer.is_new else f"{'Spell' if _is_spell(activity) else 'Weapon'} Attack"
+    manner = "Ranged" if _is_ranged(activity) else "Melee"
+    manner = "Melee or Ranged" if _is_both(activity) else manner
+    kind = "Attack Roll" if activity.doer.is_new else f"{'Spell' if _is_spell(activity) else 'Weapon'} Attack"
     target, count = activity.text("target.affects.type"), whole(activity.at("target.affects.count")) or 1
     noun = target if target in ("creature", "object") else "target"
     aim = f"one {noun}" if count == 1 else f"up to {count} {noun}s"
-    parts = (to_hit(doer, activity), reach(doer, activity), "" if doer.is_new else aim)
+    parts = (to_hit(activity), reach(activity), "" if activity.doer.is_new else aim)
     return f"*{manner} {kind}:* {', '.join(filter(None, parts))}"
 
 
-def to_hit(doer: Doer, activity: Activity) -> str:
+def to_hit(activity: Activity) -> str:
     """A bonus to hit as the edition words it."""
-    bonus = attack_bonus(doer, activity)
-    return "" if bonus is None else hits(doer, bonus)
+    bonus = attack_bonus(activity)
+    return "" if bonus is None else hits(activity.doer, bonus)
 
 
 def hits(doer: Doer, bonus: int) -> str:
@@ -232,17 +238,18 @@ class Roll:
         return f"{dice} {joined((name.capitalize() if capitals else name for name in types), 'or')}".strip()
 
 
-def damage(doer: Doer, activity: Activity, *, versatile: bool = False) -> list[Roll]:
+def damage(activity: Activity, *, versatile: bool = False) -> list[Roll]:
     """The rolls of an activity's damage, the weapon's own first."""
     flags = (activity.at("damage.includeBase"), activity.at("damage.includeBaseDamage"))
     has_base = activity.type == "attack" and False not in flags
-    found = [_base(doer, activity, versatile=versatile)] if has_base else []
-    found += [_roll(part, _values(doer, activity)) for part in objects(activity.at("damage.parts"))]
+    found = [_base(activity, versatile=versatile)] if has_base else []
+    found += [_roll(part, _values(activity)) for part in objects(activity.at("damage.parts"))]
     return [roll for roll in found if roll and roll.formula]
 
 
-def _base(doer: Doer, activity: Activity, *, versatile: bool) -> Roll | None:
+def _base(activity: Activity, *, versatile: bool) -> Roll | None:
     """The damage of the weapon itself, to which the modifier of its ability is added."""
+    doer = activity.doer
     own = mapping(doer.system, "damage")
     part, is_weapon = mapping(own, "base") or own, doer.item.get("type") == "weapon"
     if versatile:
@@ -251,8 +258,8 @@ def _base(doer: Doer, activity: Activity, *, versatile: bool) -> Roll | None:
         return None
     formula = f"{text(part, 'bonus')} {text(part, 'custom.formula')}"
     counts = is_weapon and "@mod" not in formula and doer.sheet is not NOBODY
-    bonus = doer.sheet.modifiers.get(attack_ability(doer, activity), 0) if counts else 0
-    return _roll(part, _values(doer, activity), bonus + doer.magical_bonus)
+    bonus = doer.sheet.modifiers.get(attack_ability(activity), 0) if counts else 0
+    return _roll(part, _values(activity), bonus + doer.magical_bonus)
 
 
 def two_handed(doer: Doer) -> Data:
@@ -290,10 +297,10 @@ def damage_text(rolls: list[Roll], *, with_average: bool, capitals: bool) -> str
     return " damage plus ".join(filter(None, told))
 
 
-def healing(doer: Doer, activity: Activity) -> Roll | None:
+def healing(activity: Activity) -> Roll | None:
     """What an activity heals."""
     part = mapping(activity.at("healing"))
-    return _roll(part, _values(doer, activity)) if part else None
+    return _roll(part, _values(activity)) if part else None
 
 
 # --- saving throws --------------------------------------------------------------------------------------------------
@@ -305,18 +312,20 @@ def save_abilities(activity: Activity) -> list[str]:
     return abilities(given if isinstance(given, list) else [given])
 
 
-def save_dc(doer: Doer, activity: Activity) -> int | None:
+def save_dc(activity: Activity) -> int | None:
     """The difficulty class of an activity; None if it depends on a creature that is not known."""
     way = activity.text("save.dc.calculation", "save.dc.ability", "dc.ability")
-    return doer.sheet.spell_dc if way == "spellcasting" else _dc(doer, activity, way, "save.dc.formula", "dc.formula")
+    return (
+        activity.doer.sheet.spell_dc if way == "spellcasting" else _dc(activity, way, "save.dc.formula", "dc.formula")
+    )
 
 
-def check_dc(doer: Doer, activity: Activity) -> int | None:
+def check_dc(activity: Activity) -> int | None:
     """The difficulty class of an ability check that an activity asks for."""
-    return _dc(doer, activity, activity.text("check.dc.calculation"), "check.dc.formula")
+    return _dc(activity, activity.text("check.dc.calculation"), "check.dc.formula")
 
 
-def _dc(doer: Doer, activity: Activity, way: str, *paths: str) -> int | None:
+def _dc(activity: Activity, way: str, *paths: str) -> int | None:
     if way in ABILITY_NAMES:
-        return doer.sheet.dc(way)
-    return formulas.value(activity.text(*paths), _values(doer, activity))
+        return activity.doer.sheet.dc(way)
+    return formulas.value(activity.text(*paths), _values(activity))
