@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lorekeeper.entities import SEARCHED
 from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
@@ -300,3 +302,41 @@ async def test_a_row_of_one_edition_does_not_hide_that_of_another(library):
     text = (await call(library, "lookup_rule", name="kelp venom")).text
     assert "Kelp Venom | 14" in text
     assert "DC 11 Constitution" in text
+
+
+@pytest.mark.parametrize(
+    ("question", "where", "found"),
+    [
+        ("undead of the swamp", "type:undead environments:swamp", ["Bog Gaunt"]),
+        ("undead not of the swamp", "", []),
+        ("fire damage at level 3", "damage_types:fire level:3", ["Ember Rain"]),
+        ("frost damage cantrips", "", []),
+        ("cold damage cantrips", "level:0 damage_types:cold", ["Rime Dart"]),
+        ("2nd level rituals", "ritual level:2", ["Reed Rite"]),
+        ("wizard level 3", "", []),
+        ("very rare rings", 'rarity:"very rare" category:ring', ["Silt Ring"]),
+        ("ember rain", "", []),
+    ],
+)
+async def test_a_question_that_only_names_values_lists_what_has_them(library, question, where, found):
+    swamp: dict[str, Any] = {"type": "creatures", "document": "x", "environments": ["swamp"]}
+    kinds = {"Bog Gaunt": swamp, "Barrow Gaunt": {**swamp, "environments": ["hill"]}}
+    gaunts = [
+        make(name, "It waits.", name=name, data={"name": name, "type": "undead"}, **of) for name, of in kinds.items()
+    ]
+    gaunts = [replace(each, fields={**each.fields, "type": ("undead",)}) for each in gaunts]
+    spells = [
+        make("ember-rain", "It burns.", name="Ember Rain", level=3, damage_types=["fire"], classes=["wizard"]),
+        make("ember-dart", "It burns.", name="Ember Dart", level=0, damage_types=["fire"], classes=["wizard"]),
+        make("rime-dart", "It bites.", name="Rime Dart", level=0, damage_types=["cold"], classes=["wizard"]),
+        make("reed-rite", "It sings.", name="Reed Rite", level=2, ritual=True, classes=["druid"]),
+        make("silt-rite", "It sings.", name="Silt Rite", level=1, ritual=True, classes=["druid"]),
+    ]
+    ring: dict[str, Any] = {"type": "equipment", "kind": "magic-item", "category": "ring"}
+    rings = [make("silt", "It glows.", name="Silt Ring", rarity="very rare", **ring)]
+    rings += [make("reed", "It glows.", name="Reed Ring", rarity="rare", **ring)]
+    for name, entries in {"creatures": gaunts, "spells": spells, "equipment": rings}.items():
+        await library.cache.store_entities(entries, name)
+    page = await library.search(Query(list(SEARCHED), question))
+    assert (f"where='{where}'" in (page.note or "")) == bool(where)
+    assert not found or sorted(each.entity.name for each in page.results) == sorted(found)

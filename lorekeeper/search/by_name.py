@@ -171,6 +171,11 @@ async def is_known(cache: SearchCache, types: Sequence[str], name: str) -> bool:
     )
 
 
+async def is_called(cache: SearchCache, entity_type: str, text: str) -> bool:
+    """Whether an entry of a type has a text for its name, in any form of its words."""
+    return bool(names_of_stems(fold(text), NameList.of(await cache.names(entity_type)))[0])
+
+
 async def rank(
     cache: SearchCache, entity_type: str, wordings: Sequence[str], documents: Documents = None, **filters: object
 ) -> list[Ranked]:

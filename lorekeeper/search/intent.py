@@ -137,6 +137,11 @@ def _named(wording: str) -> str | None:
     return match.lastgroup if match else None
 
 
+def is_noun(entity_type: str, word: str) -> bool:
+    """Whether a word is what entries of a type are called."""
+    return any(re.fullmatch(row.value, word) for row in _rows("noun") if row.name == entity_type)
+
+
 def is_definition(text: str) -> bool:
     """Whether a question asks what a word means, as "what is a cantrip?" does, and not for entries that are called so."""
     return _part("DEFINITION").fullmatch(text) is not None
@@ -168,11 +173,10 @@ def stated_conditions(entity_type: str, text: str) -> str:
         return ""
     question = " ".join(text.lower().replace("’", "'").split())
     found = [
-        (re.split("[:<>]", test.lstrip("!-"))[0], match.span(), test)
+        (field_of(test), match.span(), test)
         for pattern, template in _patterns(entity_type)
         for match in pattern.finditer(question)
-        if not any(each.search(question[: match.start()]) for each in _taken_back("before"))
-        and not any(each.match(question[match.end() :]) for each in _taken_back("after"))
+        if _is_required(question, *match.span())
         for test in _tests(template, match)
     ]
     tests = (
@@ -181,6 +185,22 @@ def stated_conditions(entity_type: str, text: str) -> str:
         if not test.startswith("!") and not any(f == field and _within(span, other) for f, other, _ in found)
     )
     return " ".join(dict.fromkeys(tests))
+
+
+def field_of(test: str) -> str:
+    """What a test is about."""
+    return re.split("[:<>]", test.lstrip("!-"))[0]
+
+
+def is_meant(question: str, words: str) -> bool:
+    """Whether a question says some of its words of all that it asks for."""
+    return _is_required(question, start := question.find(words), start + len(words))
+
+
+def _is_required(question: str, start: int, end: int) -> bool:
+    """Whether what stands there is said neither with a negation nor as one of several choices."""
+    before = any(each.search(question[:start]) for each in _taken_back("before"))
+    return not (before or any(each.match(question[end:]) for each in _taken_back("after")))
 
 
 def _within(span: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -61,7 +61,7 @@ def _listed(what: str) -> Sequence[str]:
 
 
 @cache
-def _asking() -> frozenset[str]:
+def asking_stems() -> frozenset[str]:
     """The stems of words that only ask, as "how does surprise work" asks of surprise, and of what fields of entries of books are
     called: "armor class" is one."""
     fields = (field for name, of in COLLECTIONS.items() if name not in CAMPAIGN for field in of.filters.values())
@@ -72,13 +72,13 @@ def _asking() -> frozenset[str]:
 @cache
 def _beside_names() -> frozenset[str]:
     """The same, and who does it: "what level do wizards get fireball" is about the fireball."""
-    return _asking() | stems(" ".join(_listed("class")))
+    return asking_stems() | stems(" ".join(_listed("class")))
 
 
 @cache
 def _of_levels() -> frozenset[str]:
     """The same as `_asking`, and what classes have by level: "wizard cantrips known at level 4" asks for a row of the wizard."""
-    return _asking() | stems(" ".join(_listed("column")))
+    return asking_stems() | stems(" ".join(_listed("column")))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class _Wording:
         """The share of a short wording that a name is which is only a part of it."""
         subject = frozenset(word for word in self.words if not _NUMBER.fullmatch(word))
         if subject != self.words:  # at a level, say
-            subject = subject - _asking() | own
+            subject = subject - asking_stems() | own
         is_part = bool(own) and own < self.words and own <= subject and len(subject) <= SHORT
         return len(own) / len(subject) if is_part and not self.is_told else 0.0
 
@@ -184,7 +184,7 @@ def without_asking(text: str) -> str:
 
 def _about(text: str) -> list[str]:
     """The content words of a question that do not only ask."""
-    return [word for word in content_words(fold(text)) if not stems(word) <= _asking()]
+    return [word for word in content_words(fold(text)) if not stems(word) <= asking_stems()]
 
 
 def asked_about(text: str) -> list[str]:

@@ -58,7 +58,7 @@ from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.feedback import with_feedback
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
-from lorekeeper.search.intent import asked_type, stated_conditions, type_asked_for
+from lorekeeper.search.intent import asked_type, field_of, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
 from lorekeeper.search.linker import asked_about, is_about_one, with_linked, without_asking
 from lorekeeper.search.party import CHARACTERS, age
@@ -77,6 +77,7 @@ from lorekeeper.search.results import (
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
+from lorekeeper.search.values import VALUED, known_values, linked
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
 from lorekeeper.text.evidence import LIST_CHARS, asks_for_a_figure, lengths, read
@@ -370,13 +371,16 @@ class Searcher:
         question about one entry: "is fireball a cleric spell" is answered by what fireball is; nor, asked of all types, one about a
         figure: "how much XP is a CR 5" is answered by a table.
         """
-        query = search.query
+        query, text = search.query, search.query.text or ""
         plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished or search.like)
-        entity_type = type_asked_for(query.types, query.text or "") if plain else None
-        tests = stated_conditions(entity_type, query.text or "") if entity_type else ""
-        if not entity_type or not tests or (len(query.types) > 1 and asks_for_a_figure(query.text or "")):
+        if not plain:
             return None
-        if is_about_one(query.text or "", NameList.of(await self._cache.names(entity_type))):
+        entity_type = type_asked_for(query.types, text)
+        stated = stated_conditions(entity_type, text) if entity_type else ""
+        entity_type, tests = await self._valued(query, entity_type, stated)
+        if tests == stated and len(query.types) > 1 and asks_for_a_figure(text):
+            return None
+        if not entity_type or not tests or is_about_one(text, NameList.of(await self._cache.names(entity_type))):
             return None
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
         narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
@@ -385,6 +389,21 @@ class Searcher:
         search.query, search.whole = narrowed, True
         search.notes.insert(0, STATED.format(tests))
         return f"where='{tests}'"
+
+    async def _valued(self, query: Query, asked: str | None, tests: str) -> tuple[str | None, str]:
+        """What a question sets of a type, with the values that it names if it says nothing else.
+
+        Of the type that it asks for one is enough; of another there are two, and no other type that has them. What a class has at a
+        level is asked of the class.
+        """
+        text, found = query.text or "", dict[str, str]()
+        for name in [asked] if asked else [name for name in query.types if name in VALUED]:
+            named, is_whole = linked(await known_values(self._cache, name), name, text)
+            own = [test for test in named if field_of(test) not in map(field_of, tests.split())]
+            telling = own if asked else [test for test in own if not test.startswith("classes:")]
+            if is_whole and len(telling) > (not asked) and not await by_name.is_called(self._cache, name, text):
+                found[name] = " ".join([*filter(None, [tests]), *own])
+        return next(iter(found.items())) if len(found) == 1 else (asked, tests)
 
     # --- retrieval ---------------------------------------------------------------------------------------------------
 
