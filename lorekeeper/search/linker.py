@@ -17,6 +17,7 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.folding import fold
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import CAMPAIGN, NOTES, corpus_name
+from lorekeeper.search.intent import listed_words
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.keywords import ASKING_WORDS, content_words
@@ -49,12 +50,7 @@ _WORD = re.compile(r"\w+")
 
 
 def _listed(what: str) -> Sequence[str]:
-    """The words of the table that say something.
-
-    "column" is what tables of classes have by level; "several" by which a question asks for entries of a kind and not for one, as
-    "healing spells of a cleric" names no spell; "teller" with which one begins that tells of somebody, and names nothing: "we are
-    falling off a cliff" asks for no rule on falling.
-    """
+    """The words of the table that say something; "column" is what tables of classes have by level."""
     from lorekeeper.notes.stems import listed  # not before a question is asked
 
     return listed(f"word {what}")
@@ -101,8 +97,8 @@ class _Wording:
     def of(cls, text: str, is_common: Callable[[str], bool] = lambda _: False) -> _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
         words = _WORD.findall(text.casefold())
-        of_several = not {*words}.isdisjoint(_listed("several"))
-        return cls(stems(_words(text)), common, words[:1] != [] and words[0] in _listed("teller"), of_several)
+        of_several = not {*words}.isdisjoint(listed_words("SEVERAL"))
+        return cls(stems(_words(text)), common, words[:1] != [] and words[0] in listed_words("TELLER"), of_several)
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -190,7 +186,7 @@ def _about(text: str) -> list[str]:
 def asked_about(text: str) -> list[str]:
     """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
     folded, about = fold(text), _about(text)
-    if not {*folded.split()}.isdisjoint(_listed("teller")):
+    if not {*folded.split()}.isdisjoint(listed_words("TELLER")):
         return []
     is_question = len(about) < len(content_words(folded)) or folded.startswith(("how ", "what "))
     is_name = " ".join(about) in folded and all(map(str.isalpha, about))

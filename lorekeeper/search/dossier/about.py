@@ -17,9 +17,10 @@ from lorekeeper.printable import MAX_SHOWN, one_line, shown
 from lorekeeper.search.by_name import MAX_NAME_WORDS, known_aliases
 from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.dossier.lines import Line, Quote
-from lorekeeper.search.dossier.names import EVERYDAY, TITLES, Called, Lexicon, plain_names, short_names
+from lorekeeper.search.dossier.names import Called, Lexicon, plain_names, short_names
 from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.doubt import CLOSED, is_closed, known_words
+from lorekeeper.search.intent import listed_words
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.facts import facts
@@ -213,25 +214,10 @@ THEME_CHARS, THEME_LINES = 420, 3
 BRIEF_CHARS = 260
 """The same of a note beside the main one."""
 
-NEEDLESS = frozenset(
-    fold(key)
-    for key in """
-    created modified updated date last-updated last-visited last-modified session-introduced first-appearance version publish
-    visibility name title full-name type kind category tags aliases
-    """.split()
-)
-"""Folded keys of facts that say nothing of the subject."""
-
 MAIN_LINES, BRIEF_LINES = 4, 2
 """Lines of the main entry before those of others, and lines of each of these."""
 
 S = TypeVar("S", bound=str)
-
-PERSONS = frozenset(
-    {"npc", "pc", "character", "player character", "person", "people", "deity", "god", "villain", "ally"}
-)
-"""Kinds of notes whose names people shorten."""
-
 
 # --- which entries ---------------------------------------------------------------------------------------------------
 
@@ -344,7 +330,7 @@ async def _notes_named(sources: Sources, topic: str) -> list[Entity]:
 async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
     """The notes whose name, or alias, a question has: of several the longest."""
     names = names_in(topic, await sources.note_names())
-    telling = [name for name in names if not EVERYDAY.issuperset(content_words(name))]
+    telling = [name for name in names if not listed_words("EVERYDAY").issuperset(content_words(name))]
     notes = await sources.notes_called(telling[:1])
     if notes and await _is_name(sources, topic):
         return [note for note in notes if _is_called(note, topic)]
@@ -354,7 +340,7 @@ async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
 def _is_called(note: Entity, topic: str) -> bool:
     """Whether a longer name may be that of a note: what it has beside the note's own is a title, or in the note's text."""
     own = {word for name in all_names(note) for word in name.split()}
-    others = [word for word in content_words(fold(topic)) if word not in own and word not in TITLES]
+    others = [word for word in content_words(fold(topic)) if word not in own and word not in listed_words("TITLE")]
     text = " ".join([note.name, *(part.text for part in spans(note))])
     return all(occurring(word_stems(word), text) for word in others)
 
@@ -389,7 +375,7 @@ async def _called(sources: Sources, main: Entity) -> Called:
     names = all_names(main)
     if main.type != NOTES:
         return Called(names, common=main.type == "creatures")
-    if fold(main.kind) not in PERSONS:
+    if fold(main.kind) not in listed_words("SOMEONE"):
         return Called(names)
     others = [name for name in await sources.note_names() if name not in names]
     return Called(names, short_names(main.name, others))
@@ -508,5 +494,5 @@ def facts_of(entity: Entity) -> list[str]:
     own = note_facts(entity)
     if not own:
         return [one_line(facts(entity))]
-    telling = [one_line(f"{key}: {value}") for key, value in own.items() if fold(key) not in NEEDLESS]
+    telling = [one_line(f"{key}: {value}") for key, value in own.items() if fold(key) not in listed_words("NEEDLESS")]
     return [one_line(entity.kind), *beginning(telling, BRIEF_CHARS)]

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lorekeeper.folding import fold
+from lorekeeper.search.intent import listed_words
 from lorekeeper.text.keywords import STOP_WORDS, content_words
 
 MOST_WORDS = 7
@@ -16,32 +17,6 @@ MOST_WORDS = 7
 
 MIN_CHARS = 3
 """Letters of the shortest name that is looked for."""
-
-EVERYDAY = frozenset(
-    """
-    again ape armor army attack axe bag bat battle bear blood boat book bow bread camp castle cat chain chest child city clothes
-    club cold combat command commoner connection cover crew dark darkness day dead death deer dog door dream fall fear fire fly
-    food friend friends gate goal goals god gods gold group guard guardian guidance guild gust harm heal help history home horse
-    house human hunter index item items jump key knight lake lance land lantern leader leaders level light lightning location
-    locations lock lore mage magic mail map mask meeting mind mirror mission mount mountain music name names net night noble
-    note notes npc npcs oil order other others overview paper party people place places plan plans plant player players point
-    poison pole prayer priest quest question questions race range rat readme rest ring river road rope ruin ruins rule rules
-    sack sage scout secret secrets servant session sessions shadow shield ship shop shroud sign silence size skill sleep slow
-    soldier speed spell spells spy staff stone story strength sword tattoo thing things threat threats thug time timeline todo
-    tool tools torch town trap travel treasure truth village vision wagon wall war warrior water weapon wind wish wolf wood
-    world
-    """.split()
-)
-"""Words that are names of notes or of book entries, and mean nothing in particular in a sentence."""
-
-TITLES = frozenset(
-    """
-    archmage baron baroness bishop brother captain chief commander count countess dame doctor duchess duke elder emperor
-    empress father general governor high inspector judge king lady lieutenant lord madam major master mayor mother old
-    prince princess professor queen saint sergeant ser sir sister the townmaster uncle young
-    """.split()
-)
-"""Words of a person's name that others have too."""
 
 _ARTICLE = "the "
 
@@ -203,7 +178,7 @@ class Called:
 def is_telling(mention: Mention) -> bool:
     """Whether a name in a note means the entry of that name: it is no everyday word, and written with a capital."""
     words = mention.name.removeprefix("the ").split()
-    return mention.capital and not EVERYDAY.issuperset(words)
+    return mention.capital and not listed_words("EVERYDAY").issuperset(words)
 
 
 def plain_names(names: Iterable[str]) -> frozenset[str]:
@@ -219,7 +194,7 @@ def short_names(name: str, others: Iterable[str]) -> frozenset[str]:
         others: folded names of everything else.
     """
     words = [word for word in content_words(fold(name)) if len(word) > MIN_CHARS and not word.isdigit()]
-    own = {word for word in words if word not in TITLES and word not in EVERYDAY}
+    own = {*words} - listed_words("TITLE") - listed_words("EVERYDAY")
     if len(words) < 2 or not own:
         return frozenset()
     for other in others:

@@ -25,8 +25,9 @@ from lorekeeper.search.dossier.about import (
     quotes_about,
 )
 from lorekeeper.search.dossier.lines import Line, Quote, Relation, session_of
-from lorekeeper.search.dossier.names import EVERYDAY, Called, Lexicon, Mention, is_telling
+from lorekeeper.search.dossier.names import Called, Lexicon, Mention, is_telling
 from lorekeeper.search.dossier.spans import Sentence, Span, spans
+from lorekeeper.search.intent import listed_words
 from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
 from lorekeeper.text.names import canonical_name
@@ -488,7 +489,7 @@ _STAT_BLOCK = re.compile(r"^(?:\w+ ){0,2}(?:stat ?blocks?|statistics|stats)$")
 
 def _means_entry(mention: Mention, entity_type: str) -> bool:
     """Whether a name in a note means the entry: several words, or one that is neither an everyday word nor in lower case."""
-    if EVERYDAY.issuperset(mention.name.split()):
+    if listed_words("EVERYDAY").issuperset(mention.name.split()):
         return False
     if mention.single:
         return entity_type in LOWER_CASE or (entity_type in ONE_WORD and mention.alone)

@@ -17,7 +17,7 @@ from lorekeeper.render.note_html import (
     linking_lines,
     note_body,
 )
-from lorekeeper.search.dossier.names import EVERYDAY
+from lorekeeper.search.intent import listed_words
 from lorekeeper.server.backlinks import connections_of, embedded_notes
 from lorekeeper.server.page.hits import day
 from lorekeeper.server.page.sessions import MOST, NOTES, PEOPLE, session_notes
@@ -77,7 +77,10 @@ def with_people(note: Entity, people: Sequence[Entity]) -> Entity:
     left = {
         name: each.uri
         for name, each in names
-        if number[name] == 1 and each.slug not in known and name[:1].isupper() and fold(name) not in EVERYDAY
+        if number[name] == 1
+        and each.slug not in known
+        and name[:1].isupper()
+        and fold(name) not in listed_words("EVERYDAY")
     }
     if not left:
         return note
