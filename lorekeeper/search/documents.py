@@ -29,6 +29,7 @@ from lorekeeper.folding import fold
 from lorekeeper.order import BOOK, EDITION, NEWEST
 from lorekeeper.printable import shown
 from lorekeeper.search.fusion import NOTES, FusedHit
+from lorekeeper.search.intent import part
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 
@@ -287,21 +288,7 @@ STATED_IN_NAME = "The name set edition='{}'."
 READ_AS = "The name was read as '{}'."
 BOOK_IN_NAME = "The name set documents='{}'."
 
-_NAMED = r"(?:5e |5\.5e? |d&d |dnd )?(?P<edition>2014|2024|a5e)(?: (?P<rules>rules?|rulebook|edition|version|srd|phb|dmg|5e))*"
-_AT_END = re.compile(
-    rf"[,(\[]? *\b(?:in |for |under |by |per |using |from )?(?:the )?{_NAMED}[)\]]?[ ?.!]*$", re.IGNORECASE
-)
-_EACH = re.compile(rf"\b(?:vs\.? |versus |and |or |between |in )?{_NAMED}\b", re.IGNORECASE)
-"""The editions that a text names, with the words that join them."""
-
 COMPARED = "The question names {}: compare_entries says of an entry how they differ."
-
-_AT_START = re.compile(rf"^ *{_NAMED}[:,]? ", re.IGNORECASE)
-
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_OF_DATE = re.compile(rf"\b(?:{_MONTHS})[a-z]*\.?,? *(?:\d{{1,2}},? *)?$", re.IGNORECASE)
-_OF_CAMPAIGN = re.compile(r"\b(?:we|our|us|session|happened|campaign|party)\b", re.IGNORECASE)
-"""Words of a question about what happened."""
 
 
 def stated_edition(query: Query) -> tuple[Query, str | None, Sequence[str]]:
@@ -313,11 +300,11 @@ def stated_edition(query: Query) -> tuple[Query, str | None, Sequence[str]]:
         query: the search; one of notes alone, one that has an edition, or is no plain question, is left as it is.
     """
     text = query.text or ""
-    named = sorted({each["edition"].casefold() for each in _EACH.finditer(text)})
-    if len(named) > 1 and query.edition is None and (rest := " ".join(_EACH.sub(" ", text).split())):
+    named = sorted({each["edition"].casefold() for each in part("ANYEDITION").finditer(text)})
+    if len(named) > 1 and query.edition is None and (rest := " ".join(part("ANYEDITION").sub(" ", text).split())):
         return replace(query, text=rest), COMPARED.format(" and ".join(named)), [parse_edition(n)[0] for n in named]
     found = _found(query)
-    if found is None or len(named) > 1 or (_OF_CAMPAIGN.search(text) and not found["rules"]):
+    if found is None or len(named) > 1 or (part("OFCAMPAIGN").search(text) and not found["rules"]):
         return query, None, ()
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
     edition = parse_edition(found["edition"])
@@ -331,22 +318,21 @@ def readings(name: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """
     outer, *added = _BRACKET.split(name, maxsplit=1)
     for text, others in ((name, ""), (outer, "".join(added))):
-        stated = _AT_END.search(text) or _AT_START.search(text)
+        stated = part("ATEND").search(text) or part("ATSTART").search(text)
         rest = f"{text[: stated.start()]}{text[stated.end() :]}".strip() if stated else text.strip()
-        edition = stated or re.search(rf"\b{_NAMED}", others, re.IGNORECASE)
+        edition = stated or part("EDITION").search(others)
         if rest != name and any(map(str.isalpha, rest)):
             yield rest, parse_edition(edition["edition"]) if edition else None
 
 
 def parted_names(name: str) -> Iterator[tuple[str, str]]:
     """The ways in which a name may have its book behind it: after a comma, in brackets, after "from", as results list it."""
-    for found in _BEHIND.finditer(name):
+    for found in part("BEHIND").finditer(name):
         text, book = name[: found.start()].strip(), name[found.end() :].rstrip(" )]")
         if any(map(str.isalpha, text)) and book:
             yield text, book
 
 
-_BEHIND = re.compile(r"\s*[,(\[]\s*|\s+from\s+", re.IGNORECASE)
 _BRACKET = re.compile(r"\s*[(\[]")
 
 
@@ -356,7 +342,7 @@ def _found(query: Query) -> re.Match[str] | None:
     is_plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished)
     if not is_plain or query.edition is not None or set(query.types) == {NOTES}:
         return None
-    found = _AT_END.search(text) or _AT_START.search(text)
-    if found is None or "://" in text or _OF_DATE.search(text[: found.start("edition")]):
+    found = part("ATEND").search(text) or part("ATSTART").search(text)
+    if found is None or "://" in text or part("OFDATE").search(text[: found.start("edition")]):
         return None
     return found if any(map(str.isalpha, text[: found.start()] + text[found.end() :])) else None
