@@ -29,7 +29,7 @@ from lorekeeper.folding import fold
 from lorekeeper.order import BOOK, EDITION, NEWEST
 from lorekeeper.printable import shown
 from lorekeeper.search.fusion import NOTES, FusedHit
-from lorekeeper.search.intent import part
+from lorekeeper.search.intent import ways
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, Result, ResultPage
 
@@ -300,11 +300,11 @@ def stated_edition(query: Query) -> tuple[Query, str | None, Sequence[str]]:
         query: the search; one of notes alone, one that has an edition, or is no plain question, is left as it is.
     """
     text = query.text or ""
-    named = sorted({each["edition"].casefold() for each in part("ANYEDITION").finditer(text)})
-    if len(named) > 1 and query.edition is None and (rest := " ".join(part("ANYEDITION").sub(" ", text).split())):
+    named = sorted({each["edition"].casefold() for each in ways("ANYEDITION").finditer(text)})
+    if len(named) > 1 and query.edition is None and (rest := " ".join(ways("ANYEDITION").sub(" ", text).split())):
         return replace(query, text=rest), COMPARED.format(" and ".join(named)), [parse_edition(n)[0] for n in named]
     found = _found(query)
-    if found is None or len(named) > 1 or (part("OFCAMPAIGN").search(text) and not found["rules"]):
+    if found is None or len(named) > 1 or (ways("OFCAMPAIGN").search(text) and not found["rules"]):
         return query, None, ()
     rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
     edition = parse_edition(found["edition"])
@@ -318,16 +318,16 @@ def readings(name: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """
     outer, *added = _BRACKET.split(name, maxsplit=1)
     for text, others in ((name, ""), (outer, "".join(added))):
-        stated = part("ATEND").search(text) or part("ATSTART").search(text)
+        stated = ways("ATEND").search(text) or ways("ATSTART").search(text)
         rest = f"{text[: stated.start()]}{text[stated.end() :]}".strip() if stated else text.strip()
-        edition = stated or part("EDITION").search(others)
+        edition = stated or ways("EDITION").search(others)
         if rest != name and any(map(str.isalpha, rest)):
             yield rest, parse_edition(edition["edition"]) if edition else None
 
 
 def parted_names(name: str) -> Iterator[tuple[str, str]]:
     """The ways in which a name may have its book behind it: after a comma, in brackets, after "from", as results list it."""
-    for found in part("BEHIND").finditer(name):
+    for found in ways("BEHIND").finditer(name):
         text, book = name[: found.start()].strip(), name[found.end() :].rstrip(" )]")
         if any(map(str.isalpha, text)) and book:
             yield text, book
@@ -342,7 +342,7 @@ def _found(query: Query) -> re.Match[str] | None:
     is_plain = query.mode == "auto" and not (query.also or query.phrases or query.unfinished)
     if not is_plain or query.edition is not None or set(query.types) == {NOTES}:
         return None
-    found = part("ATEND").search(text) or part("ATSTART").search(text)
-    if found is None or "://" in text or part("OFDATE").search(text[: found.start("edition")]):
+    found = ways("ATEND").search(text) or ways("ATSTART").search(text)
+    if found is None or "://" in text or ways("OFDATE").search(text[: found.start("edition")]):
         return None
     return found if any(map(str.isalpha, text[: found.start()] + text[found.end() :])) else None

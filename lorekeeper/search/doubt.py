@@ -23,6 +23,7 @@ from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import NOTES, corpus_name
+from lorekeeper.search.intent import listed_words
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage, words_of
 from lorekeeper.search.retrieved import Retrieved
@@ -203,8 +204,6 @@ class Absent:
         return f"No entry is called '{self.name}'. {CLOSED.format('It')}{instead_of(self.name)}"
 
 
-_TREASURE = frozenset({"treasure", "loot", "hoard"})
-
 TREASURE = (
     "No open book has tables of treasure. lookup_equipment with kind='magic-item', a rarity and order='random' draws items; the "
     "rule Magic Item Prices says what they are worth."
@@ -214,7 +213,7 @@ TREASURE = (
 
 def instead_of(closed: str) -> str:
     """What follows the note on a closed name, "" for nothing: what can be had instead."""
-    return "" if _TREASURE.isdisjoint(closed.split()) else f" {TREASURE}"
+    return "" if listed_words("TREASURE").isdisjoint(closed.split()) else f" {TREASURE}"
 
 
 NEAREST = "These are the nearest in meaning."

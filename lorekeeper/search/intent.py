@@ -102,7 +102,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def part(name: str) -> re.Pattern[str]:
+def ways(name: str) -> re.Pattern[str]:
     """A part of the table as a pattern of its own."""
     return _compiled(f"{{{name}}}")
 
@@ -158,7 +158,7 @@ def is_noun(entity_type: str, word: str) -> bool:
 
 def is_definition(text: str) -> bool:
     """Whether a question asks what a word means, as "what is a cantrip?" does, and not for entries that are called so."""
-    return part("DEFINITION").fullmatch(text) is not None
+    return ways("DEFINITION").fullmatch(text) is not None
 
 
 @cache
@@ -253,7 +253,7 @@ def type_asked_for(types: Sequence[str], text: str) -> str | None:
     """The one type whose entries a question is about; None if it may be about several."""
     if len(types) == 1:
         return types[0]
-    if "creatures" in types and part("CREATURES").search(text):
+    if "creatures" in types and ways("CREATURES").search(text):
         return "creatures"
     asked = asked_type(types, [text])
     return asked.name if asked and asked.name in ASKED else None

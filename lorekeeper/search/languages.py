@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,6 +12,7 @@ from lorekeeper.languages import Language, languages
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import NOTES
+from lorekeeper.search.intent import listed_words, ways
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections
@@ -32,9 +32,6 @@ LEADING = 5
 NOTE_CHARS, NOTE_WORDS = 3000, 4
 """Characters of a note that are looked at, and function words of all notes that show their language: some have a line or two."""
 
-PARTICLES = frozenset("al d da das de del della den der des di do dos du el il la las le les los van von y".split())
-"""Function words that names have in English texts too: "Ser Aldric van der Mere"."""
-
 MAX_NAMED = 3
 """Most names of entries that a note lists."""
 
@@ -52,10 +49,6 @@ FOREIGN_NOTES = "No note is close to this query; ask in the language of the note
 FOREIGN_UNSURE = "None of these notes is a sure match; ask in the language of the notes, or by a note's name."
 
 FOREIGN_NAMED = "Only {} is a sure match; for the rest, ask in the language of the notes."
-
-
-_ELIDED = re.compile(r"\b(l|d|qu|dell|all|nell|sull|un)['’](?=\w)", re.IGNORECASE)
-"""French and Italian words that lose their vowel before another: "l'ogre", "dell'acqua"."""
 
 _ENGLISH = STOP_WORDS - {"im"}
 """Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
@@ -75,7 +68,7 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     """
     if _is_name(text):
         return None
-    words = fold(_ELIDED.sub(r"\1 ", text)).split()
+    words = fold(ways("ELIDED").sub(r"\1 ", text)).split()
     language = max(languages(), key=lambda each: _weight(each, words))
     weight = _weight(language, words)
     others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
@@ -107,7 +100,7 @@ def all_function_words() -> frozenset[str]:
 def _is_name(text: str) -> bool:
     """Whether all words of a text but the particles of names begin with a capital, and there are such particles."""
     words = text.split()
-    others = [word for word in words if fold(word) not in PARTICLES]
+    others = [word for word in words if fold(word) not in listed_words("PARTICLE")]
     return 0 < len(others) < len(words) and all(word[0].isupper() for word in others)
 
 

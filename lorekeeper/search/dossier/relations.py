@@ -4,7 +4,6 @@ and entries of books that belong to it."""
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from lorekeeper.search.dossier.about import (
 from lorekeeper.search.dossier.lines import Line, Quote, Relation, session_of
 from lorekeeper.search.dossier.names import Called, Lexicon, Mention, is_telling
 from lorekeeper.search.dossier.spans import Sentence, Span, spans
-from lorekeeper.search.intent import listed_words
+from lorekeeper.search.intent import listed_words, ways
 from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
 from lorekeeper.text.names import canonical_name
@@ -479,12 +478,8 @@ def _entry_names_in(sentences: Sequence[str], entity_type: str, lexicon: Lexicon
 def _stat_block_in(sentence: str) -> tuple[str, str]:
     """The label that says whose numbers are used, and its value: "Use Stat Block: Scout"; "" and the sentence without one."""
     label, colon, value = sentence.partition(":")
-    is_label = bool(colon) and _STAT_BLOCK.search(fold(label)) is not None
+    is_label = bool(colon) and ways("STATBLOCK").search(fold(label)) is not None
     return (label, value) if is_label else ("", sentence)
-
-
-_STAT_BLOCK = re.compile(r"^(?:\w+ ){0,2}(?:stat ?blocks?|statistics|stats)$")
-"""A folded label whose value names a creature."""
 
 
 def _means_entry(mention: Mention, entity_type: str) -> bool:

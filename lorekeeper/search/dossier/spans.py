@@ -12,6 +12,7 @@ from typing import Literal
 from lorekeeper.entities import Entity
 from lorekeeper.printable import one_line
 from lorekeeper.records.notes import BETWEEN, sections_of
+from lorekeeper.search.intent import ways
 from lorekeeper.text.cleaning import clean
 from lorekeeper.text.sections import sections
 
@@ -37,9 +38,6 @@ _FACT = re.compile(r"[^:.!?]{1,40}: [^.!?]{1,80}\Z")
 """A text that is no sentence of an entry, as "Armor Class: 18 (chain mail)"."""
 
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-ZÀ-ÞА-ЯЁ0-9])")
-_ABBREVIATED = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Lt|Sgt|Capt|Cpt|Col|Gen|Prof|Fr|vs|etc|approx|no|e\.g|i\.e)|\b[A-Z])\.\s*\Z"
-)
 
 
 class Sentence(str):
@@ -218,7 +216,7 @@ def _joined(lines: Sequence[str]) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATED.search(text[start : end.end()]):
+        if not ways("ABBREVIATED").search(text[start : end.end()]):
             yield text[start : end.end()].strip()
             start = end.end()
     if text[start:].strip():
