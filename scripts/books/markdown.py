@@ -77,7 +77,8 @@ def _equipment(text: str) -> Book:
         kind = "weapon" if "mastery" in row else "armor" if "armor class (ac)" in row else "gear"
         facts: Facts = {"cost": money(row["cost"]), "weight": pounds(row.get("weight", ""))}
         if kind == "weapon":
-            facts |= {"damage": value(row["damage"]), "properties": properties(row["properties"].replace("—", ""))}
+            given = re.split(r", (?![^(]*\))", value(row["properties"].replace("—", "")))
+            facts |= {"damage": value(row["damage"]), "mastery": value(row["mastery"]), "properties": properties(given)}
         if kind == "armor":
             facts |= {
                 "armor class": armor_class(row["armor class (ac)"]),

@@ -127,15 +127,20 @@ def _priced(entity: Entity) -> Facts:
 
 def _weapon(entity: Entity) -> Facts:
     head = lines(markdown(entity))
+    given = re.split(r", (?![^(]*\))", value(head.get("properties", "")))
+    mastery = [each.removesuffix(MASTERY) for each in given if each.endswith(MASTERY)]
     return _priced(entity) | {
         "damage": value(head.get("damage", "")),
-        "properties": properties(head.get("properties", "")),
+        "mastery": listed(mastery),
+        "properties": properties(each for each in given if not each.endswith(MASTERY)),
     }
 
 
-def properties(text: str) -> str:
+MASTERY = " (mastery)"
+
+
+def properties(parts: Iterable[str]) -> str:
     """Properties of a weapon, each with its numbers."""
-    parts = [part for part in re.split(r", (?![^(]*\))", value(text)) if not part.endswith("(mastery)")]
     return listed(
         re.sub(r"range | ft|ammunition \(|; [^)]*|thrown \(", lambda m: m[0] if "(" in m[0] else "", p) for p in parts
     )
