@@ -43,7 +43,7 @@ LIMIT = 50
 """Results a page."""
 
 FIRST = 24
-"""Results while somebody types: as many as a screen shows."""
+"""Names at a key: as many as a screen shows. The full answer follows."""
 
 SHORTEST_NAME = 4
 """Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
@@ -181,7 +181,7 @@ def is_key(request: Request) -> bool:
 def _query(request: Request, sought: Sought, asked: ParsedQuery) -> Query:
     """The search of a request: without meaning at a key, which takes longer."""
     is_typing = is_key(request) or "typing" in request.query_params  # also what follows once nobody presses another key
-    query = asked.query(limit=FIRST if is_typing else LIMIT, offset=sought.offset, typing=is_typing)
+    query = asked.query(limit=LIMIT, offset=sought.offset, typing=is_typing)
     order = query.order or (None if query.text else "name")  # the headings say that of a list without words
     query = replace(query, edition=edition_of(request), order=order)
     return replace(query, mode="keyword") if is_key(request) else query
