@@ -34,31 +34,10 @@ def test_every_version_is_the_version():
     assert versions == [VERSION] * 3
 
 
-def test_server_json_is_what_the_script_writes():
-    entry = json.loads((ROOT / "server.json").read_text("utf-8"))
-    assert entry == server_json(), "run 'python -m scripts.release --write'"
-
-
 def test_server_json_is_valid():
     schema = json.loads(SCHEMA.read_text("utf-8"))
     jsonschema.Draft7Validator.check_schema(schema)
     jsonschema.Draft7Validator(schema, format_checker=jsonschema.FormatChecker()).validate(server_json())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "lorekeeper"},
-        {"description": "x" * 101},
-        {"version": "latest"},
-        {"packages": [{"version": "1"}]},
-        {"x": 1},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_an_entry_that_the_registry_would_refuse_is_not_valid(change):
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft7Validator(json.loads(SCHEMA.read_text("utf-8"))).validate({**server_json(), **change})
 
 
 def test_the_page_of_the_package_names_the_entry():

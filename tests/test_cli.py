@@ -337,30 +337,3 @@ def test_an_unknown_setting_or_value_is_wrong_use(inside, tmp_path, origin, name
 
 
 # --- backends --------------------------------------------------------------------------------------------------------
-
-
-def test_every_command_answers_alike_on_both_backends(inside, tmp_path):
-    write_lines(tmp_path / "shelf.jsonl")
-    commands = (
-        ("import", "shelf.jsonl", "--json"),
-        ("import", "shelf.jsonl", "--json"),
-        ("search", "a spear of freezing water", "--json"),
-        ("search", "soft landing", "--type", "spells", "--filter", "level=1", "--json"),
-        ("stats", "--json"),
-        ("documents", "--json"),
-        ("reindex",),
-    )
-    answers = []
-    for backend in ("milvus", "sqlite"):
-        printed = []
-        for command in commands:
-            status, out, err = inside(tmp_path, *command, CACHE_BACKEND=backend)
-            assert (status, err) == (0, ""), (backend, command)
-            content = json.loads(out) if "--json" in command else out
-            if isinstance(content, dict):
-                for own in ("seconds", "embedded", "backend", "location"):
-                    content.pop(own, None)
-            printed.append(content)
-        answers.append(printed)
-        assert inside(tmp_path, "doctor", CACHE_BACKEND=backend)[0] == 0
-    assert answers[0] == answers[1]

@@ -159,19 +159,6 @@ BAD = {"NaN": np.full(128, np.nan, "<f4"), "infinite": np.full(128, np.inf, "<f4
        "long": np.full(128, 3.0, "<f4"), "huge": np.full(128, 3e38, "<f4"), "three numbers": unit(0, 3)}  # fmt: skip
 
 
-@pytest.mark.alike(4)
-@pytest.mark.parametrize("name", BAD)
-async def test_b2_bad_vectors_of_an_archive_are_not_taken(library, tmp_path, name):
-    entry = Entity.from_record("spells", GOOD)
-    path = write_archive(tmp_path / "shelf.zip", vectors=vectors_of([entry], BAD[name]), manifest={"vectors": 1})
-    report = await restore(library, path)
-    assert (report.stored, report.embedded) == (1, 1)
-    async with Library.from_settings(library) as opened:
-        (hit,) = await opened.cache.rank_semantic("spells", "a good entry", 5)
-        assert 0 < hit.score <= 1.001
-        assert await opened.reindex() == 1
-
-
 async def test_b2_an_archive_brings_vectors_for_its_own_texts_only(library, tmp_path):
     mine = make("mine", "An entry of mine.")
     (text,) = (p for p in ["mine (spell): An entry of mine."])
@@ -188,20 +175,6 @@ async def test_b2_an_archive_brings_vectors_for_its_own_texts_only(library, tmp_
     assert hits[0].identity == mine.identity
 
 
-async def test_b2_a_vector_that_is_known_is_never_replaced(library, tmp_path):
-    mine = make("good", "A good entry.")
-    await fill(library, mine)
-    (key,) = passage_keys(MODEL, [mine])
-    async with Library.from_settings(library) as opened:
-        await opened.cache.delete_document("own")
-    block = vectors_of([mine], unit(5))
-    report = await restore(library, write_archive(tmp_path / "shelf.zip", vectors=block, manifest={"vectors": 1}))
-    assert (report.stored, report.embedded) == (1, 0)
-    with closing(sqlite3.connect(known(library).path)) as c:
-        (blob,) = c.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
-    assert not np.allclose(np.frombuffer(blob[:-4], "<f4"), unit(5))
-
-
 # --- vectors that earlier versions took ------------------------------------------------------------------------------------
 
 
@@ -212,21 +185,6 @@ def poison(library: Settings, vector: Any, number: int = 1) -> list[bytes]:
         keys = [key for (key,) in c.execute("SELECT key FROM vectors ORDER BY key LIMIT ?", (number,))]
         c.executemany("UPDATE vectors SET vector = ? WHERE key = ?", [(pack_vector(k, vector), k) for k in keys])
     return keys
-
-
-@pytest.mark.alike(4)
-@pytest.mark.parametrize("name", BAD)
-async def test_b2_a_poisoned_cache_of_vectors_is_healed_by_use(library, name):
-    entries = batch("a", 0, 3)
-    await fill(library, *entries)
-    poison(library, BAD[name], 3)
-    async with Library.from_settings(library) as opened:
-        assert await opened.reindex() == 3
-        assert opened.embedding.computed >= 3
-        assert len(await opened.cache.rank_semantic("spells", "text", 5)) == 3
-    async with Library.from_settings(library) as opened:
-        assert await opened.reindex() == 3
-        assert opened.embedding.computed == 0, "what was computed has taken the place of the bad ones"
 
 
 async def poison_library(library: Settings, vector: Any) -> None:

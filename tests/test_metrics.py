@@ -63,17 +63,6 @@ async def test_the_game_master_reads_what_was_counted(tmp_path: Path) -> None:
     assert found["lorekeeper_embedding_queue", frozenset()] == 0
 
 
-async def test_for_a_player_there_is_no_such_page(tmp_path: Path) -> None:
-    async with sample_library(tmp_path, "sqlite") as library:
-        guard = Guard(library, Limits())
-        for viewer in (Viewer.player("ana"), None):
-            async with seen_by(guard, viewer) as asking:
-                for method in ("GET", "POST", "DELETE"):
-                    hidden, missing = await asking.request(method, "/metrics"), await asking.request(method, "/nowhere")
-                    assert hidden.status_code == 404
-                    assert (hidden.content, hidden.headers) == (missing.content, missing.headers)
-
-
 async def test_labels_are_declared_ones_only() -> None:
     metrics = Metrics([tool.name for tool in all_tools()])
     metrics.declare(["GET /api/v1/search"])

@@ -70,14 +70,12 @@ def over(budget: int, found: list[Passage]) -> list[int]:
         ("[Column data]", ""),
         ("  \n\t\n ", ""),
         ("> quoted\n- listed", "quoted\n- listed"),
+        ("| d6 | Weather |\n|----|:-------:|\n| 1 | Ash rain |", "d6; Weather\n1; Ash rain"),
+        ("| a | b |\n| :-- | --: |\n| c | d |\n\n|--|\n- e", "a; b\nc; d\n- e"),
     ],
 )
 def test_markup_is_taken_out_of_prose(raw, text):
     assert clean(raw) == text
-
-
-def test_a_table_becomes_lines_without_rules():
-    assert clean("| d6 | Weather |\n|----|:-------:|\n| 1 | Ash rain |") == "d6; Weather\n1; Ash rain"
 
 
 @each_row(
@@ -272,10 +270,6 @@ def test_a_snippet_is_one_line_and_never_longer_than_asked(text, limit):
     assert "\n" not in short
 
 
-def test_a_snippet_has_a_stated_length_by_default():
-    assert len(snippet("word " * 200)) <= SNIPPET_CHARS
-
-
 # --- the corpus ----------------------------------------------------------------------------------------------------
 
 
@@ -332,10 +326,6 @@ def test_b24_an_entry_of_very_many_sections_is_packed_into_few_passages():
     )
     assert len(found) < 15_000 / 5
     assert all(f"It burns {n} times." in "".join(p.text for p in found) for n in (0, 7_500, 14_999))
-
-
-def test_a_rule_row_of_a_table_is_dropped_with_its_bars_only():
-    assert clean("| a | b |\n| :-- | --: |\n| c | d |\n\n|--|\n- e") == "a; b\nc; d\n- e"
 
 
 @pytest.fixture(scope="module")
