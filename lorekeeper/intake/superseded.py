@@ -7,6 +7,7 @@ Armor" by the suits that are made of it, "Werebear, Bear Form" by the werebear.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import Entity
@@ -27,6 +28,9 @@ OPEN5E = "open5e"
 
 FORMS = frozenset({"equipment", "creatures", "character_options"})
 """Types of things that have forms."""
+
+_PRINTED, _NOTED, _ROWS = ("gear", "subtype"), "(", "\n|"
+"""Keys that only the printed entries have, and signs of a remark and of a table."""
 
 _ONE_KIND = {"section": "rule"}
 """Kinds that the sources tell apart differently."""
@@ -61,6 +65,20 @@ async def remove_superseded(
     if covered:
         await cache.delete_entities(entity_type, covered)
     return covered, kept
+
+
+def with_printed(data: Mapping[str, Any], printed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An object of Open5e with what only the printed entry of its key has: the same object if that has no more.
+
+    These are what a creature carries, the tags of its type, remarks on its senses, and the tables of a text that has none.
+    """
+    added = {key: printed[key] for key in _PRINTED if printed.get(key) and not data.get(key)}
+    if _NOTED in str(printed.get("senses")) and not data.get("senses"):
+        added["senses"] = printed["senses"]
+    text, tables = data.get("desc"), [each for each in str(printed.get("desc")).split("\n\n") if _ROWS in each]
+    if isinstance(text, str) and tables and "|" not in text:
+        added["desc"] = "\n\n".join([text, *tables])
+    return {**data, **added} if added else data
 
 
 class Known:

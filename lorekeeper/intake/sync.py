@@ -20,7 +20,7 @@ from lorekeeper.intake.book_tables import TableChanges, keep_tables_of
 from lorekeeper.intake.changes import Hashes, is_unchanged
 from lorekeeper.intake.open5e import CONCURRENCY, PAGE_SIZE, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.superseded import DOCUMENTS, is_packaged, remove_superseded
+from lorekeeper.intake.superseded import DOCUMENTS, is_packaged, remove_superseded, with_printed
 from lorekeeper.intake.sync_state import (
     ALL,
     LOCK_SECONDS,
@@ -149,7 +149,7 @@ class ListReader:
         entities, found = list[Entity](), set[str]()
         for part in _parts(objects, self.made_at_once):
             async with self.portion():
-                made = self._entities(part, endpoint, reading)
+                made = await self._whole(self._entities(part, endpoint, reading), endpoint)
             new = await self.to_store(made)
             entities += new
             found |= {e.uri for e in made} - {e.uri for e in new}
@@ -174,6 +174,16 @@ class ListReader:
                 self.report.failed.append(ImportFileError(where, why))
                 reading.failed += 1
         return [e for e in entities if reading.documents is None or e.document in reading.documents]
+
+    async def _whole(self, entities: Sequence[Entity], endpoint: Endpoint) -> list[Entity]:
+        """Entities with what only the printed pages have of them, and the library has kept."""
+        assert endpoint.type is not None
+        own = [each.identity for each in entities if each.document in DOCUMENTS]
+        stored = await self._cache.load(endpoint.type, own) if own else []
+        printed = {each.identity: each.data for each in stored if is_packaged(each) or _is_from_source(each)}
+        whole = ((each, with_printed(each.data, printed.get(each.identity, {}))) for each in entities)
+        made = [each for old, data in whole for each in ([old] if data is old.data else entities_of(data, endpoint))]
+        return [*{each.identity: each for each in made}.values()]
 
     async def _store(self, endpoint: Endpoint, entities: Sequence[Entity], state: SyncState) -> set[str]:
         """Store what is new or changed; returns the uris of all entities, as they are in the library."""
