@@ -69,8 +69,13 @@ _SHORT_NAMES = {
     "resistant": ("resistance", "damage_resistance"),
     "vulnerable": ("vulnerability", "damage_vulnerability"),
     "speed_walk": ("speed", "walk"),
+    "legendary": ("legendary_action",),
+    "lair": ("lair_action",),
 }
 """What fields are called besides, in stat blocks and at the table."""
+
+_ANY_OF = ((">", ("0",)), (">=", ("1",)))
+"""How people ask whether something has any of what is only known to be there: "legendary_actions>0"."""
 
 Operator = Literal["any", "min", "max", "above", "below", "outside", "name"]
 
@@ -176,8 +181,11 @@ def parse_filters(entity_type: str, filters: Mapping[str, Any]) -> tuple[Conditi
 
 
 def named_field(collection: Collection, name: str) -> Field | None:
-    """The filter field that a name means: its own, that of a tool's parameter, or the singular or plural of these."""
-    return _names(collection).get(fold(name).replace(" ", "_"))
+    """The filter field that a name means: its own, that of a tool's parameter, the singular or plural of these, or one behind the
+    name of what it is one of: "senses_truesight"."""
+    names, key = _names(collection), fold(name).replace(" ", "_")
+    group, _, own = key.rpartition("_")
+    return names.get(key) or (names.get(own) if group in names else None)
 
 
 def collection_of(entity_type: str) -> Collection:
@@ -342,6 +350,8 @@ def _of_test(field: Field, test: FieldTest) -> list[Condition]:
 
 
 def _bounds(field: Field, test: FieldTest) -> list[Condition]:
+    if field.type is FieldType.FLAG and (test.sign, test.values) in _ANY_OF:
+        return [Condition(field, "any", (True,))]
     if not field.type.ordered:
         raise FilterError(f"{field.name} is not a number; write {field.name}:VALUE")
     if test.ends is None:

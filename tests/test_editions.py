@@ -15,7 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.library import Library
-from lorekeeper.search.documents import STATED
+from lorekeeper.search.documents import COMPARED, STATED
 from lorekeeper.search.pipeline import Searcher
 from lorekeeper.search.query import Query
 from lorekeeper.server.answers import document_list
@@ -331,6 +331,12 @@ async def test_a_question_may_name_the_edition(library, query, edition, first):
     assert (STATED.format(edition) in (page.note or "")) if edition else (STATED[:10] not in (page.note or ""))
     asked = await library.search(Query(["spells"], query, edition=("2024",)))
     assert STATED[:10] not in (asked.note or "")
+
+
+async def test_a_question_that_names_several_editions_has_what_each_says(library):
+    page = await library.search(Query(["spells"], "spark 2014 vs 2024"))
+    assert {each.entity.document for each in page.results[:2]} == {"srd-2014", "srd-2024"}
+    assert page.note == COMPARED.format("2014 and 2024")
 
 
 async def test_an_unknown_edition_is_an_error_that_names_the_known_ones(library):

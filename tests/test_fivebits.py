@@ -307,6 +307,7 @@ async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path
     named = ("Oar of Calm", "Kelp Mail", "Horn of Fog", "Rusty Horn of Fog", "Old Rudder")
     rows = [ref(name, "magic-items", **kinds) for name in named]
     rows[3]["index"] = "horn-of-fog-rusty"
+    rows[2]["desc"] = [*rows[2]["desc"], "| d4 | Fog |", "|---|---|", "| 1 | Thin |"]
     owl = {"monsters": [*LISTS["monsters"], {**LISTS["monsters"][0], **ref("Tide Owl", "monsters")}]}
     items = {"Oar of Calm": "oar-of-calm", "Kelp Mail (Plate)": "kelp-mail-plate", "Horn of Fog": "horn-of-fog"}
     server = Open5eServer(lists() | {"v2/magicitems": [of_open5e(*each) for each in items.items()]})
@@ -325,6 +326,8 @@ async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path
             assert len([e for e in await everything(library.cache, "creatures") if e.source_api == "5e-bits"]) == 2
             (entity,) = await library.view().entities_at("equipment", "srd-2014", "kelp-mail")
             assert entity.name == "Kelp Mail (Plate)"
+            (horn,) = await library.view().entities_at("equipment", "srd-2014", "horn-of-fog")
+            assert horn.data["desc"] == "x\n\n| d4 | Fog |\n|---|---|\n| 1 | Thin |"
             for unknown in ("lost-anchor", "oar-of-calm-of-doom"):
                 assert await library.view().entities_at("equipment", "srd-2014", unknown) == []
 

@@ -43,6 +43,8 @@ READ: list[tuple[str, str, Read]] = [
     ("creatures", "cr:1/4..1", [("challenge_rating", "min", (250,), False), ("challenge_rating", "max", (1000,), False)]),
     ("creatures", "CR>1/2", [("challenge_rating", "above", (500,), False)]),
     ("creatures", "ac>=18 hp<50", [("armor_class", "min", (18,), False), ("hit_points", "below", (50,), False)]),
+    ("creatures", "senses_truesight>0", [("truesight", "above", (0,), False)]),
+    ("creatures", "legendary_actions>0 -lair_action>=1", [("legendary", "any", (True,), False), ("lair", "any", (False,), False)]),
     ("creatures", "environment:Swamp", [("environments", "any", ("swamp",), False)]),
     ("creatures", "alignment:\"Chaotic Evil\",neutral", [("alignment", "any", ("chaotic evil", "neutral"), False)]),
     ("creatures", "-type:dragon,undead", [("type", "any", ("dragon", "undead"), True)]),
