@@ -164,6 +164,13 @@ def test_an_overview_goes_on_with_what_has_a_heading_as_far_as_there_is_room():
     assert evidence(spark, "").text == "1d6 fire. At higher levels: Slot 2: 2d6."
 
 
+def test_a_heading_that_is_asked_for_whole_comes_before_one_that_says_more():
+    arms = [{"name": "Reed Whip Lash", "desc": "Whoever is grappled takes 10 damage and escapes, DC 14 for 12 feet."},
+            {"name": "Reed Whip", "desc": "Whoever it hits is grappled, escape DC 13."}]  # fmt: skip
+    eel = Entity("creatures", "eel", "Bog Eel", "creature", "own", "lorekeeper", {"actions": arms}, {})
+    assert "escape DC 13" in evidence(eel, "eel reed whip grapple dc", nearest=arms[0]["desc"]).text
+
+
 def test_a_label_stands_with_its_sentence():
     desc = "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp. Late Filing. It costs one."
     clerk = make("clerk", type="rules", kind="rule", name="Clerk", data={"desc": desc})

@@ -45,6 +45,9 @@ HEADED, TITLED = 0.6, 2.0
 """What a word of the query counts besides that is in the innermost heading of a section, and what it counts that all of them are
 there, apart from those of the note's name: "the appearance of Mirra" asks for the section "Appearance"."""
 
+ENTITLED = 1.0
+"""What it counts that a sentence stands below a heading of whose words the query has each: "Tentacle", and not "Tentacle Slam"."""
+
 TOGETHER = 2.0
 """What it counts besides that words of the query, rare ones first, stand in one sentence, line or heading of a section, and more if
 little else stands there: what is said at once, or in so many words, outranks what is scattered, and what is near."""
@@ -479,7 +482,10 @@ def _sentence(
     def weight(sentence: _Sentence) -> float:
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in sentence.stems)
         figures = COUNTED * len(_FIGURE.findall(sentence.text)[:2]) if counts else 0.0
-        return words + figures + (NEAREST if sentence.text in nearest else 0.0)
+        heading = word_stems(sentence.section.heading)
+        entitled = ENTITLED if heading and heading.keys() <= wanted.keys() - named else 0.0
+        is_near = sentence.text.rpartition(". ")[2] in nearest  # without its label
+        return words + figures + entitled + (NEAREST if is_near else 0.0)
 
     best = max(found, key=weight)
     if named.issuperset(best.stems) and best.text not in nearest:
