@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -214,26 +214,22 @@ class BusyError(CacheError):
     """Another process has the lock."""
 
 
-@contextmanager
-def sync_lock(path: Path, seconds: float = 0.0) -> Iterator[None]:
+def sync_lock(path: Path, seconds: float = 0.0) -> AbstractContextManager[None]:
     """One writer at a time of what comes from Open5e to the library with this state file, over all processes. Blocking.
 
     Raises:
         BusyError: another process is syncing it, and still is after this number of seconds.
         CacheError: the lock file cannot be written.
     """
-    with _locked(f"{path}.lock", seconds):
-        yield
+    return _locked(f"{path}.lock", seconds)
 
 
-@contextmanager
-def refresh_lock(path: Path) -> Iterator[None]:
+def refresh_lock(path: Path) -> AbstractContextManager[None]:
     """One process at a time brings the library with this state file up to date in the background; errors as of `sync_lock`.
 
     It may be held for long. The library is written under `sync_lock`, a page at a time, so that others need not wait.
     """
-    with _locked(f"{path}.refresh.lock", 0.0):
-        yield
+    return _locked(f"{path}.refresh.lock", 0.0)
 
 
 def is_refreshing(path: Path) -> bool:

@@ -33,7 +33,7 @@ from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
 from lorekeeper.normalize.reading import Words
 from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.normalize.unsupported_formats import of_text
-from lorekeeper.notes.note import PATH_SEPARATOR, Note, StatBlock
+from lorekeeper.notes.note import PATH_SEPARATOR, Note, Section, StatBlock
 from lorekeeper.printable import shown
 from lorekeeper.records.parts import is_players
 from lorekeeper.records.values import first_number
@@ -205,11 +205,14 @@ _OTHERWISE = frozenset({"abilities", "player"})
 """What a stat block says in another way than a note."""
 
 
+def _open(note: Note) -> list[Section]:
+    """The sections that have no mark of their own."""
+    return [section for section in note.sections if section.audience is None and not section.mark]
+
+
 def _rows_of(note: Note) -> Iterator[_Row]:
     """The lines of all lists of a note that say what they are."""
-    for section in note.sections:
-        if section.audience is not None or section.mark:
-            continue
+    for section in _open(note):
         headings = section.path.split(PATH_SEPARATOR) if section.path else []
         name = next((known for heading in reversed(headings) if (known := _known(heading))), "")
         yield from _rows(section.text, name, " ".join(filter(_SPELL_LEVEL.search, headings)))
@@ -306,16 +309,13 @@ def _parts(text: str) -> list[str]:
 
 def _scores_in_text(note: Note) -> dict[str, int]:
     """The ability scores of a table whose head names the abilities, or of a line that has them all."""
-    for section in note.sections:
-        if section.audience is not None or section.mark:
-            continue
+    for section in _open(note):
         for line_of in section.text.splitlines():
             if "|" not in line_of and len(found := _named_scores(line_of)) == len(ABILITIES):
                 return found
         lines = [[cell.strip(" *") for cell in row.strip().strip("|").split("|")] for row in section.text.splitlines()]
         for place, head in enumerate(lines):
-            abilities = [ABILITY_OF.get(fold(cell)[:3], "") if fold(cell)[:3] == fold(cell) or fold(cell) in ABILITIES else ""
-                         for cell in head]  # fmt: skip
+            abilities = [known if (known := _meanings().get(fold(cell), "")) in ABILITIES else "" for cell in head]
             if sum(map(bool, abilities)) == len(ABILITIES):
                 rows = [row for row in lines[place + 1 : place + 4] if len(row) == len(head)]
                 values = [[re.match(r"\d{1,2}(?!\d)", cell) for cell in row] for row in rows]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from lorekeeper.records.values import keys
 from lorekeeper.terms import ABILITY_OF, CONDITIONS, SCHOOLS
 
 CREATURE, SPELL, ITEM = "creature", "spell", "item"
@@ -243,16 +244,7 @@ def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str]) -> bool:
 
 # --- creatures -------------------------------------------------------------------------------------------------------
 
-_KEYS = {
-    "armor class": "ac", "armour class": "ac", "ac": "ac", "hit points": "hp", "hp": "hp", "speed": "speed",
-    "initiative": "initiative_bonus", "saving throws": "saves", "saves": "saves", "skills": "skillsaves",
-    "damage vulnerabilities": "damage_vulnerabilities", "damage resistances": "damage_resistances",
-    "damage immunities": "damage_immunities", "condition immunities": "condition_immunities",
-    "vulnerabilities": "damage_vulnerabilities", "resistances": "damage_resistances", "immunities": "damage_immunities",
-    "senses": "senses", "languages": "languages", "language": "languages", "challenge rating": "cr", "challenge": "cr", "cr": "cr",
-    "proficiency bonus": "", "gear": "gear", "equipment": "gear", "habitat": "environment", "environment": "environment",
-    "experience": "", "xp": "", "roll 0+": "",
-}  # fmt: skip
+_KEYS = keys("printed lines")
 """How the lines of a stat block begin, and the keys of their values."""
 
 _KEY = re.compile(rf"({'|'.join(sorted(map(re.escape, _KEYS), key=len, reverse=True))})\b ?:? ?", re.IGNORECASE)
@@ -268,12 +260,7 @@ _SCORE = re.compile(
 _WORD = re.compile(r"[^\s|:().,/]+")
 _HEAD_ROW = re.compile(rf"(?:\b(?:{_ABILITY})[a-z]*\b[^\d]{{1,12}}){{5}}\b(?:{_ABILITY})[a-z]*\b", re.IGNORECASE)
 
-RUBRICS = {
-    "traits": "traits", "special abilities": "traits", "features": "traits", "actions": "actions", "action": "actions",
-    "bonus actions": "bonus_actions", "reactions": "reactions", "reaction": "reactions", "legendary actions": "legendary_actions",
-    "mythic actions": "mythic_actions", "lair actions": "lair_actions", "regional effects": "regional_effects",
-    "description": "desc", "villain actions": "legendary_actions",
-}  # fmt: skip
+RUBRICS = keys("printed rubrics")
 
 _SMALL = frozenset("a an and as at by for from in into of on or per the to with vs".split())
 _BOLD = r"(?:\*\*\*|\*\*_|_\*\*|___|\*\*|__)"
@@ -469,11 +456,7 @@ def _joined(lines: Sequence[Line], *, marked: bool) -> str:
 
 # --- spells and items ------------------------------------------------------------------------------------------------
 
-_SPELL_KEYS = {
-    "casting time": "time", "range": "range", "components": "components", "component": "components", "duration": "duration",
-    "classes": "classes", "class": "classes", "spell lists": "classes", "spell list": "classes", "range/area": "range",
-    "source": "",
-}  # fmt: skip
+_SPELL_KEYS = keys("printed spells")
 _SPELL_KEY = re.compile(
     rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))})(?-i:(?![a-z])):? ?(?=\S)", re.IGNORECASE
 )

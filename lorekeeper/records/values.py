@@ -139,16 +139,21 @@ KEYS = Path(__file__).with_name("keys.toml")
 
 
 @cache
-def _keys() -> dict[str, dict[str, dict[str, str]]]:
+def _tables() -> dict[str, dict[str, Any]]:
     return tomllib.loads(KEYS.read_text("utf-8"))
+
+
+def keys(table: str) -> dict[str, Any]:
+    """A table of `KEYS`."""
+    return _tables()[table]
 
 
 def stated(source: Source, record: str) -> dict[str, Any]:
     """The attributes of a record that its source states as they are: `KEYS` says under which keys, and how each is read."""
     return {
-        name: getattr(source, how)(*keys.split())
-        for how, attributes in _keys()[record].items()
-        for name, keys in attributes.items()
+        name: getattr(source, how)(*found.split())
+        for how, attributes in keys(record).items()
+        for name, found in attributes.items()
     }
 
 
