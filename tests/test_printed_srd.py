@@ -72,6 +72,7 @@ def test_the_whole_document(whole: tuple[str, Imported]):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_starter")
 def test_every_paragraph_stands_in_one_entry(whole: tuple[str, Imported]):
     found = compare_books.compare_pages(f"srd-{whole[0]}")
     assert [*map(str, found.unexplained)] == []
