@@ -21,7 +21,7 @@ import pytest
 
 from lorekeeper.audience import Viewer
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.cache.sqlite.records import unpack
+from lorekeeper.cache.sqlite.file import unpack
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.entities import COLLECTIONS, Entity, Field, FieldType

@@ -95,7 +95,7 @@ def test_words_count_as_often_as_they_are_asked_and_by_their_shares(store: Sqlit
         query = KeywordQuery(tuple(own), tuple(others), related=tuple(related), shares=tuple(shares.items()))
         weights = {**dict.fromkeys(related, query.alone), **{w: float(own.count(w)) for w in own}, **shares}
         limit = chance.choice([1, 5, 60, 900])
-        assert_ranking(store.rank_keyword(SPELLS, query, limit), summed(store, weights), limit)
+        assert_ranking(store.ask("rank_keyword", list, SPELLS, query, limit), summed(store, weights), limit)
 
 
 def test_hits_have_every_phrase_whatever_words_they_have(store: SqliteStore, seed: int) -> None:
@@ -106,7 +106,7 @@ def test_hits_have_every_phrase_whatever_words_they_have(store: SqliteStore, see
         added = summed(store, dict.fromkeys(words, 1.0))
         twice = 2.0 if words else 1.0
         expected = {identity: twice * score + added.get(identity, 0.0) for identity, score in scores.items()}
-        found = store.rank_keyword(SPELLS, KeywordQuery(tuple(words), phrases=(phrase,)), 900)
+        found = store.ask("rank_keyword", list, SPELLS, KeywordQuery(tuple(words), phrases=(phrase,)), 900)
         assert_ranking(found, expected, 900)
 
 
@@ -116,7 +116,7 @@ def test_complete_are_the_rows_with_all_words_of_a_wording(store: SqliteStore, s
         lists = [tuple(chance.sample([*COMMON, "absent"], chance.randint(1, 2))) for _ in range(chance.randint(1, 3))]
         every = [set.intersection(*(set(bm25(store, quoted(word))) for word in words)) for words in lists]
         query = KeywordQuery.joined([KeywordQuery(words) for words in lists])
-        found = store.rank_keyword(SPELLS, query, 900)
+        found = store.ask("rank_keyword", list, SPELLS, query, 900)
         assert {hit.identity for hit in found if hit.complete} == set().union(*every)
 
 
@@ -128,5 +128,5 @@ def test_a_full_text_table_that_lacks_rows_is_damage(tmp_path: Path) -> None:
         c.execute("DELETE FROM spells_fts WHERE rowid = (SELECT max(rowid) FROM spells_fts)")
     c.close()
     with pytest.raises(CacheError, match="repair"):
-        opened.rank_keyword(SPELLS, KeywordQuery(("fire",)), 5)
+        opened.ask("rank_keyword", list, SPELLS, KeywordQuery(("fire",)), 5)
     opened.close()

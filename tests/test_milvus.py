@@ -17,7 +17,7 @@ import pytest
 from milvus_lite import MilvusLite
 
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.cache.sqlite.records import pack
+from lorekeeper.cache.sqlite.file import pack
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
 from lorekeeper.errors import CacheError, EmbeddingError, MilvusConnectionError, MilvusSchemaError
@@ -90,8 +90,8 @@ async def test_a_killed_server_is_replaced_by_the_next_caller_with_all_it_had_st
     await cache.store_entities(batch("b", 0, 10), "spells")
     server.kill()
     assert await sides(cache) == [texts("a", 50) | texts("b", 10)] * 4
-    assert await role(cache) == "server"
     assert await cache.store_entities(batch("c", 0, 10), "spells") == 10
+    assert await role(cache) == "server"
 
 
 async def test_a_regular_end_lets_go_of_the_library(embedded: Caches, start: Start) -> None:

@@ -89,14 +89,18 @@ def test_filters_are_tested_before_the_most_similar_names_are_chosen(store: Sqli
         Selection("spells", parse_filters("spells", {"level_max": 3})),
         Selection("spells", parse_filters("spells", {"name": "red"}), ["one"]),
     ]
-    entities = {entity.identity: entity for entity in store.load("spells", store.identities("spells"))}
+    entities = {
+        entity.identity: entity for entity in store.ask("load", list, "spells", store.ask("identities", list, "spells"))
+    }
     chance = random.Random(6)
     found = 0
     for query in [misspelt(chance, fold(chance.choice(list(entities.values())).name)) for _ in range(30)]:
         for selection in selections:
-            chosen = sorted(store.find(selection, None, 0), key=lambda each: (fold(entities[each].name), each))
+            chosen = sorted(
+                store.ask("find", list, selection, None, 0), key=lambda each: (fold(entities[each].name), each)
+            )
             names = [fold(entities[identity].name) for identity in chosen]
             expected = [(chosen[i], names[i], score) for i, score in scanned(names, query)]
-            assert [(r.identity, r.name, r.score) for r in store.rank_names(selection, query)] == expected
+            assert [(r.identity, r.name, r.score) for r in store.ask("rank_names", list, selection, query)] == expected
             found += len(expected)
     assert found

@@ -179,7 +179,7 @@ async def test_what_another_process_makes_meanwhile_stays(
     async with ThreadedCache(other, EmbeddingService(lambda: HashingProvider(64))) as cache:
         assert not await asyncio.to_thread(ReadyLibrary(archive, None).copy_to, store, SPACE)
         await cache.store_entities(batch("a", 0, 3), "spells")
-    assert store.count(Selection("spells")) == 3, "the companion is the other's too"
+    assert store.ask("count", int, Selection("spells")) == 3, "the companion is the other's too"
 
 
 def test_a_companion_that_was_made_meanwhile_stays_and_gets_the_entries(
@@ -195,7 +195,7 @@ def test_a_companion_that_was_made_meanwhile_stays_and_gets_the_entries(
     assert ReadyLibrary(archive, None).copy_to(store, SPACE)
     assert companion.stat().st_size == 0
     store.open(["spells"])
-    assert store.count(Selection("spells")) > 30
+    assert store.ask("count", int, Selection("spells")) > 30
 
 
 def test_an_open_library_is_not_replaced(store: Store, archive: Path) -> None:

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.cache.matrix import Matrix, Owned
 from lorekeeper.cache.protocol import SCORE_DIGITS
 from lorekeeper.cache.sqlite.file import vectors_file
-from lorekeeper.cache.sqlite.passages import _matrix
+from lorekeeper.cache.sqlite.passages import Matrix, Owned, _matrix
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.composition import open_store
 from lorekeeper.embedding import HashingProvider

@@ -59,14 +59,12 @@ class DerivedIndex(Catalogue):
 
     def __init__(self, path: Path, types: Sequence[str]) -> None:
         tables, kind = catalogue.statements(types), "the index of names and words"
-        later = catalogue.later_statements(types)
-        file = SqliteFile(path, kind, APPLICATION, 1, tables, durable=False, types=types, later=later)
-        super().__init__(file)
+        super().__init__(SqliteFile(path, kind, APPLICATION, 1, tables, durable=False, types=types))
 
     def follow(self, entity_type: str, current: Mapping[Identity, Entity]) -> None:
         """Make a type's part of the index that of these entities."""
         try:
-            indexed = self.content_hashes(entity_type)
+            indexed = self.ask("content_hashes", dict, entity_type)
         except CacheError:
             self.close()
             remove_database(self.file.path)
@@ -84,7 +82,7 @@ class DerivedIndex(Catalogue):
 
     def version(self, entity_type: str) -> object:
         """A value that changes whenever the index of a type does."""
-        return self._read(lambda c: self.version_in(c, entity_type))
+        return self.file.read(lambda c: self.version_in(c, entity_type))
 
 
 class CompletedCache(LibraryCache):

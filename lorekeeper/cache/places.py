@@ -115,7 +115,7 @@ def stored_vectors(path: Path) -> Iterator[list[tuple[bytes, bytes]]]:
 
 def file_layouts() -> dict[int, int]:
     """The layout (user_version) of our SQLite files with entries, by kind (application_id)."""
-    from lorekeeper.cache.milvus import companion
+    from lorekeeper.cache.milvus import store as companion
     from lorekeeper.cache.sqlite import store
 
     return {each.APPLICATION: each.LAYOUT for each in (companion, store)}

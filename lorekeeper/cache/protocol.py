@@ -299,41 +299,34 @@ def _by_store(name: str) -> Callable[..., Any]:
     return lambda store, *arguments: getattr(store, name)(*arguments)
 
 
-def _by_catalogue(name: str, empty: Callable[..., Any]) -> Callable[..., Any]:
+def _by_catalogue(name: str, empty: Callable[[], Any] = list) -> Callable[..., Any]:
     """Performed by a method of the store's catalogue; ``empty`` makes the answer of a type of which nothing is stored."""
 
-    def perform(store: Store, subject: Asked | str, *arguments: Any) -> Any:
-        catalogue = store.catalogue(type_of(subject))
-        return empty(*arguments) if catalogue is None else getattr(catalogue, name)(subject, *arguments)
-
-    return perform
+    return lambda store, *arguments: store.ask(name, empty, *arguments)
 
 
 def _found(store: Store, asked: Asked, limit: int | None, offset: int, order: Order) -> list[Entity]:
-    return store.load(asked.entity_type, store.find(asked, limit, offset, order))
+    found: list[Entity] = store.ask(
+        "load", list, asked.entity_type, store.ask("find", list, asked, limit, offset, order)
+    )
+    return found
 
 
 GET_ENTITIES = Operation[list[Entity]]("get_entities", InView.ENTITIES, _found)
-FIND = Operation[list[Identity]]("identities", InView.READS, _by_store("find"))
-LOAD = Operation[list[Entity]]("load", InView.ENTITIES, _by_store("load"))
-LIST = Operation[list[Identity]]("iterate", InView.READS, _by_store("identities"))
-COUNT = Operation[int]("count_entities", InView.READS, _by_store("count"))
-COUNT_BY = Operation[dict[str, int]]("documents", InView.READS, _by_store("count_by"))
-COUNT_FIELDS = Operation[dict[str, ValueCounts]](
-    "count_fields",
-    InView.COUNTS,
-    _by_catalogue("count_values", lambda fields, _: {f.name: ValueCounts({}, 0, 0) for f in fields}),
-)
-CONTENT_HASHES = Operation[dict[Identity, str]]("content_hashes", InView.READS, _by_store("content_hashes"))
+FIND = Operation[list[Identity]]("identities", InView.READS, _by_catalogue("find"))
+LOAD = Operation[list[Entity]]("load", InView.ENTITIES, _by_catalogue("load"))
+LIST = Operation[list[Identity]]("iterate", InView.READS, _by_catalogue("identities"))
+COUNT = Operation[int]("count_entities", InView.READS, _by_catalogue("count", int))
+COUNT_BY = Operation[dict[str, int]]("documents", InView.READS, _by_catalogue("count_by", dict))
+COUNT_FIELDS = Operation[dict[str, ValueCounts]]("count_fields", InView.COUNTS, _by_catalogue("count_values", dict))
+CONTENT_HASHES = Operation[dict[Identity, str]]("content_hashes", InView.READS, _by_catalogue("content_hashes", dict))
 RANK_SEMANTIC = Operation[list[Ranked]]("rank_semantic", InView.READS)
-RANK_KEYWORD = Operation[list[Ranked]]("rank_keyword", InView.READS, _by_store("rank_keyword"))
-RANK_NAMES = Operation[list[Ranked]]("rank_names", InView.READS, _by_catalogue("rank_names", lambda _: []))
-RANK_BEGINNINGS = Operation[list[Ranked]](
-    "rank_beginnings", InView.READS, _by_catalogue("rank_beginnings", lambda _: [])
-)
-NAMES = Operation[list[str]]("names", InView.READS, _by_catalogue("names", list))
-WORD_COUNTS = Operation[dict[str, int]]("word_counts", InView.READS, _by_catalogue("word_counts", lambda _: {}))
-WORD_SCORES = Operation[dict[Identity, float]]("word_scores", InView.READS, _by_catalogue("word_scores", lambda *_: {}))
+RANK_KEYWORD = Operation[list[Ranked]]("rank_keyword", InView.READS, _by_catalogue("rank_keyword"))
+RANK_NAMES = Operation[list[Ranked]]("rank_names", InView.READS, _by_catalogue("rank_names"))
+RANK_BEGINNINGS = Operation[list[Ranked]]("rank_beginnings", InView.READS, _by_catalogue("rank_beginnings"))
+NAMES = Operation[list[str]]("names", InView.READS, _by_catalogue("names"))
+WORD_COUNTS = Operation[dict[str, int]]("word_counts", InView.READS, _by_catalogue("word_counts", dict))
+WORD_SCORES = Operation[dict[Identity, float]]("word_scores", InView.READS, _by_catalogue("word_scores", dict))
 PHRASES = Operation[dict[tuple[str, str], float]]("phrase_similarities", InView.LIBRARY)
 STORE = Operation[int]("store_entities", InView.LIBRARY)
 DELETE_DOCUMENT = Operation[int]("delete_document", InView.LIBRARY)
@@ -474,7 +467,8 @@ class SearchCache(AsyncClosing):
         """`count_values` of several fields at once, by field; only of the entities ``among``, if these are given."""
         asked = self._asked(entity_type, document, filters)
         declared = [field_of(collection_of(entity_type), name) for name in fields]
-        return await self.call(COUNT_FIELDS, asked, declared, among)
+        counted = await self.call(COUNT_FIELDS, asked, declared, among)
+        return counted or dict.fromkeys(fields, ValueCounts({}, 0, 0))
 
     async def documents(self, types: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 from zipfile import ZipFile
 
 from filelock import FileLock, Timeout
@@ -16,13 +16,8 @@ from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.filters import Selection
-from lorekeeper.order import BY_NAME, Order
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_folder
-from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.passages import Passage
-
-if TYPE_CHECKING:
-    from lorekeeper.cache.sqlite.catalogue import Catalogue
 
 Chunked = list[tuple[Entity, list[Passage]]]
 """Entities with their passages."""
@@ -112,52 +107,18 @@ class Store(Protocol):
         """Replace the old vectors by the new ones."""
         ...
 
-    # --- reading: by the catalogue, where a store does not do it itself ---------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------------------------
 
-    def catalogue(self, entity_type: str) -> Catalogue | None:
-        """What is asked for the names, the words and the values of a type, brought up to date; None if nothing of it is stored."""
-        ...
+    def ask(self, name: str, empty: Callable[[], Any], *arguments: Any) -> Any:
+        """What the method of a name of `sqlite.catalogue.Catalogue` answers; ``empty`` makes it of a type without entities.
 
-    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
-        """Identities under the filters in an order.
-
-        By name that is whole matches first, then by name, preferred document, document and slug.
+        The first of the arguments says which type: its name, or a selection.
         """
-        own = self.catalogue(selection.entity_type)
-        return own.find(selection, limit, offset, order) if own else []
-
-    def count(self, selection: Selection) -> int:
-        """Number of entities under the filters."""
-        own = self.catalogue(selection.entity_type)
-        return own.count(selection) if own else 0
-
-    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
-        """Number of entities by "document" or "kind_name"."""
-        own = self.catalogue(entity_type)
-        return own.count_by(entity_type, column) if own else {}
-
-    def identities(self, entity_type: str) -> list[Identity]:
-        """Identities of all entities of a type, in order."""
-        own = self.catalogue(entity_type)
-        return own.identities(entity_type) if own else []
-
-    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        """Content hashes of all entities of a type."""
-        own = self.catalogue(entity_type)
-        return own.content_hashes(entity_type) if own else {}
-
-    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """The entities of these identities, in their order; those that are gone are left out."""
         ...
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         """The entities whose best passage is nearest to a vector; EmbeddingError for another model's."""
         ...
-
-    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
-        """The entities that have any word of a query, best first."""
-        own = self.catalogue(selection.entity_type)
-        return own.rank_keyword(selection, query, limit) if own else []
 
     def count_passages(self, entity_type: str) -> int:
         """Number of passages of a type."""
@@ -173,7 +134,7 @@ class Store(Protocol):
 
     def statistics(self) -> Statistics:
         """Counts, sizes, model."""
-        kinds = {entity_type: self.count_by(entity_type, "kind_name") for entity_type in self.types}
+        kinds = {entity_type: self.ask("count_by", dict, entity_type, "kind_name") for entity_type in self.types}
         return Statistics(
             backend=self.backend_name,
             location=self._lock.location,

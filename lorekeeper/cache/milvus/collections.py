@@ -8,7 +8,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,15 +45,6 @@ ROWS_PER_ENTITY = 1.5
 """Passages searched at first per requested entity; more if a type's entities turn out to have many. Each costs time."""
 
 
-@dataclass(frozen=True)
-class _CachedInfo:
-    """A description, and when it was read: at what time, and in which opening of the backend; None for a sealed one."""
-
-    info: CollectionInfo
-    opening: int | None
-    read_at: float
-
-
 Passages = dict[Identity, tuple[list[Passage], list[Vectors]]]
 """The passages of entities, in order, each with its vector."""
 
@@ -62,34 +52,18 @@ Verify = Callable[[str, CollectionInfo | None], None]
 """Raises CacheError if a collection, or the lack of one, cannot be trusted."""
 
 
-@dataclass(frozen=True)
-class Seal:
-    """What is known of a type without opening its collection, since nothing has changed after it was last verified.
-
-    Attributes:
-        info: the description of the collection; None if there is none.
-    """
-
-    info: CollectionInfo | None
-
-
-Sealed = Callable[[str], Seal | None]
-"""The seal of a type; None if its collection has to be opened."""
-
-
 class Collections:
-    """The collections behind one backend; what `Store` has too is documented there.
+    """The collections behind one backend; what `Catalogue` has too is documented there.
 
     Args:
         backend: stores them.
         verify: called when a collection has been loaded, before it is used.
-        sealed: asked before a collection is opened.
     """
 
-    def __init__(self, backend: LazyBackend, verify: Verify = lambda *_: None, sealed: Sealed = lambda _: None) -> None:
-        self._backend = backend
-        self._verify, self._sealed = verify, sealed
-        self._infos: dict[str, _CachedInfo] = {}
+    def __init__(self, backend: LazyBackend, verify: Verify = lambda *_: None) -> None:
+        self._backend, self._verify = backend, verify
+        self._infos: dict[str, tuple[CollectionInfo, int, float]] = {}
+        """Descriptions, and in which opening of the backend and when they were read."""
         self._breadth: dict[str, float] = {}
 
     @contextlib.contextmanager
@@ -104,22 +78,14 @@ class Collections:
     # --- collections -----------------------------------------------------------------------------------------------
 
     def info(self, entity_type: str) -> CollectionInfo | None:
-        """The description of a type's collection, which is loaded or sealed; None if nothing was stored yet."""
-        cached, now = self._infos.get(entity_type), time.monotonic()
-        recent = cached is not None and now - cached.read_at < INFO_SECONDS
-        if cached and recent and cached.opening is None:
-            return cached.info
-        seal = None if recent else self._sealed(entity_type)
-        if seal:
-            if seal.info:
-                self._infos[entity_type] = _CachedInfo(seal.info, None, now)
-            return seal.info
-        opening = self._backend.open()
-        if cached and recent and cached.opening == opening:
-            return cached.info
+        """The description of a type's collection, which is loaded; None if nothing was stored yet."""
+        opening, now = self._backend.open(), time.monotonic()
+        known, opened, read_at = self._infos.get(entity_type, (None, 0, 0.0))
+        if known and opened == opening and now - read_at < INFO_SECONDS:
+            return known
         try:
             info = self._described(entity_type) if self._exists(entity_type) else None
-            if info is None or cached is None or (cached.opening, cached.info) != (opening, info):
+            if info is None or (known, opened) != (info, opening):
                 if info:
                     self._backend.load_collection(entity_type)
                 self._verify(entity_type, info)
@@ -127,30 +93,22 @@ class Collections:
             self._infos.pop(entity_type, None)
             raise
         if info:
-            self._infos[entity_type] = _CachedInfo(info, opening, now)
+            self._infos[entity_type] = info, opening, now
         return info
 
     def require_current(self, entity_type: str) -> None:
         """OlderLibraryError if a type's collection has an earlier format; reads its description alone."""
-        seal = self._sealed(entity_type)
-        if seal is None:
-            seal = Seal(self._described(entity_type) if self._exists(entity_type) else None)
-        if seal.info:
+        if self._exists(entity_type):
             layout, renew = self._backend.capabilities.format, self._backend.renew
-            seal.info.require_current(entity_type, layout, self._where(entity_type), renew)
-
-    def is_verified(self, entity_type: str) -> bool:
-        """Whether a type's collection was verified since it was opened, and was used since descriptions were forgotten."""
-        return entity_type in self._infos
+            self._described(entity_type).require_current(entity_type, layout, self._where(entity_type), renew)
 
     def forget(self) -> None:
         """Read descriptions again before their next use."""
         self._infos.clear()
 
     def opened(self) -> dict[str, CollectionInfo]:
-        """The current descriptions of the collections that were used here and are not sealed any more, by type."""
-        types = [entity_type for entity_type in list(self._infos) if self._sealed(entity_type) is None]
-        return {name: self._described(name) for name in types if self._backend.has_collection(name)}
+        """The current descriptions of the collections that were used here, by type."""
+        return {name: self._described(name) for name in list(self._infos) if self._backend.has_collection(name)}
 
     def create(self, name: str, store: str, embedding: str, dimension: int) -> CollectionInfo:
         """Create and load an empty collection, of a type or to replace a type's; an incomplete one of that name is dropped."""
@@ -278,8 +236,10 @@ class Collections:
         """Number of entities by "document" or "kind_name"."""
         return dict(Counter(row[column] for row in self.scan(entity_type, RECORDS, [column])))
 
-    def find(self, selection: Selection, order: Order = BY_NAME) -> list[Identity]:
-        """Identities under the filters in an order; `Store.find` says what it is by name."""
+    def find(
+        self, selection: Selection, limit: int | None = None, offset: int = 0, order: Order = BY_NAME
+    ) -> list[Identity]:
+        """Identities under the filters in an order; `Catalogue.find` says what it is by name."""
         fields = ["name_folded", "document", "slug", *order.fields]
         rows = self.scan(selection.entity_type, self.expression(selection, records=True), fields)
         name, places = selection.name or "", {key: place for place, key in enumerate(selection.prefer)}
@@ -296,7 +256,7 @@ class Collections:
             number=lambda row, name: ms.number(row[name]),
             text=lambda row, name: as_text(row[name]),
         )
-        return [ms.identity(row) for row in arranged_rows]
+        return [ms.identity(row) for row in arranged_rows][offset : None if limit is None else offset + limit]
 
     def identities(self, entity_type: str) -> list[Identity]:
         return sorted(ms.identity(row) for row in self.scan(entity_type, RECORDS, ["document", "slug"]))

@@ -20,26 +20,25 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 from lorekeeper.cache.formats import OlderLibraryError, at_most, reported
 from lorekeeper.cache.milvus import bundled_library
 from lorekeeper.cache.milvus.backend import UnwritableError, damaged
-from lorekeeper.cache.milvus.collections import Collections, Passages, Seal
-from lorekeeper.cache.milvus.companion import Companion, Copy
+from lorekeeper.cache.milvus.collections import Collections, Passages
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.rows import FORMAT, REBUILT, RECORDS, CollectionInfo
 from lorekeeper.cache.milvus.sharing import read_server
-from lorekeeper.cache.milvus.store import MilvusStore
+from lorekeeper.cache.milvus.store import Companion, Copy, MilvusStore, TypeState
 from lorekeeper.cache.protocol import Identity, Progress, Ranked
 from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity
 from lorekeeper.errors import CacheError, MilvusConnectionError, UpgradingError
 from lorekeeper.filters import Selection
 
@@ -101,8 +100,10 @@ class EmbeddedStore(MilvusStore):
         self.path, self._searches_itself = path, searches_itself
         companion = Companion(companion_path, types)
         self.embedded = EmbeddedBackend(path, self._settle_later, shared=shared)
-        collections = Collections(self.embedded, self.verify, self._sealed)
+        collections = Collections(self.embedded, self.verify)
         self._differences: dict[str, str | None] = {}  # those that lasted, so that nobody waits for them again
+        self._unusable = set[str]()
+        self._described: dict[str, tuple[str, CollectionInfo]] = {}
         self._copy_after: dict[str, float] = {}
         self._grace_until: float | None = None
         self._unchecked = ""
@@ -132,7 +133,9 @@ class EmbeddedStore(MilvusStore):
     def end_rebuild(self, entity_type: str) -> None:
         super().end_rebuild(entity_type)
         info = self.collections.info(entity_type)
-        if info is not None and not self._searches_itself:
+        if info is not None and self._searches_itself:
+            self.companion.seal({entity_type: (info.as_text(), "")})
+        elif info is not None:
             self._copy_vectors(entity_type, info)
 
     def _collection(self, entity_type: str, vectors: Vectors, embedding: str) -> CollectionInfo:
@@ -154,11 +157,15 @@ class EmbeddedStore(MilvusStore):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+    def ask(self, name: str, empty: Callable[[], Any], *arguments: Any) -> Any:
+        """By the companion; entries that it lacks, or has while they are written, by the collection."""
+        if name != "load":
+            return super().ask(name, empty, *arguments)
+        entity_type, identities = arguments
         info = self._info(entity_type)
-        copies = self.companion.copies(entity_type, info.store, identities) if info else []
+        copies = self.companion.ask("copies", list, entity_type, info.store, identities) if info else []
         if copies is None or len(copies) < len(identities):
-            self._require_opened(entity_type)
+            self._openings[entity_type].wait()
             return self.collections.load(entity_type, identities)
         return copies
 
@@ -168,11 +175,11 @@ class EmbeddedStore(MilvusStore):
         if info is None:
             return []
         require_model(info.embedding, embedding)
-        if self.catalogue(entity_type) and self._vectors_ready(entity_type, info, vector):
-            ranking = self.companion.rank_semantic(selection, vector, limit, info)
+        if self._ready(entity_type) and self._vectors_ready(entity_type, info, vector):
+            ranking: list[Ranked] | None = self.companion.ask("rank_semantic", list, selection, vector, limit, info)
             if ranking is not None:
                 return ranking
-        self._require_opened(entity_type)
+        self._openings[entity_type].wait()
         return self.collections.nearest(selection, vector, limit)
 
     def open(self, types: Iterable[str]) -> None:
@@ -180,11 +187,11 @@ class EmbeddedStore(MilvusStore):
         if self.is_new():
             self.backend.open()
         for entity_type in types:
-            info = self._info(entity_type) if self._companion_ready(entity_type) else None
+            info = self._info(entity_type) if self._ready(entity_type) else None
             if info is not None and self._searches_itself:
                 self.backend.load_collection(entity_type)
             elif info is not None and self._vectors_ready(entity_type, info):
-                self.companion.read_vectors(entity_type)
+                self.companion.ask("matrix", list, entity_type)
         self.companion.store_matrices()
         if not self._searches_itself:
             self._settle()
@@ -216,8 +223,10 @@ class EmbeddedStore(MilvusStore):
         return details
 
     def count_passages(self, entity_type: str) -> int:
-        copied = self.companion.count_passages(entity_type) if self._companion_ready(entity_type) else 0
-        return copied or super().count_passages(entity_type)
+        info = self._info(entity_type) if self._ready(entity_type) else None
+        if info is None or self.companion.has_vectors(entity_type, info):
+            return self.companion.count_passages(entity_type) if info else 0
+        return super().count_passages(entity_type)
 
     # --- vectors ---------------------------------------------------------------------------------------------------
 
@@ -234,7 +243,7 @@ class EmbeddedStore(MilvusStore):
         try:
             with self.write_lock(wait=0):
                 if not self.companion.has_vectors(entity_type, info):
-                    number = self.companion.count(Selection(entity_type))
+                    number = self.companion.ask("count", int, Selection(entity_type))
                     with reported("copying", f"the vectors of {entity_type}", number) as progress:
                         self._copy_vectors(entity_type, info, progress)
         except CacheError as error:
@@ -246,7 +255,7 @@ class EmbeddedStore(MilvusStore):
     def _copy_vectors(self, entity_type: str, info: CollectionInfo, progress: Progress | None = None) -> None:
         """Copy the vectors of a type from its collection. The caller holds the write lock."""
         self._require_space()
-        identities = self.companion.identities(entity_type)
+        identities = self.companion.ask("identities", list, entity_type)
 
         def batches() -> Iterator[Passages]:
             for batch in self.collections.passages(entity_type, identities):
@@ -275,50 +284,85 @@ class EmbeddedStore(MilvusStore):
     # --- types that are being compared -----------------------------------------------------------------------------
 
     def _info(self, entity_type: str) -> CollectionInfo | None:
-        return once((self, "info", entity_type), lambda: self._info_now(entity_type))
+        return once((self, "info", entity_type), partial(self._info_now, entity_type))
 
     def _info_now(self, entity_type: str) -> CollectionInfo | None:
-        """The description of a type's collection; while that is compared, a question gets the one that was sealed last."""
-        opening = self._openings[entity_type]
-        if opening.pending and (left := self._left(entity_type)):
-            now = time.monotonic()
-            if self._grace_until is None:
-                self._grace_until = now + GRACE_SECONDS
-            try:
-                with at_most(max(0.0, self._grace_until - now)):
-                    opening.wait()
-            except UpgradingError:
+        """The description of a type's collection, as the companion has it, once the two have been compared.
+
+        Meanwhile a question gets the one that was there when they agreed last.
+        """
+        if self._openings[entity_type].pending:
+            if self.is_new():  # nothing is stored, and reading makes nothing
+                self.embedded.require_place()
+                return None
+            if left := self._compared(entity_type):
                 return left
-            except UnwritableError as error:
-                self._unchecked = str(error)
-                return left
+        state = self.companion.state(entity_type)
+        if state.sealed is None or entity_type in self._unusable:
+            return self.collections.info(entity_type)
+        return self._recorded(entity_type, state)
+
+    def _compared(self, entity_type: str) -> CollectionInfo | None:
+        """Open a type; if that takes longer than a question waits, or cannot be done, the description that was there before."""
+        left, now = self._left(entity_type), time.monotonic()
+        if left and self._grace_until is None:
+            self._grace_until = now + GRACE_SECONDS
+        try:
+            with at_most(max(0.0, (self._grace_until or now) - now)) if left else contextlib.nullcontext():
+                self._companion_opening.wait()
+                self._openings[entity_type].wait()
             self._unchecked = ""
-        return super()._info(entity_type)
+        except UpgradingError:
+            if left is None:
+                raise
+        except UnwritableError as error:
+            if left is None:
+                raise
+            self._unchecked = str(error)
+        else:
+            return None
+        return left
+
+    def _recorded(self, entity_type: str, state: TypeState) -> CollectionInfo | None:
+        """The description of a type's collection that the companion has; None if there is none."""
+        text = state.sealed[0] if state.sealed else ""
+        if not text:
+            return None
+        if self._described.get(entity_type, ("",))[0] != text:
+            where = f"the collection {entity_type} at {self.path}"
+            self._described[entity_type] = text, CollectionInfo.parse(entity_type, text, where)
+        return self._described[entity_type][1]
 
     def _left(self, entity_type: str) -> CollectionInfo | None:
         """The description of a collection that is not sealed any more, as it was sealed, if the companion has all of it."""
-        if self.is_new() or not self.path.is_dir() or not self.companion.path.exists():
+        if not self.path.is_dir() or not self.companion.path.exists():
             return None
         self._companion_opening.wait()
         state = self.companion.state(entity_type)
-        if not (state.sealed and state.sealed[0] and state.finished) or self._sealed(entity_type):
+        info = self._recorded(entity_type, state) if state.finished and not self._is_sealed(entity_type) else None
+        if info is None or info.store != state.store or not info.is_current(entity_type, FORMAT):
             return None
-        info = CollectionInfo.parse(entity_type, state.sealed[0], f"the collection {entity_type} at {self.path}")
-        is_usable = info.store == state.store and info.is_current(entity_type, FORMAT)
-        return info if is_usable and (self._searches_itself or self.companion.has_vectors(entity_type, info)) else None
-
-    def _require_opened(self, entity_type: str) -> None:
-        """UpgradingError if a question would have to wait until a collection has been compared."""
-        self._openings[entity_type].wait()
+        return info if self._searches_itself or self.companion.has_vectors(entity_type, info) else None
 
     def _examine(self, entity_type: str) -> None:
+        if self._is_sealed(entity_type):
+            info = self._recorded(entity_type, self.companion.state(entity_type))
+            if info:
+                info.require_current(entity_type, FORMAT, f"the collection {entity_type} at {self.path}")
+            return
         super()._examine(entity_type)
+        self._unusable.discard(entity_type)
         try:
-            self.collections.info(entity_type)
+            info = self.collections.info(entity_type)
         except UnwritableError:
             raise
         except CacheError as error:  # whoever uses the collection gets it
             logger.debug("%s cannot be used: %s", entity_type, error)
+            self._unusable.add(entity_type)
+            return
+        sealed = self.companion.state(entity_type).sealed
+        if sealed and sealed[0] != (text := info.as_text() if info else ""):
+            self.companion.seal({entity_type: (text, "")})
 
     def _opening(self, entity_type: str) -> str:
         return self._comparing(entity_type) or super()._opening(entity_type)
@@ -327,8 +371,8 @@ class EmbeddedStore(MilvusStore):
         """How far comparing the types that are not sealed has got, that one or the next one included; "" if none is left."""
         with contextlib.suppress(CacheError):
             stored = [name for name in self.types if self.companion.state(name).store is not None]
-            unsealed = [name for name in stored if self._sealed(name) is None]
-            left = [name for name in unsealed if not self.collections.is_verified(name)]
+            unsealed = [name for name in stored if not self._is_sealed(name)]
+            left = [name for name in unsealed if self._openings[name].pending]
             if left:
                 part = entity_type if entity_type in left else left[0]
                 return f"{CHECKED}: {part}, {len(unsealed) - len(left) + 1} of {len(unsealed)}"
@@ -342,20 +386,15 @@ class EmbeddedStore(MilvusStore):
 
     # --- the state of Milvus Lite's files --------------------------------------------------------------------------
 
-    def _sealed(self, entity_type: str) -> Seal | None:
-        if self.is_new():  # nothing is stored, and reading makes nothing
-            self.embedded.require_place()
-            return Seal(None)
+    def _is_sealed(self, entity_type: str) -> bool:
+        """Whether the files of a type's collection are as they were when it and the companion agreed."""
         if not self.path.is_dir() or not self.companion.path.exists():
-            return None
+            return False
         try:
-            seal = self.companion.state(entity_type).sealed
+            sealed = self.companion.state(entity_type).sealed
         except OlderLibraryError:  # it is examined before it is used
-            return None
-        if seal is None or seal[1] != files_state(self.path, entity_type):
-            return None
-        where = f"the collection {entity_type} at {self.path}"
-        return Seal(CollectionInfo.parse(entity_type, seal[0], where) if seal[0] else None)
+            return False
+        return sealed is not None and sealed[1] == files_state(self.path, entity_type)
 
     def _settle(self) -> None:
         """Compare the types that were opened here, close Milvus Lite, and seal the types that agree.
@@ -425,7 +464,7 @@ class EmbeddedStore(MilvusStore):
         )
         if copied and created and self.backend.count(entity_type) == copied:
             return None  # of all rows Milvus Lite counts the keys; of those under an expression it reads each with its vector
-        expected = self.companion.count(Selection(entity_type))
+        expected = self.companion.ask("count", int, Selection(entity_type))
         entities = self.backend.count(entity_type, RECORDS) if created else 0
         if entities == expected or self.companion.state(entity_type)[:3] != before[:3]:
             return None

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from lorekeeper.cache.milvus.collections import Collections
-from lorekeeper.cache.milvus.companion import Companion
-from lorekeeper.cache.milvus.server import MilvusServer
-from lorekeeper.cache.milvus.store import MilvusStore
-from lorekeeper.cache.protocol import Identity, Ranked
-from lorekeeper.filters import Selection
-from lorekeeper.order import BY_NAME, Order
-from lorekeeper.text.keywords import KeywordQuery
+from lorekeeper.cache.milvus.server import MilvusServer, rank_words
+from lorekeeper.cache.milvus.store import Companion, MilvusStore
+from lorekeeper.cache.protocol import Identity, type_of
 
 COMPARE_SECONDS = 30.0
 """How long the companion is relied on before it is compared with what other machines have written."""
@@ -28,6 +25,10 @@ VERSION_SECONDS = 5.0
 
 COMPARE_SHARE = 20
 """The same as a multiple of the time that a comparison takes, if that is longer."""
+
+
+SERVED = frozenset({"find", "count", "count_by", "identities", "content_hashes", "load"})
+"""What the server is asked for."""
 
 
 class RemoteStore(MilvusStore):
@@ -58,35 +59,17 @@ class RemoteStore(MilvusStore):
         super().__init__(self.server, Collections(self.server), companion)
         self._next_comparison: dict[str, float] = {}
 
-    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
-        self._info(selection.entity_type)
-        return self.collections.find(selection, order)[offset : None if limit is None else offset + limit]
-
-    def count(self, selection: Selection) -> int:
-        self._info(selection.entity_type)
-        return self.collections.count(selection)
-
-    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
-        self._info(entity_type)
-        return self.collections.count_by(entity_type, column)
-
-    def identities(self, entity_type: str) -> list[Identity]:
-        self._info(entity_type)
-        return self.collections.identities(entity_type)
-
-    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        self._info(entity_type)
-        return self.collections.content_hashes(entity_type)
-
-    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
-        """The entities that share words with a query, best first; ranked by the server if it has BM25, which has no phrases."""
-        info = self._info(selection.entity_type)
-        if query.phrases or info is None or info.words is None or info.words != self.server.capabilities.words:
-            return super().rank_keyword(selection, query, limit)
-        from lorekeeper.cache.milvus.server import rank_words
-
-        expression = self.collections.expression(selection, records=True)
-        return rank_words(self.server, selection.entity_type, expression, query, limit)
+    def ask(self, name: str, empty: Callable[[], Any], *arguments: Any) -> Any:
+        """By the server what it can answer; words if it has BM25, which has no phrases."""
+        info = self._info(type_of(arguments[0]))
+        if name in SERVED:
+            return getattr(self.collections, name)(*arguments)
+        if name == "rank_keyword" and info and info.words is not None and info.words == self.server.capabilities.words:
+            selection, query, limit = arguments
+            if not query.phrases:
+                expression = self.collections.expression(selection, records=True)
+                return rank_words(self.server, selection.entity_type, expression, query, limit)
+        return super().ask(name, empty, *arguments)
 
     def version(self, entity_type: str) -> object:
         """That of the companion, and a new one every `VERSION_SECONDS`: other machines' writes are seen in the server only."""
@@ -96,8 +79,8 @@ class RemoteStore(MilvusStore):
         remarks = self.server.capabilities.remarks
         return {"role": "remote", "keyword index": str(self.companion.path), "server": remarks}
 
-    def _companion_ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
-        return super()._companion_ready(entity_type, {*stale, *self._stale(entity_type)})
+    def _ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
+        return super()._ready(entity_type, {*stale, *self._stale(entity_type)})
 
     def _stale(self, entity_type: str) -> set[Identity]:
         """Entities that other machines have added, changed or removed, if it is time to ask for them."""
@@ -106,7 +89,11 @@ class RemoteStore(MilvusStore):
             return set()
         if began < self._next_comparison.get(entity_type, -math.inf):
             return set()
-        differing = self.content_hashes(entity_type).items() ^ self.companion.content_hashes(entity_type).items()
+        stored, indexed = (
+            self.collections.content_hashes(entity_type),
+            self.companion.ask("content_hashes", dict, entity_type),
+        )
+        differing = stored.items() ^ indexed.items()
         ended = time.monotonic()
         self._next_comparison[entity_type] = ended + max(COMPARE_SECONDS, COMPARE_SHARE * (ended - began))
         return {identity for identity, _ in differing}

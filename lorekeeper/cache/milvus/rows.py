@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 from lorekeeper.cache.formats import RENEW, NewerLibraryError, OlderLibraryError, declared, is_later, newer, older
 from lorekeeper.cache.protocol import SCORE_DIGITS, Identity, Ranked
-from lorekeeper.cache.sqlite.records import pack, unpack
+from lorekeeper.cache.sqlite.file import pack, unpack
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.entities import (
     MAX_KEY_LENGTH,

@@ -1,28 +1,261 @@
-"""What embedded libraries and Milvus servers have in common: write, delete, reindex, load and rank. Blocking.
+"""What embedded libraries and Milvus servers have in common: the companion, and to write, delete, reindex and rank. Blocking.
 
-The collections hold the entities with their vectors. The companion holds a second copy of the entities, with their names and
-words. A write is recorded there before it begins, so that the next one can finish what an interrupted one left undone.
+The collections hold the entities with their vectors. The companion, an SQLite file, has keywords, filter fields and a second copy
+of every entity; that of an embedded library a copy of the passages with their vectors, too. It is derived data, and whenever it may
+differ from the collection it is made again from that; and Milvus, if it is damaged, from the companion: that is what `repair` does.
+
+A write is recorded in the companion before it begins, so that the next one can finish what an interrupted one left undone. What
+else the two may differ in is recorded too: the id of the store that a table was built from, the model of the vectors, and in which
+state Milvus Lite's files were when they and the companion had been compared.
 """
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from lorekeeper.cache.formats import OlderLibraryError, Opening
 from lorekeeper.cache.milvus.backend import LazyBackend
 from lorekeeper.cache.milvus.collections import GET_KEYS, Collections
-from lorekeeper.cache.milvus.companion import Companion, Copy
 from lorekeeper.cache.milvus.rows import REBUILT, CollectionInfo
-from lorekeeper.cache.protocol import Identity, Ranked
+from lorekeeper.cache.protocol import Identity, Ranked, type_of
 from lorekeeper.cache.snapshot import once
+from lorekeeper.cache.sqlite import passages
+from lorekeeper.cache.sqlite.catalogue import insert, remove
+from lorekeeper.cache.sqlite.file import DamagedFileError, SqliteFile
+from lorekeeper.cache.sqlite.passages import PASSAGES, PassageCatalogue
 from lorekeeper.cache.store import WRITE_WAIT_SECONDS, Chunked, Store, WriteLock, require_dimension, require_model
+from lorekeeper.cache.vectors import KEY_BYTES
 from lorekeeper.embedding.protocol import Vectors
-from lorekeeper.entities import Entity
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
+from lorekeeper.text.passages import Passage
+
+logger = logging.getLogger(__name__)
+
+APPLICATION = 0x4C4B4B57
+"""SQLite's application_id of a companion."""
+
+LAYOUT = 8
+"""See `cache.formats`."""
+
+DAMAGED = ".damaged"
+"""Suffix of a file that could not be used and was moved aside."""
+
+_MARKS = (
+    "CREATE TABLE unfinished (type TEXT NOT NULL, document TEXT NOT NULL, slug TEXT NOT NULL)",
+    "CREATE TABLE built (type TEXT PRIMARY KEY, store TEXT NOT NULL, rows INTEGER)",
+    "CREATE TABLE vectors (type TEXT PRIMARY KEY, store TEXT NOT NULL, embedding TEXT NOT NULL)",
+    "CREATE TABLE sealed (type TEXT PRIMARY KEY, description TEXT NOT NULL, files TEXT NOT NULL)",
+)
+
+_STATE = """
+SELECT built.store, NOT EXISTS (SELECT 1 FROM unfinished WHERE type = ?1), vectors.store, embedding, description, files
+FROM (SELECT ?1 AS type) LEFT JOIN built USING (type) LEFT JOIN vectors USING (type) LEFT JOIN sealed USING (type)
+"""
+"""What is recorded of a type."""
+
+_NO_KEY = bytes(KEY_BYTES)
+"""Stands where a library in SQLite has the key of a vector in the embedding cache."""
+
+
+class Copy(NamedTuple):
+    """What the companion has of one entity.
+
+    Attributes:
+        entity: the entity.
+        passages: of an embedded library its passages.
+        vectors: the vector of each, `(dim,) float32`.
+    """
+
+    entity: Entity
+    passages: Sequence[Passage] = ()
+    vectors: Sequence[Vectors] = ()
+
+
+class TypeState(NamedTuple):
+    """What the companion records of a type.
+
+    Attributes:
+        version: changes whenever something of it is written.
+        store: id of the store that it was built from; None if it never was.
+        finished: whether no write is pending.
+        vectors: store and model of its vectors, if they are all there.
+        sealed: the description of the collection, "" if there is none, and the state of its files when both were compared with
+            this file, "" if they have not been since; None if nothing is known.
+    """
+
+    version: object
+    store: str | None
+    finished: bool
+    vectors: tuple[str | None, str | None]
+    sealed: tuple[str, str] | None
+
+
+class CompanionFile(SqliteFile):
+    """The file of a companion. A damaged one is moved aside and replaced with an empty one, which counts as never built."""
+
+    def mend(self, damage: DamagedFileError) -> None:
+        """Move it aside."""
+        logger.warning("%s: rebuilding it", damage)
+        self.move_aside(DAMAGED)
+
+
+class Companion(PassageCatalogue):
+    """The companion of one Milvus library. Blocking, and safe to use from several threads and processes."""
+
+    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
+        types = tuple(COLLECTIONS) if types is None else types
+        tables = [*_MARKS, *passages.statements(types)]
+        super().__init__(
+            CompanionFile(path, "the keyword index", APPLICATION, LAYOUT, tables, durable=True, types=types)
+        )
+        self.path = path
+
+    def examine(self) -> None:
+        """Open the file, if there is one; UnknownFormatError if it has another format."""
+        if self.path.exists():
+            self.file.read(lambda _: None)
+
+    def discard(self) -> None:
+        """Move the file aside, so that it is built again."""
+        logger.warning("%s has an earlier format: building it again", self.path)
+        self.file.move_aside(DAMAGED)
+
+    def state(self, entity_type: str) -> TypeState:
+        """What the file records of a type."""
+        state: TypeState = once((self, entity_type), partial(self.ask, "state_in", None, entity_type))
+        return state
+
+    def state_in(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
+        """The same by a connection."""
+        store, finished, *recorded = c.execute(_STATE, (entity_type,)).fetchone()
+        vectors, sealed = tuple(recorded[:2]), tuple(recorded[2:])
+        version = self.version_in(c, entity_type)
+        return TypeState(version, store, bool(finished), vectors, None if sealed[0] is None else sealed)
+
+    def copies(
+        self, c: sqlite3.Connection, entity_type: str, store: str, identities: Sequence[Identity]
+    ) -> list[Entity] | None:
+        """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
+        state = once((self, entity_type), partial(self.state_in, c, entity_type))
+        return self.load(c, entity_type, identities) if (state.store, state.finished) == (store, True) else None
+
+    def unfinished(self, entity_type: str) -> list[Identity]:
+        """The entities of pending writes: those that began and have not ended."""
+        sql = "SELECT DISTINCT document, slug FROM unfinished WHERE type = ?"
+        return self.file.read(lambda c: c.execute(sql, [entity_type]).fetchall())
+
+    def begin(self, entity_type: str, identities: Iterable[Identity]) -> None:
+        """Record that a write of these entities begins; until it ends they may differ from the store's."""
+        rows = [(entity_type, *identity) for identity in identities]
+        self.file.write(lambda c: c.executemany("INSERT INTO unfinished VALUES (?, ?, ?)", rows))
+
+    def replace(self, entity_type: str, identities: Sequence[Identity], copies: Sequence[Copy] = ()) -> None:
+        """Remove entities, store what the store now has of them, and end the write."""
+
+        def write(c: sqlite3.Connection) -> None:
+            passages.remove(c, entity_type, remove(c, entity_type, identities))
+            ids = insert(c, entity_type, [copy.entity for copy in copies])
+            vectors = [vector for copy in copies for vector in copy.vectors]
+            _insert(c, entity_type, ids, [copy.passages for copy in copies], vectors)
+            if not all(copy.passages for copy in copies):
+                _forget_vectors(c, entity_type)
+            _finish(c, entity_type)
+
+        self.file.write(write)
+
+    def rebuild(self, entity_type: str, store: str, entities: Callable[[], Iterable[Entity]]) -> None:
+        """Rebuild a type's table from all its entities, which are requested again if the file proves damaged."""
+
+        def write(c: sqlite3.Connection) -> None:
+            c.execute(f"DELETE FROM {entity_type}")
+            c.execute(f"DELETE FROM {entity_type}_fts")
+            _forget_vectors(c, entity_type)
+            insert(c, entity_type, entities())
+            c.execute("INSERT OR REPLACE INTO built VALUES (?, ?, NULL)", (entity_type, store))
+            _finish(c, entity_type)
+
+        logger.info("building the keyword index of %s", entity_type)
+        self.file.write(write)
+
+    # --- vectors ---------------------------------------------------------------------------------------------------
+
+    def has_vectors(self, entity_type: str, info: CollectionInfo) -> bool:
+        """Whether the file has the vectors of a collection of that description."""
+        return self.state(entity_type).vectors == (info.store, info.embedding)
+
+    def rank_semantic(
+        self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
+    ) -> list[Ranked] | None:
+        """The entities whose best passage is nearest to a vector, exactly; None if these are another collection's vectors."""
+        state = once((self, selection.entity_type), partial(self.state_in, c, selection.entity_type))
+        return self.nearest(c, selection, vector, limit) if state.vectors == (info.store, info.embedding) else None
+
+    def copy_vectors(
+        self,
+        entity_type: str,
+        info: CollectionInfo,
+        read: Callable[[], Iterable[Mapping[Identity, tuple[Sequence[Passage], Sequence[Vectors]]]]],
+    ) -> None:
+        """Store the passages and vectors of all entities of a type, which ``read`` gives, in place of those that are there.
+
+        Raises:
+            CacheError: they are not those of the entities that the file has; nothing was changed.
+        """
+
+        def write(c: sqlite3.Connection) -> None:
+            rows = c.execute(f"SELECT document, slug, id FROM {entity_type}")
+            missing = {(document, slug): row for document, slug, row in rows}
+            c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
+            for batch in read():
+                own = [(missing.pop(identity), copy) for identity, copy in batch.items() if identity in missing]
+                vectors = [vector for _, (_, vectors) in own for vector in vectors]
+                _insert(c, entity_type, [row for row, _ in own], [texts for _, (texts, _) in own], vectors)
+            if missing:
+                raise CacheError(f"{len(missing):,} {entity_type} have no vectors")
+            c.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (entity_type, info.store, info.embedding))
+            c.execute("INSERT OR REPLACE INTO sealed VALUES (?, ?, '')", (entity_type, info.as_text()))
+            passages.replaced(c, entity_type)
+
+        self.file.write(write)
+
+    def seal(self, states: Mapping[str, tuple[str, str]]) -> None:
+        """Record, by type, the description of its collection, and the state of its files: "" if they may not agree with this."""
+        rows = [(entity_type, *state) for entity_type, state in states.items()]
+        self.file.write(lambda c: c.executemany("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)", rows))
+
+
+def _forget_vectors(c: sqlite3.Connection, entity_type: str) -> None:
+    """Remove the vectors of a type, of which the store has others."""
+    c.execute(f"DELETE FROM {entity_type}{PASSAGES}")
+    c.execute("DELETE FROM vectors WHERE type = ?", (entity_type,))
+    passages.replaced(c, entity_type)
+
+
+def _finish(c: sqlite3.Connection, entity_type: str) -> None:
+    c.execute("DELETE FROM unfinished WHERE type = ?", (entity_type,))
+
+
+def _insert(
+    c: sqlite3.Connection,
+    entity_type: str,
+    ids: Sequence[int],
+    texts: Iterable[Sequence[Passage]],
+    vectors: Sequence[Vectors],
+) -> None:
+    """Store passages with their vectors, which may be none for none of them."""
+    passages.insert(c, f"{entity_type}{PASSAGES}", ids, texts, vectors, [_NO_KEY] * len(vectors))
+
+
+# --- the store -------------------------------------------------------------------------------------------------------
 
 
 class MilvusStore(Store):
@@ -79,16 +312,14 @@ class MilvusStore(Store):
             self.collections.flush(entity_type)
 
     def delete_document(self, entity_type: str, document: str) -> int:
-        self._info(entity_type)
-        if self.collections.info(entity_type) is None:
+        if self._info(entity_type) is None:
             return 0
         with self.write_lock():
             identities = self.collections.find(Selection(entity_type, documents=[document]))
             return self._remove(entity_type, sorted(identities))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
-        self._info(entity_type)
-        if self.collections.info(entity_type) is None:
+        if self._info(entity_type) is None:
             return 0
         with self.write_lock():
             return self._remove(entity_type, self.collections.existing(entity_type, identities))
@@ -115,6 +346,7 @@ class MilvusStore(Store):
                 require_model(self.embedding_of(other), embedding)
             info = self.collections.create(entity_type, uuid.uuid4().hex, embedding, vectors.shape[1])
             self.companion.rebuild(entity_type, info.store, list)
+            self.companion.seal({entity_type: (info.as_text(), "")})
         require_model(info.embedding, embedding)
         require_dimension(info.dimension, vectors)
         return info
@@ -131,11 +363,13 @@ class MilvusStore(Store):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def version(self, entity_type: str) -> object:
-        return self.companion.state(entity_type)[:3] if self._companion_ready(entity_type) else None
+        return self.companion.state(entity_type)[:3] if self._ready(entity_type) else None
 
-    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        self._info(entity_type)
-        return self.collections.load(entity_type, identities)
+    def ask(self, name: str, empty: Callable[[], Any], *arguments: Any) -> Any:
+        entity_type = type_of(arguments[0])
+        if once((self, entity_type), partial(self._ready, entity_type)):
+            return self.companion.ask(name, empty, *arguments)
+        return empty()
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         info = self._info(selection.entity_type)
@@ -143,9 +377,6 @@ class MilvusStore(Store):
             return []
         require_model(info.embedding, embedding)
         return self.collections.nearest(selection, vector, limit)
-
-    def catalogue(self, entity_type: str) -> Companion | None:
-        return self.companion if once((self, entity_type), lambda: self._companion_ready(entity_type)) else None
 
     def undeclared(self) -> dict[str, int]:
         self._companion_opening.wait()
@@ -155,7 +386,7 @@ class MilvusStore(Store):
         """Open the store, and these types with their part of the companion, which is rebuilt if it is stale."""
         self.backend.open()
         for entity_type in types:
-            self._companion_ready(entity_type)
+            self._ready(entity_type)
 
     def close(self) -> None:
         self.backend.close()
@@ -168,7 +399,7 @@ class MilvusStore(Store):
 
     # --- the companion ---------------------------------------------------------------------------------------------
 
-    def _companion_ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
+    def _ready(self, entity_type: str, stale: Collection[Identity] = ()) -> bool:
         """Bring a type's part of the companion up to date, if it is not; False if there is nothing to search.
 
         Args:

@@ -8,25 +8,23 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.sqlite.columns import Columns, NameIndex, Rows, column_definitions, column_value, index_statements
-from lorekeeper.cache.sqlite.file import SqliteFile, columns, read_format
+from lorekeeper.cache.sqlite.file import Recent, SqliteFile, columns, pack, read_format, unpack
 from lorekeeper.cache.sqlite.keywords import (
     SPELT,
-    VOCABULARY,
     Keywords,
     Spelling,
     Texts,
     fts_statement,
     insert_words,
 )
-from lorekeeper.cache.sqlite.records import Recent, pack, unpack
-from lorekeeper.entities import COLLECTIONS, Entity, Field, declared_type
+from lorekeeper.entities import Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged, as_text
@@ -56,10 +54,10 @@ _AMONG = "id IN (SELECT value FROM json_each(?))"
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
 
 
-def statements(types: Iterable[str] | None = None) -> list[str]:
+def statements(types: Iterable[str]) -> list[str]:
     """The statements that create the tables of an empty file, for these types."""
     tables = ["CREATE TABLE changes (type TEXT PRIMARY KEY, number INTEGER NOT NULL)"]
-    for name, collection in ((name, declared_type(name)) for name in (COLLECTIONS if types is None else types)):
+    for name, collection in ((name, declared_type(name)) for name in types):
         tables += [
             f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, document TEXT NOT NULL, slug TEXT NOT NULL, "
             "name_folded TEXT NOT NULL, name_key TEXT NOT NULL, kind TEXT, kind_name TEXT, source_api TEXT, "
@@ -68,11 +66,6 @@ def statements(types: Iterable[str] | None = None) -> list[str]:
         ]
         tables += index_statements(collection)
     return tables
-
-
-def later_statements(types: Iterable[str] | None = None) -> list[str]:
-    """The statements for tables that a connection makes for itself, to read the words of a type."""
-    return [f"CREATE TABLE {name}{VOCABULARY} (term TEXT)" for name in (COLLECTIONS if types is None else types)]
 
 
 def insert(c: sqlite3.Connection, entity_type: str, entities: Iterable[Entity]) -> list[int]:
@@ -118,13 +111,6 @@ def remove(c: sqlite3.Connection, entity_type: str, identities: Iterable[Identit
 def changed(c: sqlite3.Connection, entity_type: str) -> None:
     """Record that a type has changed."""
     c.execute("INSERT INTO changes VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET number = number + 1", (entity_type,))
-
-
-def load(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-    """The entities of these identities, in their order; those that do not exist are left out."""
-    rows = _looked_up(c, entity_type, "record", identities)
-    entities = {e.identity: e for e in (unpack(entity_type, record) for (record,) in rows)}
-    return [entities[identity] for identity in identities if identity in entities]
 
 
 def _none_yet(_: sqlite3.Connection, __: str) -> Recent[Identity, Entity]:
@@ -178,37 +164,44 @@ def _text(value: object) -> str:
 
 
 class Catalogue:
-    """Looks up entities by columns, words and names, as `Store` and `SearchCache` say. Blocking, safe in several threads."""
+    """Looks up entities by columns, words and names, in one state of its file. Blocking, safe in several threads.
+
+    What `SearchCache` documents too is documented there. Methods with a connection read by that; `ask` calls them.
+    """
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
         self._memory: dict[tuple[Read[Any], str], tuple[object, Any]] = {}
 
-    def catalogue(self, _entity_type: str) -> Self:
-        """Itself: see `Store.catalogue`."""
-        return self
+    def ask(self, name: str, _empty: object, *arguments: Any) -> Any:
+        """What the method of a name answers, in one state of the file."""
+        return self.file.read(lambda c: getattr(self, name)(c, *arguments))
 
-    def count(self, selection: Selection) -> int:
-        def count(c: sqlite3.Connection) -> int:
-            rows = self._rows_meeting(c, selection)
-            return len(self._columns_of(c, selection.entity_type).ids) if rows is None else int(np.count_nonzero(rows))
-
-        return self._read(count)
+    def count(self, c: sqlite3.Connection, selection: Selection) -> int:
+        rows = self._rows_meeting(c, selection)
+        return len(self._columns_of(c, selection.entity_type).ids) if rows is None else int(np.count_nonzero(rows))
 
     def undeclared(self) -> dict[str, int]:
+        """How many entities there are of types that only another program declares, by type; nothing else here touches them."""
+
         def counts(c: sqlite3.Connection) -> dict[str, int]:
             others = sorted(filter(str.isidentifier, read_format(c).fields.keys() - set(self.file.types)))
             there = [name for name in others if columns(c, name)]
             return {name: c.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in there}
 
-        return {name: number for name, number in self._read(counts).items() if number}
+        return {name: number for name, number in self.file.read(counts).items() if number}
 
-    def find(self, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME) -> list[Identity]:
-        """Identities under the filters in an order; `Store.find` says what it is by name."""
+    def find(
+        self, c: sqlite3.Connection, selection: Selection, limit: int | None, offset: int, order: Order = BY_NAME
+    ) -> list[Identity]:
+        """Identities under the filters in an order.
+
+        By name that is whole matches first, then by name, preferred document, document and slug.
+        """
         if order == BY_NAME:
-            return [(document, slug) for document, slug, *_ in self._by_name(selection, limit, offset)]
+            return [(document, slug) for document, slug, *_ in self._by_name(c, selection, limit, offset)]
         rows = arranged(
-            self._by_name(selection, None, 0, order.fields),
+            self._by_name(c, selection, None, 0, order.fields),
             order,
             identity=lambda row: (row[0], row[1]),
             number=lambda row, name: row[2 + order.fields.index(name)],
@@ -217,7 +210,12 @@ class Catalogue:
         return [(document, slug) for document, slug, *_ in rows[offset : None if limit is None else offset + limit]]
 
     def _by_name(
-        self, selection: Selection, limit: int | None, offset: int, fields: Sequence[str] = ()
+        self,
+        c: sqlite3.Connection,
+        selection: Selection,
+        limit: int | None,
+        offset: int,
+        fields: Sequence[str] = (),
     ) -> list[tuple[Any, ...]]:
         """(document, slug, values of number fields) of the entities under the filters, by name."""
         ranked = [] if selection.name is None else [selection.name]
@@ -225,100 +223,92 @@ class Catalogue:
         preferred = f"CASE document {cases}ELSE {len(selection.prefer)} END, " if cases else ""
         columns = ", ".join(["document", "slug", *(f'"{name}"' for name in fields)])
         order = f"{'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug"
+        rows, test, values = self._rows_meeting(c, selection), "1", list[str]()
+        if rows is not None:  # tested in memory: in the file that would read every entry
+            test = _AMONG
+            values = [json.dumps(self._columns_of(c, selection.entity_type).ids[rows].tolist())]
+        sql = f"SELECT {columns} FROM {selection.entity_type} WHERE {test} ORDER BY {order} LIMIT ? OFFSET ?"
+        parameters = [*values, *ranked, *selection.prefer, -1 if limit is None else limit, offset]
+        return c.execute(sql, parameters).fetchall()
 
-        def find(c: sqlite3.Connection) -> list[tuple[Any, ...]]:
-            test, values = self._where(c, selection)
-            selected = f"SELECT {columns} FROM {selection.entity_type} WHERE {test}"
-            sql = f"{selected} ORDER BY {order} LIMIT ? OFFSET ?"
-            return c.execute(
-                sql, [*values, *ranked, *selection.prefer, -1 if limit is None else limit, offset]
-            ).fetchall()
-
-        return self._read(find)
-
-    def count_by(self, entity_type: str, column: str) -> dict[str, int]:
+    def count_by(self, c: sqlite3.Connection, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
-        return dict(self._rows(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}"))
+        return dict(c.execute(f"SELECT {column}, count(*) FROM {entity_type} GROUP BY {column}").fetchall())
 
     def count_values(
-        self, selection: Selection, fields: Sequence[Field], among: Sequence[Identity] | None = None
+        self,
+        c: sqlite3.Connection,
+        selection: Selection,
+        fields: Sequence[Field],
+        among: Sequence[Identity] | None = None,
     ) -> dict[str, ValueCounts]:
-        def count(c: sqlite3.Connection) -> dict[str, ValueCounts]:
-            columns, rows = self._columns_of(c, selection.entity_type), self._rows_meeting(c, selection)
-            if among is not None:
-                given = columns.among([row for (row,) in _looked_up(c, selection.entity_type, "id", among)])
-                rows = given if rows is None else rows & given
-            return {column.field.name: column.counts(rows) for column in columns.columns(c, fields)}
+        columns, rows = self._columns_of(c, selection.entity_type), self._rows_meeting(c, selection)
+        if among is not None:
+            given = columns.among([row for (row,) in _looked_up(c, selection.entity_type, "id", among)])
+            rows = given if rows is None else rows & given
+        return {column.field.name: column.counts(rows) for column in columns.columns(c, fields)}
 
-        return self._read(count)
+    def identities(self, c: sqlite3.Connection, entity_type: str) -> list[Identity]:
+        """Identities of all entities of a type, in order."""
+        return c.execute(f"SELECT document, slug FROM {entity_type} ORDER BY document, slug").fetchall()
 
-    def identities(self, entity_type: str) -> list[Identity]:
-        return self._rows(f"SELECT document, slug FROM {entity_type} ORDER BY document, slug")
-
-    def content_hashes(self, entity_type: str) -> dict[Identity, str]:
-        rows = self._rows(f"SELECT document, slug, hash FROM {entity_type}")
+    def content_hashes(self, c: sqlite3.Connection, entity_type: str) -> dict[Identity, str]:
+        rows = c.execute(f"SELECT document, slug, hash FROM {entity_type}")
         return {(document, slug): content_hash for document, slug, content_hash in rows}
 
-    def load(self, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        return self._read(lambda c: self.loaded(c, entity_type, identities))
-
-    def loaded(self, c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-        """`load`, those that were loaded last from memory."""
+    def load(self, c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
+        """The entities of these identities, in their order, those that were loaded last from memory."""
         recent = self._cached(c, entity_type, _none_yet)
         found = {identity: entity for identity in identities if (entity := recent.get(identity))}
-        for entity in load(
-            c, entity_type, [identity for identity in dict.fromkeys(identities) if identity not in found]
-        ):
+        others = [identity for identity in dict.fromkeys(identities) if identity not in found]
+        for (record,) in _looked_up(c, entity_type, "record", others):
+            entity = unpack(entity_type, record)
             found[entity.identity] = entity
-            recent.put(entity.identity, entity)
+        for identity in others:
+            if identity in found:
+                recent.put(identity, found[identity])
         return [found[identity] for identity in identities if identity in found]
 
-    def rank_keyword(self, selection: Selection, query: KeywordQuery, limit: int) -> list[Ranked]:
+    def rank_keyword(
+        self, c: sqlite3.Connection, selection: Selection, query: KeywordQuery, limit: int
+    ) -> list[Ranked]:
         """The entities that have any word of a query, best first; FTS5's BM25 scores (Robertson), negated: above 0."""
         if not (query.any or query.phrases):
             return []
+        entity_type = selection.entity_type
+        if entity_type in SPELT:
+            query = self._cached(c, entity_type, Spelling.of).corrected(query)
+        return self._keywords(c, entity_type).rank(query, limit, self._rows_meeting(c, selection))
 
-        def rank(c: sqlite3.Connection) -> list[Ranked]:
-            asked, entity_type = query, selection.entity_type
-            if entity_type in SPELT:
-                asked = self._cached(c, entity_type, Spelling.of).corrected(query)
-            return self._keywords(c, entity_type).rank(asked, limit, self._rows_meeting(c, selection))
+    def rank_names(self, c: sqlite3.Connection, selection: Selection, query: str) -> list[Ranked]:
+        name, limit = fold(query), NAMES if selection.everything else None
+        return self._named(c, selection, name, lambda index: index.spelt.like(name, limit))
 
-        return self._read(rank)
-
-    def rank_names(self, selection: Selection, query: str) -> list[Ranked]:
-        name = fold(query)
-        if not name or len(name) > MAX_NAME_QUERY:
-            return []
-        limit = NAMES if selection.everything else None
-        return self._read(lambda c: self._named(c, selection, lambda index: index.spelt.like(name, limit)))
-
-    def rank_beginnings(self, selection: Selection, text: str) -> list[Ranked]:
+    def rank_beginnings(self, c: sqlite3.Connection, selection: Selection, text: str) -> list[Ranked]:
         beginning = fold(text)
-        if not beginning or len(beginning) > MAX_NAME_QUERY:
-            return []
-        return self._read(lambda c: self._named(c, selection, lambda index: index.beginning(beginning)))
+        return self._named(c, selection, beginning, lambda index: index.beginning(beginning))
 
-    def names(self, entity_type: str) -> list[str]:
+    def names(self, c: sqlite3.Connection, entity_type: str) -> list[str]:
         """The folded names of all entities of a type; they are cached until the type changes."""
-        return self._read(lambda c: self._name_index(c, entity_type)).folded
+        return self._cached(c, entity_type, NameIndex.read).folded
 
-    def word_counts(self, entity_type: str, words: Collection[str]) -> dict[str, int]:
+    def word_counts(self, c: sqlite3.Connection, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """How many entities of the type have each word, in any form with the same stem; words that none has are left out."""
-        return self._read(lambda c: self._keywords(c, entity_type).counts(words))
+        return self._keywords(c, entity_type).counts(words)
 
     def word_scores(
-        self, entity_type: str, words: Collection[str], among: Collection[Identity], choose: Choose
+        self,
+        c: sqlite3.Connection,
+        entity_type: str,
+        words: Collection[str],
+        among: Collection[Identity],
+        choose: Choose,
     ) -> dict[Identity, float]:
-        def score(c: sqlite3.Connection) -> dict[Identity, float]:
-            keywords = self._keywords(c, entity_type)
-            chosen = choose(keywords.counts(words), len(keywords.texts.ids))
-            rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
-            identities = {row: (document, slug) for row, document, slug in rows}
-            scores = keywords.scores(chosen, identities)
-            return {identities[row]: score for row, score in scores.items()}
-
-        return self._read(score)
+        keywords = self._keywords(c, entity_type)
+        chosen = choose(keywords.counts(words), len(keywords.texts.ids))
+        rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
+        identities = {row: (document, slug) for row, document, slug in rows}
+        return {identities[row]: score for row, score in keywords.scores(chosen, identities).items()}
 
     def version_in(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
@@ -333,23 +323,24 @@ class Catalogue:
         """Close the file; the next use opens it again."""
         self.file.close()
 
-    def _where(self, c: sqlite3.Connection, selection: Selection) -> tuple[str, list[str]]:
-        """The filters in SQL, and its parameters. They are tested in memory: in the file that would read every entry."""
-        rows = self._rows_meeting(c, selection)
-        if rows is None:
-            return "1", []
-        return _AMONG, [json.dumps(self._columns_of(c, selection.entity_type).ids[rows].tolist())]
-
     def _rows_meeting(self, c: sqlite3.Connection, selection: Selection) -> Rows | None:
         """The rows under the filters, of the columns of `_columns_of`; None for all of them."""
         entity_type = selection.entity_type
-        return self._columns_of(c, entity_type).meeting(c, selection, lambda: self._name_index(c, entity_type))
+        return self._columns_of(c, entity_type).meeting(
+            c, selection, lambda: self._cached(c, entity_type, NameIndex.read)
+        )
 
     def _named(
-        self, c: sqlite3.Connection, selection: Selection, found: Callable[[NameIndex], list[tuple[int, float]]]
+        self,
+        c: sqlite3.Connection,
+        selection: Selection,
+        name: str,
+        found: Callable[[NameIndex], list[tuple[int, float]]],
     ) -> list[Ranked]:
-        """The best of the names that are found, under the filters; names and columns have the same rows."""
-        index, rows = self._name_index(c, selection.entity_type), self._rows_meeting(c, selection)
+        """The best of the names that are found by a folded one, under the filters; names and columns have the same rows."""
+        if not name or len(name) > MAX_NAME_QUERY:
+            return []
+        index, rows = self._cached(c, selection.entity_type, NameIndex.read), self._rows_meeting(c, selection)
         best = [(i, score) for i, score in found(index) if rows is None or rows[i]][:NAMES]
         sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG}"
         found_rows = c.execute(sql, [json.dumps([index.ids[i] for i, _ in best])])
@@ -362,9 +353,6 @@ class Catalogue:
     def _columns_of(self, c: sqlite3.Connection, entity_type: str) -> Columns:
         return self._cached(c, entity_type, Columns.of)
 
-    def _name_index(self, c: sqlite3.Connection, entity_type: str) -> NameIndex:
-        return self._cached(c, entity_type, NameIndex.read)
-
     def _keywords(self, c: sqlite3.Connection, entity_type: str) -> Keywords:
         return Keywords(c, entity_type, self._cached(c, entity_type, Texts.of))
 
@@ -375,10 +363,3 @@ class Catalogue:
             self._memory[read, entity_type] = known = version, read(c, entity_type)
         value: R = known[1]
         return value
-
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        return self._read(lambda c: c.execute(sql, values).fetchall())
-
-    def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        """Read from one state of the file; subclasses say what to do about damage."""
-        return self.file.read(function)

@@ -1,4 +1,4 @@
-"""One SQLite file that threads and processes share: opening, transactions, and SQLite's errors as ours."""
+"""One SQLite file that threads and processes share: opening, transactions, SQLite's errors as ours, and whole entities in it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,35 @@ import json
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from filelock import FileLock
 
 from lorekeeper.cache.formats import Format, declarations, parse_declarations
 from lorekeeper.cache.snapshot import Snapshot, current, once, renew
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, parse_json
 from lorekeeper.errors import CacheError, ConfigError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
 from lorekeeper.version import VERSION
 
 R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 BUSY_SECONDS = 10.0
 
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: Python cannot decode an error of SQLite that quotes bytes which are not UTF-8."""
+
+FURTHER = ("_vocabulary", "_rebuilt")
+"""Suffixes of the tables of a type that are made when they are needed."""
 
 VECTORS = ".vectors"
 """Suffix of the files of `vectors_file`."""
@@ -74,7 +81,6 @@ class SqliteFile:
         statements: what makes the tables of an empty file.
         types: the types of entity that it has tables for.
         durable: whether every commit is synced to the disk; else the last ones can be lost when the power fails.
-        later: what makes the tables that a file gets only when they are needed.
 
     Raises:
         ConfigError: a type that a program has declared has the name of another table.
@@ -93,13 +99,12 @@ class SqliteFile:
         *,
         durable: bool,
         types: Sequence[str] | None = None,
-        later: Sequence[str] = (),
     ) -> None:
         self.path, self.kind = path, kind
         self.types = tuple(COLLECTIONS) if types is None else types
         self._application, self.layout = application, layout
         self._statements = [*statements, _META]
-        _require_free_names(self.types, [*self._statements, *later])
+        _require_free_names(self.types, self._statements)
         self._synchronous = "FULL" if durable else "NORMAL"
         self._reading, self._writing = _Side(read_only=True), _Side(read_only=False)
         self._free: list[_Side] = []
@@ -118,10 +123,38 @@ class SqliteFile:
 
     def read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function with a connection that sees one state of the file throughout; in a search, one state for all of them."""
+        return self._guarded(self._read, function)
+
+    def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         with self._reading.lock:
             if snapshot := current():
-                return self.guarded(lambda: function(once(self, lambda: self._lent(snapshot)).connection))
-            return self.guarded(lambda: _transaction(self._opened(self._reading), "BEGIN", function))
+                return function(once(self, partial(self._lent, snapshot)).connection)
+            return _transaction(self._opened(self._reading), "BEGIN", function)
+
+    def _guarded(
+        self,
+        use: Callable[[Callable[[sqlite3.Connection], R]], R],
+        function: Callable[[sqlite3.Connection], R],
+        *,
+        again: bool = True,
+    ) -> R:
+        """Use the file, with SQLite's errors translated to ours; a file that is derived is put right if it is damaged."""
+        failure: CacheError
+        try:
+            return use(function)
+        except DamagedFileError as error:
+            failure = error
+        except (*SQLITE_ERRORS, OSError, OverflowError) as error:
+            failure = self._translated(error)
+            failure.__cause__ = error
+        if not (again and isinstance(failure, DamagedFileError)):
+            raise failure
+        self.mend(failure)
+        return self._guarded(use, function, again=False)
+
+    def mend(self, damage: DamagedFileError) -> None:
+        """Put the file right, or raise what is to be said of the damage."""
+        raise damage
 
     def _lent(self, snapshot: Snapshot) -> _Lent:
         """A connection in a transaction that ends with a search."""
@@ -145,10 +178,13 @@ class SqliteFile:
 
     def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function within one transaction: all that it does is committed, or nothing."""
-        with self._writing.lock:
-            result = self.guarded(lambda: _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function))
+        result = self._guarded(self._write, function)
         renew()
         return result
+
+    def _write(self, function: Callable[[sqlite3.Connection], R]) -> R:
+        with self._writing.lock:
+            return _transaction(self._opened(self._writing), "BEGIN IMMEDIATE", function)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -263,13 +299,6 @@ class SqliteFile:
         stamp = {"fields": json.dumps({**further, **declarations(self.types)}), "version": VERSION}
         connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", stamp.items())
 
-    def guarded(self, function: Callable[[], R]) -> R:
-        """Call a function, with SQLite's errors about this file translated to ours."""
-        try:
-            return function()
-        except (*SQLITE_ERRORS, OSError, OverflowError) as error:
-            raise self._translated(error) from error
-
     def _translated(self, error: Exception) -> CacheError:
         code = getattr(error, "sqlite_errorcode", None)
         advice = _TRANSIENT.get(code & 0xFF) if code is not None else None
@@ -288,7 +317,8 @@ def _require_free_names(types: Sequence[str], statements: Sequence[str]) -> None
             with contextlib.suppress(sqlite3.OperationalError):  # there is no such table, as it should be
                 c.execute(f"SELECT 1 FROM {name}")
                 raise _taken(name)
-        for statement in statements if further else ():
+        later = [f"CREATE TABLE {name}{suffix} (x)" for name in types for suffix in FURTHER]
+        for statement in [*statements, "CREATE TABLE matrices (x)", *later] if further else ():
             try:
                 c.execute(statement)
             except sqlite3.Error as error:
@@ -407,3 +437,66 @@ def _inode(path: Path) -> int | None:
         return path.stat().st_ino
     except OSError:
         return None
+
+
+# --- entities as they are stored, and what was read last -------------------------------------------------------------
+
+MAX_UNPACKED_BYTES = 256 << 20
+"""Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
+
+
+def pack(entity: Entity) -> bytes:
+    """A whole entity as compressed JSON, which carries a checksum."""
+    return zlib.compress(canonical_json(entity.as_record()).encode("utf-8"), 1)
+
+
+def unpack(entity_type: str, record: bytes) -> Entity:
+    """The entity of `pack`; DamagedFileError if the bytes are not what was packed."""
+    try:
+        return Entity.from_record(entity_type, parse_json(unpacked(record)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFileError(f"an entry of {entity_type} is damaged ({error})") from error
+
+
+def unpacked(record: object, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+    """The JSON that `pack` has compressed; ValueError if it is invalid, or longer than ``limit`` bytes."""
+    if not isinstance(record, bytes):
+        raise ValueError("it is not compressed JSON")
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(record, limit + 1)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if len(content) > limit:
+        raise ValueError(f"it has more than {limit:,} bytes")
+    if not stream.eof:
+        raise ValueError("it is truncated")
+    return content
+
+
+class Recent(Generic[K, V]):
+    """Values by key, of which those that were not asked for longest give way to others.
+
+    Args:
+        most: the size of all values together.
+        size: that of one value.
+    """
+
+    def __init__(self, most: int, size: Callable[[V], int] = lambda _: 1) -> None:
+        self._most, self._size = most, size
+        self._held = 0
+        self._values: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, None if it is not held."""
+        if key not in self._values:
+            return None
+        self._values[key] = value = self._values.pop(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Hold the value of a key that is not held."""
+        self._values[key] = value
+        self._held += self._size(value)
+        while self._held > self._most:
+            self._held -= self._size(self._values.pop(next(iter(self._values))))

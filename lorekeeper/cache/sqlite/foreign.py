@@ -19,8 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lorekeeper.cache.formats import parse_declarations
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files
-from lorekeeper.cache.sqlite.records import unpacked
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, log_files, unpacked
 from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, parse_json
 from lorekeeper.errors import ImportFileError
 from lorekeeper.regular_files import open_regular

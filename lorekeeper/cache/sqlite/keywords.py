@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
 from lorekeeper.cache.sqlite.columns import Rows
-from lorekeeper.cache.sqlite.file import DamagedFileError
-from lorekeeper.cache.sqlite.records import Recent
+from lorekeeper.cache.sqlite.file import DamagedFileError, Recent
 from lorekeeper.entities import Entity
 from lorekeeper.text.facts import indexed_facts
 from lorekeeper.text.keywords import RELATED, KeywordQuery

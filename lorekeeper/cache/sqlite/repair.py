@@ -13,8 +13,7 @@ from pathlib import Path
 from lorekeeper.cache.formats import UnknownFormatError
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, read_format, remove_database
-from lorekeeper.cache.sqlite.records import unpack
+from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, read_format, remove_database, unpack
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -49,7 +48,7 @@ class SqliteRepair(RepairBackend):
         if not self._path.exists():
             return []
         try:
-            self._store.count(Selection(entity_type))
+            self._store.ask("count", int, Selection(entity_type))
             with closing(_reader(self._path)) as c:
                 return list(dict.fromkeys(_faults(c, entity_type, self._dimension(entity_type))))
         except UnknownFormatError:

@@ -6,11 +6,10 @@ An entity and all that is derived from it are written in one transaction, so tha
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn
 
 from lorekeeper.cache.protocol import Identity, Ranked
 from lorekeeper.cache.repair import ADVICE
@@ -26,8 +25,6 @@ from lorekeeper.errors import CacheError
 from lorekeeper.filters import Selection
 from lorekeeper.text.passages import CHUNKER
 
-R = TypeVar("R")
-
 APPLICATION = 0x4C4F5245
 """SQLite's application_id of a library: "LORE"."""
 
@@ -37,24 +34,10 @@ LAYOUT = 2
 REBUILT = "_rebuilt"
 """Suffix of the table that is to replace the passages of a type."""
 
+_MODELS = "CREATE TABLE models (type TEXT PRIMARY KEY, embedding TEXT NOT NULL, following TEXT)"
+
 VECTORS = 500
 """Vectors read in one go."""
-
-
-def statements(types: Iterable[str] | None = None) -> list[str]:
-    """What makes the tables of an empty library, for these types."""
-    types = list(COLLECTIONS if types is None else types)
-    return [
-        *catalogue.statements(types),
-        *passages.statements(types),
-        "CREATE TABLE models (type TEXT PRIMARY KEY, embedding TEXT NOT NULL, following TEXT)",
-    ]
-
-
-def later_statements(types: Iterable[str] | None = None) -> list[str]:
-    """What makes the tables that it gets only when they are needed."""
-    types = list(COLLECTIONS if types is None else types)
-    return [*passages.later_statements(types), *(f"CREATE TABLE {name}{REBUILT} {passages.COLUMNS}" for name in types)]
 
 
 class LibraryFile(SqliteFile):
@@ -62,17 +45,13 @@ class LibraryFile(SqliteFile):
 
     advice = "check LOREKEEPER_SQLITE_DB_PATH, and the permissions of the file and its folder"
 
-    def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
-        super().__init__(
-            path,
-            "the library",
-            APPLICATION,
-            LAYOUT,
-            statements(types),
-            durable=True,
-            types=types,
-            later=later_statements(types),
-        )
+    def __init__(self, path: Path, types: Sequence[str]) -> None:
+        tables = [*passages.statements(types), _MODELS]
+        super().__init__(path, "the library", APPLICATION, LAYOUT, tables, durable=True, types=types)
+
+    def mend(self, damage: DamagedFileError) -> NoReturn:
+        """Say which command repairs it."""
+        raise CacheError(f"{damage}. {ADVICE}") from damage
 
     def refuse(self, connection: sqlite3.Connection) -> None:
         """Name what the database is instead."""
@@ -100,13 +79,13 @@ class SqliteStore(PassageCatalogue, Store):
     backend_name = "sqlite"
 
     def __init__(self, path: Path, types: Sequence[str] | None = None) -> None:
-        super().__init__(LibraryFile(path, types))
+        super().__init__(LibraryFile(path, tuple(COLLECTIONS) if types is None else types))
         self.path, self.types = path, self.file.types
         self._lock = WriteLock(Path(f"{path}.lock"), str(path))
 
     @contextmanager
     def write_lock(self, wait: float = WRITE_WAIT_SECONDS) -> Iterator[None]:
-        self._read(lambda _: None)
+        self.file.read(lambda _: None)
         with self._lock.hold(wait):
             yield
 
@@ -124,16 +103,16 @@ class SqliteStore(PassageCatalogue, Store):
             _insert_passages(c, f"{entity_type}{PASSAGES}", ids, chunked, vectors, embedding)
 
         with self.write_lock():
-            self._write(store)
+            self.file.write(store)
 
     def delete_document(self, entity_type: str, document: str) -> int:
         with self.write_lock():
-            identities = self.find(Selection(entity_type, documents=[document]), None, 0)
-            return self._write(lambda c: _remove(c, entity_type, identities))
+            selection = Selection(entity_type, documents=[document])
+            return self.file.write(lambda c: _remove(c, entity_type, self.find(c, selection, None, 0)))
 
     def delete_entities(self, entity_type: str, identities: Sequence[Identity]) -> int:
         with self.write_lock():
-            return self._write(lambda c: _remove(c, entity_type, identities))
+            return self.file.write(lambda c: _remove(c, entity_type, identities))
 
     def begin_rebuild(self, entity_type: str, embedding: str, dimension: int) -> bool:  # noqa: ARG002
         def begin(c: sqlite3.Connection) -> bool:
@@ -144,7 +123,7 @@ class SqliteStore(PassageCatalogue, Store):
             c.execute("UPDATE models SET following = ? WHERE type = ?", (embedding, entity_type))
             return True
 
-        return self._write(begin)
+        return self.file.write(begin)
 
     def rebuild(self, entity_type: str, chunked: Chunked, vectors: Vectors) -> None:
         def fill(c: sqlite3.Connection) -> None:
@@ -153,7 +132,7 @@ class SqliteStore(PassageCatalogue, Store):
             ids = [c.execute(sql, entity.identity).fetchone()[0] for entity, _ in chunked]
             _insert_passages(c, f"{entity_type}{REBUILT}", ids, chunked, vectors, embedding)
 
-        self._write(fill)
+        self.file.write(fill)
 
     def end_rebuild(self, entity_type: str) -> None:
         def end(c: sqlite3.Connection) -> None:
@@ -162,44 +141,50 @@ class SqliteStore(PassageCatalogue, Store):
             c.execute("UPDATE models SET embedding = following, following = NULL WHERE type = ?", (entity_type,))
             passages.replaced(c, entity_type)
 
-        self._write(end)
+        self.file.write(end)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def version(self, entity_type: str) -> object:
-        return self._read(lambda c: self.version_in(c, entity_type))
+        return self.file.read(lambda c: self.version_in(c, entity_type))
 
     def embedding_of(self, entity_type: str) -> str | None:
-        return self._read(lambda c: _embedding(c, entity_type))
+        return self.file.read(lambda c: _embedding(c, entity_type))
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
-        """The entities whose best passage is nearest to a vector, exactly, by cosine similarity."""
+        ranking: list[Ranked] = self.ask("ranked", list, selection, vector, limit, embedding)
+        return ranking
 
-        def rank(c: sqlite3.Connection) -> list[Ranked]:
-            require_model(_embedding(c, selection.entity_type), embedding)
-            return self.nearest(c, selection, vector, limit)
-
-        return self._read(rank)
+    def ranked(
+        self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int, embedding: str
+    ) -> list[Ranked]:
+        """`rank_semantic` in one state of the file."""
+        require_model(_embedding(c, selection.entity_type), embedding)
+        return self.nearest(c, selection, vector, limit)
 
     def rewrite_words(self, entity_type: str) -> int:
         """Write the keywords of all entities of a type again; returns how many entities there are."""
-
         with self.write_lock():
-            return self._write(lambda c: write_words(c, entity_type))
+            return self.file.write(lambda c: write_words(c, entity_type))
 
     def packed_vectors(self) -> Iterator[list[tuple[bytes, bytes]]]:
         """All vectors of the library that can be read, packed."""
         for entity_type in self.types:
-            sql, last = f"SELECT rowid, key, vector FROM {entity_type}{PASSAGES} WHERE rowid > ? LIMIT {VECTORS}", 0
+            last = 0
             with suppress(CacheError):
-                while rows := self._rows(sql, [last]):
+                while rows := self.ask("packed", list, entity_type, last):
                     yield [(key, vector) for _, key, vector in rows]
                     last = rows[-1][0]
+
+    def packed(self, c: sqlite3.Connection, entity_type: str, after: int) -> list[tuple[int, bytes, bytes]]:
+        """The next vectors after a row, with their rows and keys."""
+        sql = f"SELECT rowid, key, vector FROM {entity_type}{PASSAGES} WHERE rowid > ? LIMIT {VECTORS}"
+        return c.execute(sql, [after]).fetchall()
 
     def open(self, types: Iterable[str]) -> None:
         """Open the file, and read the vectors of these types."""
         for entity_type in types:
-            self._read(partial(self.matrix, entity_type=entity_type))
+            self.ask("matrix", list, entity_type)
         self.store_matrices()
 
     def details(self) -> dict[str, str]:
@@ -208,22 +193,6 @@ class SqliteStore(PassageCatalogue, Store):
     def close(self) -> None:
         self.store_matrices()
         super().close()
-
-    def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        with _named_repair():
-            return self.file.read(function)
-
-    def _write(self, function: Callable[[sqlite3.Connection], R]) -> R:
-        with _named_repair():
-            return self.file.write(function)
-
-
-@contextmanager
-def _named_repair() -> Iterator[None]:
-    try:
-        yield
-    except DamagedFileError as error:
-        raise CacheError(f"{error}. {ADVICE}") from error
 
 
 def _embedding(c: sqlite3.Connection, entity_type: str) -> str | None:
