@@ -241,18 +241,25 @@
     return made;
   };
 
+  function listed(control) {
+    const item = document.createElement("li");
+    item.append(control);
+    return item;
+  }
+
   function states(each) {
-    const chips = each.states.map((one) => button(one.rounds ? `${one.name} ${one.rounds}` : one.name, `${each.name} is no longer ${one.name}`, () => {
+    const chip = (text, does, act) => button(text, `${text}: ${does}`, act);
+    const chips = each.states.map((one) => chip(one.rounds ? `${one.name} ${one.rounds}` : one.name, `${each.name} is no longer ${one.name}`, () => {
       step(`${each.name} is no longer ${one.name}`, () => { each.states = each.states.filter((other) => other !== one); });
     }));
-    if (each.hidden) chips.unshift(button("hidden", `Reveal ${each.name} to players`, () => hide(each, false)));
+    if (each.hidden) chips.unshift(chip("hidden", `Reveal ${each.name} to players`, () => hide(each, false)));
     if (isOut(each)) chips.unshift(element("span", "down"));
     if (each.hero && each.now !== "" && Number(each.now) <= 0) {
       for (const [place, name] of ["saved", "failed"].entries()) {
-        chips.push(button(`${name} ${each.saves[place]}/3`, `${each.name}: a death save ${name}`, () => step(`${each.name}: death save ${name}`, () => { each.saves[place] = (each.saves[place] + 1) % 4; })));
+        chips.push(chip(`${name} ${each.saves[place]}/3`, `${each.name}: a death save ${name}`, () => step(`${each.name}: death save ${name}`, () => { each.saves[place] = (each.saves[place] + 1) % 4; })));
       }
     }
-    return chips.map((chip) => { const item = document.createElement("li"); item.append(chip); return item; });
+    return chips.map(listed);
   }
 
   function counters(each) {
@@ -348,10 +355,10 @@
     $("#show")?.setAttribute("aria-pressed", state.shown);
     $("#round").textContent = `Round ${state.round}`;
     $("#whose").replaceChildren(...current ? [element("b", current.name), next === current ? "" : `, then ${next.name}`] : []);
-    $("#next-turn .to").textContent = next ? `: ${next.name}` : "";
+    $("#next-turn .to").textContent = next ? `Next: ${next.name}` : "Next";
     $("#counters").replaceChildren(...counters(current));
     $("#log").replaceChildren(...state.log.slice(0, 3).map(({ text }) => element("li", text, { dir: "auto" })));
-    if (state.before.length) $("#log").append(button("Undo", "Undo the last change", undo, { class: "quiet", id: "undo" }));
+    if (state.before.length) $("#log").append(listed(button("Undo", "Undo the last change", undo, { class: "quiet", id: "undo" })));
     showBlock(current?.path ?? "");
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     if (at.isConnected && !menu.contains(at)) return;
