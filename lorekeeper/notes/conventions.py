@@ -101,7 +101,8 @@ def _clue_of(path: str, text: str) -> Clue:
         fold(key): said for key, value in table.values.items() if (said := " ".join(texts(value))) and may_be_date(said)
     }
     lead = next((line for line in below if not _HEADING.match(line)), "")
-    named = kind_by_name(stem) or kind_by_name(plain(heading)) or kind_by_lead(plain(lead))
+    is_open = session_number(stem) is None and not properties.text(*KIND_KEYS)
+    named = is_open and (kind_by_name(stem) or kind_by_name(plain(heading)) or kind_by_lead(plain(lead)))
     return Clue(
         fold(plain(heading)),
         kind,
@@ -190,13 +191,15 @@ class Conventions:
             self._counted |= {
                 path: Usage(likely=SESSION, is_dated=True) for path in dated if others < HALF * len(dated)
             }
-        self._folders, self._keys = _of_folders((path, c.kind) for path, c in clues.items()), self._kinds_of_keys()
+        self._folders, self._keys = (
+            _of_folders((path, c.kind or c.named) for path, c in clues.items()),
+            self._kinds_of_keys(),
+        )
         named = {folder.rpartition("/")[2] for path in clues for folder in folders_above(path)}
         names_party = any(of_folder(name) == CHARACTER and not _PEOPLE & set(fold(name).split()) for name in named)
         names_npcs = any(_NPCS & set(fold(name).split()) for name in named)
         self._people = CHARACTER if names_npcs else NPC * names_party
         self._typed = _of_folders((path, clue.typed) for path, clue in clues.items())
-        self._named = _of_folders((path, clue.kind or clue.named) for path, clue in clues.items())
         self._sessions, self._spoken = self._folders_of_sessions(), spoken(clue.words for clue in clues.values())
 
     def usage(self, path: str) -> Usage:
@@ -211,8 +214,9 @@ class Conventions:
         return replace(
             counted,
             kind=next((declared.kinds[each] for each in above if each in declared.kinds), self._own_word(path, clue)),
-            named=self._named.get(path.rpartition("/")[0], clue.named),
-            likely=next(filter(None, (counted.likely, self._folders.get(path.rpartition("/")[0]), *by_key)), ""),
+            likely=next(
+                filter(None, (counted.likely, self._folders.get(path.rpartition("/")[0]), *by_key, clue.named)), ""
+            ),
             date_key=fold(declared.date) or counted.date_key,
             is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
             is_shared=declared.title == "file" or clue.title in self._shared or self._is_apart(path, clue),

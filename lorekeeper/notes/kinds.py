@@ -43,8 +43,6 @@ _BEINGS = frozenset({NPC, CHARACTER, CREATURE, "deity"})
 _STATED_KEYS = (*listed("key changed"), *listed("key created"))
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
 _SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?0*([0-9]{{1,3}})\b")
-_LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
-"""The number that sorts a file of a folder of sessions; one of a date is none."""
 _SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})[a-z]?\b")
 _SHORTEST_SESSION = re.compile(r"^s ?0*([0-9]{1,3})[a-z]?\b")
 _NUMBER = re.compile(r"\b0*([0-9]{1,3})\b")
@@ -57,7 +55,7 @@ class Usage:
 
     Attributes:
         kind: what the vault's own settings say that it is; "" if they say nothing.
-        likely: what the other notes of its folder, or those that are named like it, are.
+        likely: what the other notes of its folder, or those that are named like it, are; else what its name or first words say.
         number: the number that counts up in its name; None if none does.
         date_key: the key, folded, whose dates rise with the numbers of sessions; "" for none.
         is_apart: whether it has neither number nor date, where the sessions of its folder have one.
@@ -66,7 +64,6 @@ class Usage:
         people: what a folder's word for people means that is used for players' characters and for others.
         depth: how many of its folders hold the whole vault, and so tell nothing of it.
         is_dated: whether the notes of its folder are called by their dates: a key may be copied from the note before.
-        named: what its name or its first words say that it is, where nothing else does.
         spoken: the codes of the vault's languages, with spaces between them; "" if nothing shows them.
     """
 
@@ -80,7 +77,6 @@ class Usage:
     people: str = ""
     depth: int = 0
     is_dated: bool = False
-    named: str = ""
     spoken: str = ""
 
 
@@ -123,7 +119,7 @@ def kind_of(
         return PREP
     if is_by_folder and usage.is_apart and not table.text(*PLAYED_KEYS):
         kind = ""
-    return kind or fold(written) or usage.named or NOTE
+    return kind or fold(written) or NOTE
 
 
 def _says_session(*names: str) -> bool:
@@ -271,11 +267,8 @@ def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage
         return None
     if number := _NUMBER.fullmatch(table.text(*listed("key number"))):
         return int(number[1])
-    found = next((n for place in (stem, title) if (n := session_number(place)) is not None), usage.number)
-    if found is None:
-        found = next((n for place in reversed(folders) if (n := session_number(place)) is not None), None)
-    leading = _LEADING.match(without_dates(stem)) if folders and of_folder(folders[-1]) == SESSION else None
-    return int(leading[1]) if found is None and leading else found
+    near = next((n for place in (stem, title) if (n := session_number(place)) is not None), usage.number)
+    return next((n for n in (near, *map(session_number, reversed(folders))) if n is not None), None)
 
 
 def session_number(name: str) -> int | None:

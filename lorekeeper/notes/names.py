@@ -19,8 +19,7 @@ _PARTS = frozenset(words("heading part"))
 
 _ASIDE = re.compile(r"([^()]*?)[ \t]*\(([^()]+)\)[ \t]*")
 _OTHER_NAME = re.compile(
-    r"(?:(?:[\w' ]*\b)?(?:name|names|alias|aliases|title)[ \t]*:|aka\b|a\.k\.a\.?|also known as|known as|alias\b|called|"
-    r"formerly|née|born)[ \t:]*(\S.*)",
+    rf"(?:(?:[\w' ]*\b)?(?:{'|'.join(words('word named'))})[ \t]*:|(?:{'|'.join(words('word called'))})\b)[ \t:.]*(\S.*)",
     re.IGNORECASE,
 )
 _EXPLAINED = re.compile(r"(?<![ \t])[ \t]+[-–—|][ \t]+")
