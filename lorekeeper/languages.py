@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 WORDS = Path(__file__).parent / "data" / "function_words.tsv"
 
-FEWEST, SHARE = 20, 0.1
-"""Function words of a language that show it, at least; and their share of those of the language that has most."""
+FEWEST, FEW, SHARE = 20, 3, 0.1
+"""Function words that show a language of a vault, and of a few passages; and their share of those of the one that has most."""
 
 _ENGLISH = frozenset("and from have her his of that the their they was were what with".split())
 
@@ -50,6 +50,15 @@ def spoken(counts: Iterable[dict[str, int]]) -> str:
         total.update(each)
     least = max(FEWEST, SHARE * max(total.values(), default=0))
     return " ".join(sorted(code for code, number in total.items() if number >= least))
+
+
+def name_of(words: Iterable[str]) -> str | None:
+    """The language of folded words, by its name, if they have three times as many of its function words as of English ones."""
+    counts = Counter(by_language(words))
+    english = counts.pop("en", 0)
+    code, number = next(iter(counts.most_common(1)), ("", 0))
+    names = (each.name for each in languages() if each.code == code)
+    return next(names, None) if number > max(FEW, 3 * english) else None
 
 
 @cache

@@ -233,6 +233,19 @@ async def test_a_question_in_another_language_lists_nothing_but_what_it_names(li
         assert "close enough" not in (page.note or "")
 
 
+async def test_an_english_question_of_the_party_also_shows_notes_in_another_language_and_says_so(library):
+    told = "La compañía que llegó al puerto con sus caballos compró una olla de hierro, pero el capitán no les dijo nada."
+    for name in ("Olla", "Puerto"):
+        note = make(name.lower(), f"{told} {name}.", type="notes", name=name, document="saga", kind="session")
+        await library.cache.store_entities([note], "notes")
+    asked = "which bane did we sell in vials"
+    page = await library.search(Query(["rules", "notes"], asked))
+    assert "notes" in {result.entity.type for result in page.results}
+    assert (page.note or "").endswith("The nearest notes are in Spanish: ask about them in Spanish, or by their names.")
+    plain = await library.search(Query(["rules", "notes"], "which bane is sold in vials"))
+    assert "Spanish" not in (plain.note or "")
+
+
 async def test_what_is_alone_under_the_filters_is_not_sure_for_that(library):
     feat = make("wrestler", "Hold on tight.", type="character_options", kind="feat", name="Wrestler", document="x")
     await library.cache.store_entities([feat], "character_options")

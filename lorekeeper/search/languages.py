@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import compress
 
+from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.languages import Language, languages
+from lorekeeper.languages import Language, languages, name_of
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.doubt import LARGE_LIBRARY
-from lorekeeper.search.fusion import NOTES
+from lorekeeper.search.fusion import CAMPAIGN, NOTES
 from lorekeeper.search.intent import listed_words, ways
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import STOP_WORDS
@@ -49,6 +50,11 @@ FOREIGN_NOTES = "No note is close to this query; ask in the language of the note
 FOREIGN_UNSURE = "None of these notes is a sure match; ask in the language of the notes, or by a note's name."
 
 FOREIGN_NAMED = "Only {} is a sure match; for the rest, ask in the language of the notes."
+
+IN_OTHER = "The nearest notes are in {0}: ask about them in {0}, or by their names."
+
+OURS, MOST_NOTES = frozenset({"we", "us", "our", "ours"}), 3
+"""Words of questions about a campaign; notes in another language, at most, that are shown below what the books have of one."""
 
 _ENGLISH = STOP_WORDS - {"im"}
 """Words that show no other language on their own, since English sentences have them: "in", "no". "im" has an apostrophe."""
@@ -104,6 +110,20 @@ def _is_name(text: str) -> bool:
     return 0 < len(others) < len(words) and all(word[0].isupper() for word in others)
 
 
+def asks_of_notes(text: str, results: Sequence[Result]) -> bool:
+    """Whether a question in English is about a campaign, and only books answer it: it reaches notes in other languages less."""
+    return not OURS.isdisjoint(fold(text).split()) and not any(each.entity.type in CAMPAIGN for each in results)
+
+
+def language_of_notes(notes: Iterable[Entity]) -> str | None:
+    """The language of notes together; None if that is English, or nothing shows it."""
+    return name_of(word for text in map(_told, notes) for word in fold(text).split())
+
+
+def _told(note: Entity) -> str:
+    return " ".join(section.text for section in sections(note))[:NOTE_CHARS]
+
+
 def foreign_note(types: Sequence[str]) -> str:
     """What to say of a question in another language to which nothing was found."""
     return FOREIGN_NOTES if set(types) == {NOTES} else FOREIGN
@@ -143,7 +163,7 @@ def _answered_by_notes(language: str, results: Sequence[Result]) -> bool:
     """Whether notes in that language are among the first results: then not everything in the library is in English."""
     known = next((each for each in languages() if each.name == language), None)
     notes = [result.entity for result in results[:LEADING] if result.entity.type == NOTES]
-    texts = (" ".join(section.text for section in sections(note))[:NOTE_CHARS] for note in notes)
+    texts = map(_told, notes)
     if known is None:
         return any(sum(char.isalpha() and not char.isascii() for char in text) >= NOTE_WORDS for text in texts)
     return sum(word in known.own for text in texts for word in fold(text).split()) >= NOTE_WORDS

@@ -59,7 +59,16 @@ from lorekeeper.search.feedback import with_feedback
 from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
 from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
 from lorekeeper.search.intent import asked_type, field_of, stated_conditions, type_asked_for
-from lorekeeper.search.languages import foreign_note, function_words, in_language, language_of
+from lorekeeper.search.languages import (
+    IN_OTHER,
+    MOST_NOTES,
+    asks_of_notes,
+    foreign_note,
+    function_words,
+    in_language,
+    language_of,
+    language_of_notes,
+)
 from lorekeeper.search.linker import asked_about, is_about_one, with_linked, without_asking
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
@@ -708,10 +717,26 @@ class Searcher:
                 search.page, search.language, query.types, understood=self.traits.multilingual
             )
             search.notes = [*said, *search.notes] if search.page.results else said
+        elif search.language is None and query.mode == "auto" and not (search.like or query.offset):
+            await self._add_notes_in_another(search, search.page)
         if query.explain:
             explanation = explanation_of(search.page, search.wordings, found, search.doubt)
             search.page = replace(search.page, explanation=explanation)
         return None
+
+    async def _add_notes_in_another(self, search: Search, page: ResultPage) -> None:
+        """Behind what books are sure of, the nearest notes in another language."""
+        near = [FusedHit(key, 0.0, "semantic", sure=False) for key in search.found.semantic if key[0] == NOTES][
+            :MOST_NOTES
+        ]
+        if not near or not asks_of_notes(search.text, page.results):
+            return
+        if language := language_of_notes((await self._entities(near)).values()):
+            added = await self._results(search, near)
+            sure = [each for each in page.results if each.sure]
+            unsure = [each for each in page.results if not each.sure]
+            search.page = replace(page, results=[*sure, *added, *unsure], total=page.total + len(added))
+            search.note(IN_OTHER.format(language))
 
     async def _ranked_page(self, search: Search) -> ResultPage:
         query, found, missing = search.query, search.found, search.missing
