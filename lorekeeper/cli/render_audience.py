@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
 
 from lorekeeper.audience import DM, PLAYERS
 from lorekeeper.cli.render import console, plain
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from lorekeeper.views.opening import Look
 
 SHOWN, MOST_NAMES = 100, 12
+
+INDENT = 6
+"""Columns before what stands below the path of a note."""
 
 FEW = 3
 """Notes that are named beside a reason."""
@@ -73,14 +79,7 @@ def print_look(found: Look, what: str, people: str, *, headings: bool, lines: bo
     _print_closed(found)
     if found.unread:
         console.print(f"  [yellow]not shared, since unreadable: {plain(', '.join(found.unread))}[/]")
-    if any(note.held for note in found.open):
-        console.print("  These wait, by the word or sign in brackets:")
-    for note in (note for note in found.open if note.held):
-        console.print(f"    {plain(note.path)}")
-        for each in note.held:
-            console.print(
-                f"      [yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.stem)})[/]"
-            )
+    _print_held(found)
     common, others = found.headings()
     if common:
         listed = ", ".join(f"{text} ({number})" for text, number in common[:MOST_NAMES])
@@ -88,13 +87,27 @@ def print_look(found: Look, what: str, people: str, *, headings: bool, lines: bo
         console.print(f"  Headings that open in several notes: {plain(listed + more)}")
     if others and not headings:
         console.print(f"  Other headings that open: {len(others):,} (--headings lists them)")
-    for path, text in others if headings else ():
-        console.print(f"    {plain(path)}: {plain(text)}")
+    for path, texts in groupby(others if headings else (), key=itemgetter(0)):
+        console.print(f"    {plain(path)}")
+        console.print(Padding.indent(plain("; ".join(text for _, text in texts)), INDENT))
     telling = [(note.path, line, stem) for note in found.open for line, stem in note.lines]
     if telling and not lines:
         console.print(f"  Lines that open with such a word within them: {len(telling):,} (--lines lists them)")
-    for path, line, stem in telling if lines else ():
-        console.print(f"    {plain(path)}: {plain(shortened(line, SHOWN))}  [dim]({plain(stem)})[/]")
+    for path, told in groupby(telling if lines else (), key=itemgetter(0)):
+        console.print(f"    {plain(path)}")
+        for _, line, stem in told:
+            console.print(Padding.indent(f"{plain(shortened(line, SHOWN))}  [dim]({plain(stem)})[/]", INDENT))
+
+
+def _print_held(found: Look) -> None:
+    """What waits of the notes that open, note by note."""
+    if any(note.held for note in found.open):
+        console.print("  These wait, by the word or sign in brackets:")
+    for note in (note for note in found.open if note.held):
+        console.print(f"    {plain(note.path)}")
+        for each in note.held:
+            said = f"[yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.stem)})[/]"
+            console.print(Padding.indent(said, INDENT))
 
 
 def _print_closed(found: Look) -> None:

@@ -27,9 +27,7 @@ WHAT = argument(
 )
 VAULT = argument("--vault", metavar="KEY", help="only in this vault")
 DRY_RUN = argument("--dry-run", action="store_true", help="show what players would see, and change nothing")
-ASK = (
-    "Open this? y: yes, a: also all that waits by a word or sign, h: list the headings, l: list the lines, n: no  [n] "
-)
+ASK = "Open this? y: yes, a: with all that waits, h: headings, l: lines, n: no  [n] "
 UNCONFIRMED = "Nothing was shared."
 CONFIRM = "'--yes' confirms what is listed."
 

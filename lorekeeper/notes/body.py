@@ -128,7 +128,8 @@ class Body:
         parts = self._parts(left, tokens, place)
         starts = [start for start, _ in parts]
         cuts = [cut for cut in cuts if not _put_back(left, cut, _place_at(parts, cut.line))]
-        self.held += [_held(cut) for cut in cuts if _place_at(parts, cut.line).marked.audience != DM]
+        closed = (_held(cut) for cut in cuts if _place_at(parts, cut.line).marked.audience != DM)
+        self.held += [replace(each, text=self.code.show(each.text)) for each in closed]
         self._complete(left, parts)
         self._read_printed(printed_in, parts)
         self._read_blocks(left, tokens, parts)
