@@ -152,7 +152,8 @@ def _without(properties: Properties, block: Mapping[str, object]) -> Properties:
 def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     """What front matter, text and path say together."""
     title, usage = body.title, body.usage
-    plain = (section for section in body.sections if section.audience is None)
+    is_closed = title_mark(title, body.own).audience == DM  # and the whole note with it
+    plain = (section for section in body.sections if is_closed or section.audience is None)
     told = [pair for each in plain for pair in pairs_in(each.text, KNOWN if each.path else HEADED)]
     headed = pairs_in("\n".join(path.rpartition(PATH_SEPARATOR)[2] for path in body.headings), HEADED)
     table = joined_with(properties, ((fact.key, fact.value) for fact in body.facts), told, headed)
