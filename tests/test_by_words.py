@@ -234,7 +234,9 @@ async def test_a_question_in_another_language_lists_nothing_but_what_it_names(li
 
 
 async def test_an_english_question_of_the_party_also_shows_notes_in_another_language_and_says_so(library):
-    told = "La compañía que llegó al puerto con sus caballos compró una olla de hierro, pero el capitán no les dijo nada."
+    told = (
+        "La compañía que llegó al puerto con sus caballos compró una olla de hierro, pero el capitán no les dijo nada."
+    )
     for name in ("Olla", "Puerto"):
         note = make(name.lower(), f"{told} {name}.", type="notes", name=name, document="saga", kind="session")
         await library.cache.store_entities([note], "notes")

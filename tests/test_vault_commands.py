@@ -92,7 +92,10 @@ def test_people_read_the_same(command, vault):
     for name in ("Broken.md", "Loose.md", "Skara.md", "South/Lake.md"):
         (vault / name).unlink()
     assert command("vault", "sync")[0] == 0
-    assert command("vault", "sync")[1].splitlines()[-3:-1] == ["All notes are up to date.", "  1 place, 1 note of no kind"]
+    assert command("vault", "sync")[1].splitlines()[-3:-1] == [
+        "All notes are up to date.",
+        "  1 place, 1 note of no kind",
+    ]
     assert command("vault", "check")[:2] == (0, "  1 place, 1 note of no kind\nNo problems found in 2 notes.\n")
     assert "vault vault: " in " ".join(command("doctor")[1].split())
     assert "The files of the vaults" in " ".join(command("backup", "b.zip")[1].split())
