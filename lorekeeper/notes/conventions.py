@@ -102,8 +102,8 @@ def _clue_of(path: str, text: str) -> Clue:
     }
     lead = next((line for line in below if not _HEADING.match(line)), "")
     is_open = session_number(stem) is None and not properties.text(*KIND_KEYS)
-    told = kind_by_name(stem) or kind_by_name(plain(heading)) or kind_by_lead(plain(lead))
-    named = told if is_open else ""
+    named = kind_by_name(stem) or kind_by_name(plain(heading)) or kind_by_lead(plain(lead))
+    named = named if is_open else ""
     return Clue(
         fold(plain(heading)),
         kind,
