@@ -308,3 +308,26 @@ def test_the_outline_of_many_sections_counts_the_innermost():
     page = "# Rules\n\n" + "".join(f"## Part {n}\n\n" + "### A detail of it\n\nText.\n\n" * 40 for n in range(30))
     names = page.replace("### A detail of it", "### A detail {}").format(*range(1_200))
     assert outline(names).startswith("Part 0 (40 within); Part 1 (40 within); ")
+
+
+async def test_a_line_of_another_feature_stands_below_the_name_of_that_feature(tmp_path):
+    told = "The keeper turns the tide away from one boat that it can see, and the boat is dry until dawn. " * 5
+    rest = "Who has done so cannot do it again before a long rest in the reeds."
+    features = [
+        {"name": "Tide Turning", "desc": told},
+        {"name": "Reed Sleep", "desc": f"{'The keeper sleeps among reeds unseen. ' * 12}\n\n{rest}"},
+    ]
+    keeper = make(
+        "keeper",
+        type="character_options",
+        kind="class",
+        name="Keeper",
+        data={"name": "Keeper", "features": features},
+    )
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([keeper], "character_options")
+        answer = await call(library, "search_lore", query="keeper tide turning boat how long")
+    above, _, below = answer.text.partition("Tide Turning")[2].partition("Reed Sleep]")
+    assert "one boat" in above
+    assert rest not in above
+    assert rest in below

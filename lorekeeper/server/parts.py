@@ -102,6 +102,13 @@ def outline(page: str) -> str:
     return "; ".join([*found[:MOST_NAMED], *more])
 
 
+def own_texts(page: str) -> Iterator[tuple[str, str]]:
+    """Each heading of a page, as a path, with what stands below it up to the next one; "" for what stands below its title."""
+    sections = list(_sections(page))
+    for number, each in enumerate(sections):
+        yield _joined(each.path), _own_text(page, sections, number).partition("\n")[2]
+
+
 # --- what a name is of -----------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.linker import without_asking
 from lorekeeper.search.sessions import beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
-from lorekeeper.server.parts import outline, part
+from lorekeeper.server.parts import outline, own_texts, part
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.evidence import (
     CLAUSE,
@@ -88,9 +88,10 @@ def passage(entity: Entity, section: str, query: str) -> str:
     """
     if entity.type == NOTES:
         told = _of_note(entity, section, query)
-        return "\n".join([told, *_elsewhere(entity, section, written(entity), told, query)])
+        return "\n".join([told, *_elsewhere(entity, section, ([each] for each in written(entity)), told, query)])
     told = _of_book(entity, section, query)
-    return "\n".join([told, *_elsewhere(entity, "", [Section("", body(entity))], told, query)])
+    page = [Section(*each) for each in own_texts(_page(entity))]
+    return "\n".join([told, *_elsewhere(entity, "", [page], told, query)])
 
 
 def _of_book(entity: Entity, section: str, query: str) -> str:
@@ -114,28 +115,30 @@ def _says(text: str, query: str, entity: Entity) -> bool:
     return bool(occurring([stem for stem in stems if stem not in about], text))
 
 
-def _elsewhere(entity: Entity, shown: str, prose: Iterable[Section], told: str, query: str) -> Iterator[str]:
+def _elsewhere(entity: Entity, shown: str, groups: Iterable[Sequence[Section]], told: str, query: str) -> Iterator[str]:
     """The lines of an entry that have words of a question which what is told of it lacks, with the heading of each section.
 
-    Such a section is marked if it is secret and the one that is ``shown`` is not.
+    Of a group those sections are read that have most of these words. What is secret is marked if the one that is ``shown`` is not.
     """
     asked = " ".join(word for word in without_asking(query).split() if len(word) >= SHORTEST)
     said = spelt_out(f"{entity.name} {entity.kind} {told}")
     lacking = set(word_stems(asked)).difference(occurring(word_stems(asked), said))
     numbers = _NUMBER.findall(query)
     room = ELSEWHERE
-    for section in prose if lacking else ():
-        held = Counter(stem for piece in _pieces(section.text) for stem in occurring(lacking, piece))
+    for group in groups if lacking else ():
+        held = Counter(stem for each in group for piece in _pieces(each.text) for stem in occurring(lacking, piece))
         words = [word for word in asked.split() if 0 < held[word[:STEM]] <= COMMON]
-        if not words:
-            continue
-        found = lines(section.text, " ".join([*words, *numbers]), room).strip(" …\n")
-        found = "\n".join(line for line in found.split("\n") if line.startswith("|") or line.strip("… ") not in told)
-        if 0 < len(found) <= room:
-            is_marked = is_secret(entity, section.heading) and not is_secret(entity, shown)
-            mark = f"; {HIDDEN}" if is_marked else ""
-            yield f"[{section.heading}{mark}]\n{found}" if section.heading else f"… {found}"
-            room -= len(found)
+        has = [len(occurring({word[:STEM] for word in words}, each.text)) for each in group]
+        for section in (each for each, number in zip(group, has, strict=True) if number == max(has) > 0):
+            found = lines(section.text, " ".join([*words, *numbers]), room).strip(" …\n")
+            found = "\n".join(
+                line for line in found.split("\n") if line.startswith("|") or line.strip("… ") not in told
+            )
+            if 0 < len(found) <= room:
+                is_marked = is_secret(entity, section.heading) and not is_secret(entity, shown)
+                mark = f"; {HIDDEN}" if is_marked else ""
+                yield f"[{section.heading}{mark}]\n{found}" if section.heading else f"… {found}"
+                room -= len(found)
 
 
 def beginning(entity: Entity) -> str:
