@@ -43,6 +43,8 @@ _BEINGS = frozenset({NPC, CHARACTER, CREATURE, "deity"})
 _STATED_KEYS = (*listed("key changed"), *listed("key created"))
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
 _SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?0*([0-9]{{1,3}})\b")
+_LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
+"""The number that sorts a file of a folder of sessions, which may be its only one yet; one of a date is none."""
 _SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})[a-z]?\b")
 _SHORTEST_SESSION = re.compile(r"^s ?0*([0-9]{1,3})[a-z]?\b")
 _NUMBER = re.compile(r"\b0*([0-9]{1,3})\b")
@@ -268,7 +270,9 @@ def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage
     if number := _NUMBER.fullmatch(table.text(*listed("key number"))):
         return int(number[1])
     near = next((n for place in (stem, title) if (n := session_number(place)) is not None), usage.number)
-    return next((n for n in (near, *map(session_number, reversed(folders))) if n is not None), None)
+    found = next((n for n in (near, *map(session_number, reversed(folders))) if n is not None), None)
+    leading = _LEADING.match(without_dates(stem)) if folders and of_folder(folders[-1]) == SESSION else None
+    return int(leading[1]) if found is None and leading else found
 
 
 def session_number(name: str) -> int | None:
