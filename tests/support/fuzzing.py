@@ -641,9 +641,8 @@ class Judge:
 
     def _entity(self, call: Call, answer: Answer) -> None:
         uri = call.arguments.get("uri")
-        record = (
-            self.oracle.records.get(uri) if isinstance(uri, str) and set(call.arguments) == {"uri", "detail"} else None
-        )
+        is_asked = call.arguments == {"uri": uri, "detail": "json"}  # a mutated line asks for another detail
+        record = self.oracle.records.get(uri) if isinstance(uri, str) and is_asked else None
         if record is not None:
             good = (
                 not answer.is_error
