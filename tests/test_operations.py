@@ -86,7 +86,7 @@ async def test_what_is_not_declared_for_views_is_refused_there(operation: Operat
 
 
 async def test_an_operation_that_somebody_adds_tells_a_player_nothing_until_it_is_declared(tmp_path: Path) -> None:
-    everything = Operation[list[str]]("everything", blocking=lambda store, name: store.names(name))
+    everything = Operation[list[str]]("everything", blocking=lambda store, name: store.ask("names", list, name))
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities([SECRET], "notes")
         assert await library.cache.call(everything, "notes") == ["vault"]

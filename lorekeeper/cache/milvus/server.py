@@ -23,8 +23,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-import stamina
-
 from lorekeeper.addresses import is_local, shown_address, without_secrets
 from lorekeeper.cache.milvus.backend import Capabilities, LazyBackend
 from lorekeeper.cache.milvus.rows import (
@@ -284,6 +282,8 @@ class MilvusServer(LazyBackend):
 
     def _call(self, method: Callable[..., T], *args: object, **options: object) -> T:
         """Call a method of the driver; retried for a while if the server is busy, with its errors translated to ours."""
+        import stamina  # which a cache in files does without
+
         with self._errors(self._client):
             for attempt in stamina.retry_context(
                 on=rate_limited, attempts=RATE_ATTEMPTS, timeout=None, wait_max=RATE_PAUSE_SECONDS
