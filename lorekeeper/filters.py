@@ -77,6 +77,9 @@ _SHORT_NAMES = {
 _ANY_OF = ((">", ("0",)), (">=", ("1",)))
 """How people ask whether something has any of what is only known to be there: "legendary_actions>0"."""
 
+_STATES = frozenset({"true", "false"})
+"""What no property is called: a name that has such a value is that of a field."""
+
 Operator = Literal["any", "min", "max", "above", "below", "outside", "name"]
 
 COMPARISONS: dict[Operator, str] = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
@@ -299,8 +302,11 @@ def _tested(collection: Collection, text: Any) -> list[Condition]:
 def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     field = named_field(collection, test.field)
     if field is None and PROPERTIES in collection.filters:
-        field = collection.field(PROPERTIES)
-        test = _of_property(test, with_key=field.fold is fold_property)
+        own = collection.field(PROPERTIES)
+        with_key = own.fold is fold_property
+        is_state = bool(test.values) and _STATES.issuperset(test.values)
+        if with_key or not (is_state or _owners(test.field)):
+            field, test = own, _of_property(test, with_key=with_key)
     if field is None:
         raise not_a_test(test.text, _unknown_field(collection, test.field))
     try:
@@ -328,9 +334,13 @@ def _of_property(test: FieldTest, *, with_key: bool) -> FieldTest:
     return replace(test, field=PROPERTIES, sign=":", values=values)
 
 
+def _owners(name: str) -> list[str]:
+    """The types that have a field of a name."""
+    return [other.name for other in COLLECTIONS.values() if named_field(other, name)]
+
+
 def _unknown_field(collection: Collection, name: str) -> str:
-    owners = [other.name for other in COLLECTIONS.values() if named_field(other, name)]
-    if owners:
+    if owners := _owners(name):
         return f"{name} is a field of {' and '.join(owners)}, not of {collection.name}, whose texts semantic_query searches"
     return unknown_name(name, list(collection.filters), f"field of {collection.name}")
 

@@ -110,7 +110,7 @@ async def test_that_nothing_is_called_what_a_question_is_about_is_said(tmp_path)
         apart = await library.search(Query(["rules"], text="how much anchor and how many ship"))
     assert apart.note is None
     assert (asked.results[0].entity.name, named.results[0].entity.name) == ("Mooring", "Mooring")
-    assert asked.note == "No rule is called 'anchor', and no section; these mention it."
+    assert asked.note == "No rule is called 'anchor'; these mention it."
     assert named.note is None
 
 

@@ -82,6 +82,8 @@ WRONG = [
     ("spells", "level", "level needs a value: level:VALUE"),
     ("spells", "levl:3", "did you mean 'level'"),
     ("spells", "cr:3", "cr is a field of creatures, not of spells"),
+    ("equipment", "type:ring", "type is a field of creatures, not of equipment"),
+    ("equipment", "attunement:true", "did you mean 'requires_attunement'"),
     ("character_options", "speed>=35", "not of character_options, whose texts semantic_query searches"),
     ("spells", "level:three", "level must be a number, not 'three'"),
     ("spells", "level:2.5", "whole number"),

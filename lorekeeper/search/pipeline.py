@@ -108,7 +108,7 @@ STATED = "Your question set the filter where='{}'. Rephrase it to search by mean
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
-UNNAMED = "{} is called '{}', and no section; {}."
+UNNAMED = "{} is called '{}'; {}."
 
 RESPELT = "'{}' was read as '{}'."
 
