@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lorekeeper.entities import Entity, remembered
 from lorekeeper.errors import NotFoundError
@@ -86,12 +86,9 @@ def passage(entity: Entity, section: str, query: str) -> str:
         section: headings of the section that answers, "" for the main text.
         query: the question.
     """
-    if entity.type == NOTES:
-        told = _of_note(entity, section, query)
-        return "\n".join([told, *_elsewhere(entity, section, ([each] for each in written(entity)), told, query)])
-    told = _of_book(entity, section, query)
-    page = [Section(*each) for each in own_texts(_page(entity))]
-    return "\n".join([told, *_elsewhere(entity, "", [page], told, query)])
+    is_note = entity.type == NOTES
+    told = _of_note(entity, section, query) if is_note else _of_book(entity, section, query)
+    return "\n".join([told, *_elsewhere(entity, section if is_note else "", told, query)])
 
 
 def _of_book(entity: Entity, section: str, query: str) -> str:
@@ -115,7 +112,7 @@ def _says(text: str, query: str, entity: Entity) -> bool:
     return bool(occurring([stem for stem in stems if stem not in about], text))
 
 
-def _elsewhere(entity: Entity, shown: str, groups: Iterable[Sequence[Section]], told: str, query: str) -> Iterator[str]:
+def _elsewhere(entity: Entity, shown: str, told: str, query: str) -> Iterator[str]:
     """The lines of an entry that have words of a question which what is told of it lacks, with the heading of each section.
 
     Of a group those sections are read that have most of these words. What is secret is marked if the one that is ``shown`` is not.
@@ -125,7 +122,7 @@ def _elsewhere(entity: Entity, shown: str, groups: Iterable[Sequence[Section]], 
     lacking = set(word_stems(asked)).difference(occurring(word_stems(asked), said))
     numbers = _NUMBER.findall(query)
     room = ELSEWHERE
-    for group in groups if lacking else ():
+    for group in _groups(entity) if lacking else ():
         held = Counter(stem for each in group for piece in _pieces(each.text) for stem in occurring(lacking, piece))
         words = [word for word in asked.split() if 0 < held[word[:STEM]] <= COMMON]
         has = [len(occurring({word[:STEM] for word in words}, each.text)) for each in group]
@@ -139,6 +136,14 @@ def _elsewhere(entity: Entity, shown: str, groups: Iterable[Sequence[Section]], 
                 mark = f"; {HIDDEN}" if is_marked else ""
                 yield f"[{section.heading}{mark}]\n{found}" if section.heading else f"… {found}"
                 room -= len(found)
+
+
+def _groups(entity: Entity) -> Iterator[Sequence[Section]]:
+    """The sections of an entry that are read together: each of a note by itself, all of another entry."""
+    if entity.type == NOTES:
+        yield from ([each] for each in written(entity))
+    else:
+        yield [Section(*each) for each in own_texts(_page(entity))]
 
 
 def beginning(entity: Entity) -> str:
