@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
+from itertools import chain, count
 from pathlib import Path
 
 from lorekeeper.entities import Entity
@@ -120,13 +121,14 @@ def _united(document: str) -> Iterator[Entity]:
             for each in objects
             if each.kind != MAGIC or MAGIC not in better or "+" in each.name or each.name.casefold() in kept
         ]
-        objects = [_called(each, {_name(page): page.name for page in pages}) for each in objects]
+        printed = {_name(page): page.name for page in pages}
+        objects = [_called(each, printed) for each in objects]
         named = {*map(_name, objects)}
         pages = [each for each in pages if each.kind != OF_CLASSES and each.name not in graded]
         objects, pages = _once(objects, pages)
-        rest = [each for each in pages if each.data.get("desc") and _name(each) not in named]
-        pages = [each for each in pages if each.type in FROM_PAGES[document] or each.kind in better]
-        rest = [each for each in rest if each not in pages]
+        others = [each for each in pages if not _is_from_pages(each)]
+        rest = [each for each in others if each.data.get("desc") and _name(each) not in named]
+        pages = [each for each in pages if _is_from_pages(each)]
     taken: set[tuple[str, ...]] = set()
     for source in (objects, pages) if document == "srd-2014" else (pages, objects):
         known = set(taken)
@@ -134,7 +136,14 @@ def _united(document: str) -> Iterator[Entity]:
             if known.isdisjoint(_known_as(entity)):
                 yield (placed := _with_free_slug(entity, taken))
                 taken |= _known_as(placed)
-    yield from (_with_free_slug(each, taken) for each in rest)
+    for entity in rest:
+        yield (placed := _with_free_slug(entity, taken))
+        taken |= _known_as(placed)
+
+
+def _is_from_pages(entity: Entity) -> bool:
+    """Whether entries of its type, or of its kind, are taken from the pages of its document."""
+    return entity.type in FROM_PAGES[entity.document] or entity.kind in BETTER.get(entity.document, ())
 
 
 def _once(objects: Sequence[Entity], pages: Sequence[Entity]) -> tuple[list[Entity], list[Entity]]:
@@ -196,7 +205,7 @@ def _known_as(entity: Entity) -> set[tuple[str, ...]]:
 
 def _with_free_slug(entity: Entity, taken: set[tuple[str, ...]]) -> Entity:
     """An entry under the first of its slugs that no other one has: a book may have two parts of one name."""
-    slugs = (entity.slug, *(f"{entity.slug}-{number}" for number in range(2, len(taken) + 3)))
+    slugs = chain([entity.slug], (f"{entity.slug}-{number}" for number in count(2)))
     return replace(entity, slug=next(slug for slug in slugs if (entity.type, slug) not in taken))
 
 
