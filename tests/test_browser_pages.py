@@ -81,6 +81,7 @@ def test_there_is_nothing_that_some_people_cannot_use(window, scheme):
         opened.page.goto(path)
         findings += [f"{name}: {each}" for each in axe.findings(opened.page, *rules)]
     opened.page.goto("/")
+    opened.page.locator("#q:focus").wait_for()
     opened.page.keyboard.press("?")
     opened.page.get_by_role("dialog").wait_for()
     findings += [f"help: {each}" for each in axe.findings(opened.page, *rules)]

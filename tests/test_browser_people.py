@@ -179,6 +179,7 @@ def test_a_note_is_shared_by_keys_alone(window, table):
     page, other, path = window().page, window().page, f"/entries/{MAUDLIN}"
     for each, token in (page, table.master), (other, table.player):
         each.goto("/sign-in")
+        each.locator("#token:focus").wait_for()
         each.keyboard.type(token)
         each.keyboard.press("Enter")
         each.wait_for_url(f"{table.origin}/")

@@ -202,6 +202,7 @@ def test_the_keyboard_is_enough(page):
 
 def test_enter_in_the_box_opens_the_best_result(page):
     page.goto("/")
+    page.locator("#q:focus").wait_for()
     page.keyboard.type("magic missile")
     settled(page)
     page.keyboard.press("Enter")
@@ -298,6 +299,7 @@ def test_without_scripts_everything_can_still_be_searched_and_read(window):
 
 def test_what_is_pinned_survives_a_reload_and_is_taken_into_a_fight(page):
     page.goto("/?q=type:creature")
+    page.locator("#q:focus").wait_for()
     page.keyboard.press("ArrowDown")
     tray, shown = page.get_by_role("navigation", name="Pinned"), names(page)
     for key in "JJKK":  # the last one takes the second back
