@@ -187,13 +187,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Give each test its tier, and leave the slow ones out without ``--thorough``.
 
     Of a test with many like cases, marked ``alike(N)``, all but N are slow; the N are spread evenly over all. Of a test on both
-    kinds of store the case on Milvus is slow, but in the contract, which says that both are alike. What fails in a browser, whose
-    clock is not ours, is run once more, and the last line counts it.
+    kinds of store the case on Milvus is slow, but in the contract, which says that both are alike.
     """
     names = {item.nodeid for item in items}
     for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
         if (
             "milvus" in item.nodeid
             and "contract" not in item.nodeid
@@ -341,6 +338,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         _running.clear()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Run once more what fails in a browser, whose clock is not ours; the last line counts it."""
+    if item.get_closest_marker("browser"):
+        item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
