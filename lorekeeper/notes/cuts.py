@@ -16,6 +16,7 @@ from lorekeeper.notes.marks import (
     LINE,
     MOVED,
     NAME,
+    SENTENCE,
     TAG,
     TITLE,
     UNMARKED,
@@ -58,7 +59,8 @@ _LABEL = re.compile(r"[ \t]*(?:>[ \t]?)*\[\^([^\]\n]{1,60})\]:")
 _LEADING_LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
 """A link tells the name of another note, and no more of this one."""
 
-_END_OF_KEY = re.compile(r"[:：](?=\s|$)|::|\s[-–—]\s|—")
+_END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s[-–—]\s|—")
+_BOX = re.compile(r"\[[^\]\n]\]")
 _FIRST_CHARS, _FIRST_WORDS = 120, 3
 """How far into a line its beginning is looked for, and how many words it has where no colon ends it."""
 
@@ -188,7 +190,8 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
     labels = (label[1] for label in _LABELS.finditer(text) if _is_label(text, label))
     if label := next((mark for each in labels if (mark := title_mark(each, own)).audience == DM), None):
         return replace(label, written=text.strip()[:_FIRST_CHARS]), _end_of_key(lines, i)
-    mark = _mark_within(line, text, own)
+    is_above = _depth(lines[i + 1])[1] > _depth(line)[1] if i + 1 < len(lines) else False
+    mark = _mark_within(line, text, own, is_above=is_above)
     return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
 
 
@@ -200,20 +203,22 @@ def _is_label(text: str, label: re.Match[str]) -> bool:
     return len(words) <= _FIRST_WORDS and not (is_within and is_master)
 
 
-def _mark_within(line: str, text: str, own: OwnMarks) -> Mark:
+def _mark_within(line: str, text: str, own: OwnMarks, *, is_above: bool) -> Mark:
     """What closes a line by its first words or by a tag in it; a line of tags alone is left to the whole note."""
     if "#" in text and not re.search(r"[^\W_]", TAG.sub("", text)):
         return UNMARKED
-    mark = _mark_of_beginning(line, text, own)
+    mark = _mark_of_beginning(line, text, own, is_above=is_above)
     return mark if mark.audience == DM or "#" not in text else tag_mark(TAG.findall(text), own)
 
 
-def _mark_of_beginning(line: str, text: str, own: OwnMarks) -> Mark:
-    """What the first words of a line say, a sign anywhere in it, or the label of a footnote."""
+def _mark_of_beginning(line: str, text: str, own: OwnMarks, *, is_above: bool) -> Mark:
+    """What the first words of a line say, a sign anywhere in it, or the label of a footnote; other lines may be indented below."""
     if label := _LABEL.match(line):
         text = f"{label[1]}: {text}"
-    shown = _END_OF_KEY.split(read_inline(_LEADING_LINK.sub(" ", text[:_FIRST_CHARS])).text, maxsplit=1)[0]
-    mark = audience_of(first_words(shown, _FIRST_WORDS), LINE, own)
+    shown, *rest = _END_OF_KEY.split(read_inline(_LEADING_LINK.sub(" ", text[:_FIRST_CHARS])).text, maxsplit=1)
+    is_short = len(shown.split()) <= _FIRST_WORDS
+    is_set_off = text[:1] in "*_=" or _BOX.search(line[: _lead(line)]) or (is_short and (rest or is_above))
+    mark = audience_of(first_words(shown, _FIRST_WORDS), LINE if is_set_off else SENTENCE, own)
     if mark.audience != DM and not text.isascii():
         mark = sign_mark(text, own)
     return replace(mark, written=text.strip()[:_FIRST_CHARS]) if mark.audience == DM else UNMARKED

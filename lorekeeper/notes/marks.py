@@ -8,8 +8,8 @@ A user's own marks come first. A text under ``dm`` also counts in whole words wi
 or ``none`` only where it is the whole of it, or all of it but what stands in brackets, or what stands there. A stem only ever keeps
 something from players: that a heading says it is for them opens nothing before the game master has looked at it.
 
-The classes of stems: ``master``, ``secret`` and a ``sign`` close wherever something is marked, ``inner`` and ``plan`` in what names
-something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's
+The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret`` does where a sentence does not
+only begin with it, as "Private rooms cost more" does and "Secretly he pays" does not; ``inner`` and ``plan`` in what names something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's
 notes"), and where something is for one ("Hints for the keeper"); ``player`` and ``group`` beside a ``not`` ("Not for players"). A
 name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to
 three letters that the table does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside
@@ -38,7 +38,7 @@ from lorekeeper.shares import Opened, Shares, digest_of, heading_key
 
 KEYS = ("dm", "players", "none")
 
-RULES = 16
+RULES = 17
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -48,14 +48,16 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-NAME, TITLE, LINE, VALUE = "name", "title", "line", "value"
-"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; how a line begins; front matter."""
+NAME, TITLE, LINE, SENTENCE, VALUE = "name", "title", "line", "sentence", "value"
+"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; what is set off at the beginning of a line, by
+a colon, dash, comma, bracket or box; how any other line begins; front matter."""
 
 _CLOSING = {
-    NAME: frozenset({"master", "secret", "inner", "plan", "ahead", "draft"}),
-    TITLE: frozenset({"master", "secret", "inner", "plan"}),
-    LINE: frozenset({"master", "secret"}),
-    VALUE: frozenset({"master", "secret", "inner", "none"}),
+    NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
+    TITLE: frozenset({"master", "secret", "said", "inner", "plan"}),
+    LINE: frozenset({"master", "secret", "said"}),
+    SENTENCE: frozenset({"master", "said"}),
+    VALUE: frozenset({"master", "secret", "said", "inner", "none"}),
 }
 _OPENING = frozenset({"player", "group", "public", "open", "the"})
 _READERS = frozenset({"player", "group", "public"})
@@ -162,9 +164,10 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
-    if "not" in said and ("player" in said or (place != LINE and "group" in said)):
+    is_line = place in (LINE, SENTENCE)
+    if "not" in said and ("player" in said or (not is_line and "group" in said)):
         return next(word for word, kinds in found.items() if kinds & {"player", "group"})
-    if place == LINE:
+    if is_line:
         return ""
     if "not" in said and "open" in said and len(words) <= _FEW_WORDS:
         return next(word for word, kinds in found.items() if "not" in kinds)
@@ -364,7 +367,7 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
         return Mark(text, DM, sign[0], text)
     if word := _closing_word(whole, place, own.spoken, has_letters=_has_letters(text)):
         return Mark(text, DM, word, text)
-    if place != LINE and _says_players(whole, place):
+    if place not in (LINE, SENTENCE) and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
     return UNMARKED
 

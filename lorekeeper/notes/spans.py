@@ -29,7 +29,7 @@ _BEGINNING = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][
 _EMPHASIS = r"(?:[*_~=]|\\[*_])*"
 KEY = re.compile(
     rf"(?P<open>{_EMPHASIS})(?P<key>[^*_~=:：\n|\[\]][^*~=:：\n|]{{0,60}}?)"
-    rf"(?:(?P<shut>{_EMPHASIS})[^\S\n]*(?P<colon>::?|：)(?P<late>{_EMPHASIS})|(?P<end>{_EMPHASIS})[^\S\n]*(?P<dash>[-–—](?=[^\S\n])|$))"
+    rf"(?:(?P<shut>{_EMPHASIS})[^\S\n]*(?P<colon>::?|：)(?P<late>{_EMPHASIS})|(?P<end>{_EMPHASIS})[^\S\n]*(?P<dash>(?:(?<!\w)-|[–—])(?=[^\S\n])|$))"
     r"[^\S\n]*"
 )
 _HASHES = re.compile(r"#{1,6}(?=[^\n#])[ \t]*")

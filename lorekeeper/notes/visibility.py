@@ -77,7 +77,7 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
         words_of = comparable(humps_apart(text)).split()
         kinds = [stem_kinds(word) for word in words_of]
         is_named = 0 < len(words_of) <= _FEW_WORDS and all(each & _NAMING for each in kinds)
-        if (is_named or (len(words_of) == 1 and "secret" in kinds[0])) and closes(text, VALUE, own):
+        if (is_named or (len(words_of) == 1 and kinds[0] & {"secret", "said"})) and closes(text, VALUE, own):
             return Mark(f"{key}: {text}", DM)
     return UNMARKED
 
