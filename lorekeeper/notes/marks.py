@@ -8,13 +8,14 @@ A user's own marks come first. A text under ``dm`` also counts in whole words wi
 or ``none`` only where it is the whole of it, or all of it but what stands in brackets, or what stands there. A stem only ever keeps
 something from players: that a heading says it is for them opens nothing before the game master has looked at it.
 
-The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret`` does where a sentence does not
-only begin with it, as "Private rooms cost more" does and "Secretly he pays" does not; ``inner`` and ``plan`` in what names something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's
-notes"), and where something is for one ("Hints for the keeper"); ``player`` and ``group`` beside a ``not`` ("Not for players"). A
-name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to
-three letters that the table does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside
-another language's letters or words ("Pläne", "Planes del villano"). An English ``inner``
-stem, "actual", counts in no vault that is known to be in other languages.
+The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret`` does where a sentence
+does not only begin with it, as "Private rooms cost more" does and "Secretly he pays" does not; ``inner`` and ``plan`` in what
+names something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own``
+("Keeper's notes"), and where something is for one ("Hints for the keeper"); ``player`` and ``group`` beside a ``not`` ("Not for
+players"). A name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and
+words of up to three letters that the table does not have, count for nothing. A word that is ``plain`` as well, "planes", closes
+only beside another language's letters or words ("Pläne", "Planes del villano"). An English ``inner`` stem, "actual", counts in
+no vault that is known to be in other languages.
 ``none`` and ``unset`` are values of front matter.
 """
 
@@ -49,8 +50,8 @@ LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
 NAME, TITLE, LINE, SENTENCE, VALUE = "name", "title", "line", "sentence", "value"
-"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; what is set off at the beginning of a line, by
-a colon, dash, comma, bracket or box; how any other line begins; front matter."""
+"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; what a colon, dash, comma, bracket or box
+sets off at the beginning of a line; how any other line begins; front matter."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
