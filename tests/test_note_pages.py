@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from html import unescape
+from itertools import groupby, pairwise
 
 import pytest
 
@@ -14,7 +16,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.render import Related, markdown
 from lorekeeper.render.embeds import MAX_DEPTH, MAX_EMBEDDED, embedded_in
-from lorekeeper.render.graph import CHARS, LINE, MAX_NODES, Node, graph_svg
+from lorekeeper.render.graph import CHARS, IN_WHEEL, LINE, MAX_NODES, RADIUS, Node, graph_svg, wheel_svg
 from lorekeeper.render.note_html import (
     ATTRIBUTES,
     CLASSES,
@@ -354,6 +356,20 @@ def test_a_picture_of_nothing_is_none_and_names_stay_text() -> None:
     assert "<b>" not in svg
     assert "\u202e" not in svg
     assert 'href="/x&quot;y"' in svg
+
+
+@each_row("number", [2, 40, 700])
+def test_the_picture_of_a_vault_has_the_most_connected_notes_by_kind_and_no_names_that_overlap(number: int) -> None:
+    edges = [(n, n // 2) for n in range(1, number)]
+    svg = wheel_svg(nodes(number), edges)
+    assert svg == wheel_svg(nodes(number), [(b, a) for a, b in reversed(edges)])
+    links = [attributes for tag, attributes in elements(svg).tags if tag == "a"]
+    assert len(links) == svg.count("<title>") == min(number, IN_WHEEL)
+    kinds = [link["class"] for link in links]
+    assert len(list(groupby(kinds))) == len(set(kinds))
+    turns = [float(turn) for turn in re.findall(r"<a[^>]*rotate\(([-\d.]+) [^>]*>(?:(?!</a>).)*<text", svg)]
+    assert all(abs(one - other) * RADIUS * math.pi / 180 >= LINE - 1 for one, other in pairwise(sorted(turns)))
+    assert wheel_svg(nodes(number), []) == ""
 
 
 def test_a_narrow_picture_has_what_is_directly_connected() -> None:

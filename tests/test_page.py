@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import unescape
@@ -162,6 +163,20 @@ async def test_the_shelf_counts_the_notes_of_a_vault_apart_from_what_was_read_ou
     page = re.sub(r"<[^>]+>|\s+", " ", (await client.get("/books")).text)
     assert f"{len(campaign())} notes, 1 entry" in page
     await library.cache.delete_entities("creatures", [("fens", "mire-hag")])
+
+
+async def test_the_page_of_a_vault_lists_its_kinds_and_draws_what_links_to_what(client):
+    page = unescape((await client.get("/books/fens")).text)
+    kinds = Counter(note.kind for note in campaign())
+    listed = re.findall(r'<a href="([^"]+)" dir="auto">([^<]+) <b>(\d+)</b></a>', page)
+    assert {kind: int(number) for _, kind, number in listed} == kinds
+    for address, _, number in listed:
+        assert f"{number} " in (await client.get(address)).text.partition('class="count"')[2][:40]
+    picture = page.partition('<svg class="graph"')[2].partition("</svg>")[0]
+    titles = {title.rpartition(" (")[0] for title in re.findall("<title>([^<]+)", picture)}
+    assert titles == {"The Broken Toll", "Tallow Bridge", "Oda Reedmother"}
+    for address in re.findall(r'<a class="node[^>]* href="([^"]+)"', picture):
+        assert (await client.get(address)).status_code == 200
 
 
 async def test_nothing_found_leads_on(client):

@@ -215,7 +215,7 @@ async def crawled(client: httpx.AsyncClient, random: Random, deep: int) -> Recei
     """Lists, searches, dossiers, notes that may be there, and at most so many pages behind them."""
     what, who = random.choice(NOUNS), random.choice(NAMES)
     notes = [f"/entries/notes/saga/{quote(f'{at}{name}.md', safe='')}" for at in ("", "npcs/") for name in NAMES[:3]]
-    waiting = ["/recent", "/sessions", f"/topics?q={who}", f"/?q={what}", f"/?q={who}", *notes]
+    waiting = ["/recent", "/sessions", "/books/saga", f"/topics?q={who}", f"/?q={what}", f"/?q={who}", *notes]
     waiting += ["/recent.json", "/sessions.json", f"/topics.json?q={who}", f"/search.json?q={what}"]
     waiting += [f"{path}.json" for path in notes]
     most, found = len(waiting) + 12 * deep**2, dict[str, tuple[int, str]]()

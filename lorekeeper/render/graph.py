@@ -1,14 +1,16 @@
-"""A picture of what a note is connected with, as SVG.
+"""Pictures of what a note is connected with, and of a whole vault, as SVG.
 
 The note is in the middle; what it is connected with directly stands to its left and right, further notes outside of these. Names
 are shown whole, on several lines if they are long; columns are as wide as their longest line, and equal distances keep them apart.
-The same notes and connections always give the same picture.
+A vault is a wheel: its notes stand around it by kind, and lines across it are their connections. The same notes and connections
+always give the same picture.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -35,6 +37,9 @@ NEAR, BULGE = 26, 24
 
 MARGIN, LABEL_GAP = 10, 10
 """Above and below everything, and between a note and its label."""
+
+RADIUS, IN_WHEEL = 250, 300
+"""Of the picture of a vault, and how many notes it has at most."""
 
 Edge = tuple[int, int]
 """Two connected nodes, by number."""
@@ -91,6 +96,55 @@ def graph_svg(nodes: Sequence[Node], edges: Sequence[Edge], centre: int = 0, ste
         places |= _column(inner, reach, height, NEAR, row, left=bool(left))
         places |= _column(further, reach, height, far, row, left=bool(left))
     return _drawn(nodes, edges, centre, places, labels, 2 * reach, height)
+
+
+def wheel_svg(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
+    """The picture of a vault: its most connected notes, by kind; "" if no two are connected.
+
+    Dots are the larger the more connections a note has; of names that would overlap that of the more connected note is shown, and
+    every name is the title of its dot.
+    """
+    pairs = {(min(a, b), max(a, b)) for a, b in edges if a != b}
+    degrees = Counter(node for pair in pairs for node in pair)
+    by_degree = sorted(degrees, key=lambda n: (-degrees[n], nodes[n].name.casefold(), n))[:IN_WHEEL]
+    if not by_degree:
+        return ""
+    around = sorted(by_degree, key=lambda n: (_rank(nodes[n].kind), nodes[n].name.casefold(), n))
+    angles = {n: 2 * math.pi * place / len(around) for place, n in enumerate(around)}
+    named: list[int] = []
+    for node in by_degree:
+        distances = (abs(angles[node] - angles[other]) for other in named)
+        if all(min(each, 2 * math.pi - each) * RADIUS >= LINE for each in distances):
+            named.append(node)
+    labels = {n: textwrap.shorten(one_line(nodes[n].name), CHARS[2], placeholder="…") for n in named}
+    middle = RADIUS + LABEL_GAP + MARGIN + _width([list(labels.values())])
+    lines = "".join(
+        f'<path class="chord k-{kind_class(nodes[b].kind)}" '
+        f'd="M{_at(middle, angles[a])}Q{middle:g} {middle:g} {_at(middle, angles[b])}"/>'
+        for a, b in sorted(pairs)
+        if a in angles and b in angles
+    )
+    dots = "".join(_spoke(nodes[n], degrees[n], angles[n], labels.get(n, ""), middle) for n in around)
+    said = f"{len(around)} notes and their connections"
+    size = f'viewBox="0 0 {2 * middle:g} {2 * middle:g}" width="{2 * middle:g}" height="{2 * middle:g}"'
+    return f'<svg class="graph" role="group" aria-label="{said}" {size}>{lines}{dots}</svg>'
+
+
+def _at(middle: float, angle: float) -> str:
+    """A place on the wheel."""
+    return f"{middle + RADIUS * math.sin(angle):.1f} {middle - RADIUS * math.cos(angle):.1f}"
+
+
+def _spoke(node: Node, degree: int, angle: float, label: str, middle: float) -> str:
+    """A note on the wheel, with its label outside, read from the left."""
+    turned, left = math.degrees(angle) - 90, angle > math.pi
+    title = f"<title>{escape(one_line(f'{node.name} ({node.kind})'))}</title>"
+    circle = f'<circle cx="{middle + RADIUS:g}" cy="{middle:g}" r="{min(2.5 + math.sqrt(degree) / 2, 8):.1f}"/>'
+    x = middle + RADIUS + LABEL_GAP
+    around = f' transform="rotate(180 {x:g} {middle:g})" text-anchor="end"' if left else ""
+    text = f'<text x="{x:g}" y="{middle:g}" dominant-baseline="central"{around}>{escape(label)}</text>' if label else ""
+    turn = f'transform="rotate({turned:.1f} {middle:g} {middle:g})"'
+    return f'<a class="node k-{kind_class(node.kind)}" href="{escape(node.address)}" {turn}>{title}{circle}{text}</a>'
 
 
 def _width(labels: Iterable[Sequence[str]]) -> int:

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import quantity
+from lorekeeper.render import linked_paths
+from lorekeeper.render.graph import IN_WHEEL, Node, wheel_svg
 from lorekeeper.server.answers import document_list
 from lorekeeper.server.models import JsonObject
-from lorekeeper.server.page.site import Page, Site, twin
+from lorekeeper.server.page.sessions import MOST, NOTES
+from lorekeeper.server.page.site import Page, Site, address, entry_address, trusted, twin
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import LIST_DOCUMENTS
-from lorekeeper.views.view import View
+from lorekeeper.views.view import View, apart
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,26 @@ async def _books(site: Site, request: Request) -> Response:
 async def _one_book(site: Site, request: Request) -> Response:
     view = site.view(request)
     book = await _book(view, await _document(view, request))
-    return site.page(request, "book.html", book=book, totals=_totals([book]))
+    values = await _vault(view, book.document["key"]) if book.vault else {"kinds": ()}
+    return site.page(request, "book.html", book=book, totals=_totals([book]), **values)
+
+
+async def _vault(view: View, key: str) -> dict[str, object]:
+    """The kinds of the notes of a vault, each with its number and where they are listed, and a picture of their connections."""
+    counts = (await view.cache.count_values(NOTES, "kind", key)).counts
+    by_number = sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
+    notes = await view.cache.get_entities(NOTES, key, limit=MOST)
+    return {
+        "kinds": [(kind, number, address("/", q=f'in:notes kind:"{kind}" book:{key}')) for kind, number in by_number],
+        "picture": trusted(await apart(_picture, notes)),
+        "most": IN_WHEEL,
+    }
+
+
+def _picture(notes: Sequence[Entity]) -> str:
+    numbers = {note.slug: number for number, note in enumerate(notes)}
+    edges = [(i, numbers[path]) for i, note in enumerate(notes) for path in linked_paths(note) if path in numbers]
+    return wheel_svg([Node(each.name, each.kind, entry_address(each.uri)) for each in notes], edges)
 
 
 async def _document(view: View, request: Request) -> JsonObject:
