@@ -16,6 +16,13 @@ document.addEventListener("change", (event) => event.target.closest("form[data-s
 addEventListener("storage", showPins);
 showPins();
 
+// The hundreds of links that chips open are htmx's once they are seen.
+document.addEventListener("beforetoggle", ({ target, newState }) => {
+  if (newState !== "open" || !window.htmx || !target.matches("[hx-disable]")) return;
+  target.removeAttribute("hx-disable");
+  htmx.process(target);
+}, true);
+
 // What a chip has opened is open again once a value was chosen in it, for the next one.
 let choosing = "";
 document.addEventListener("htmx:beforeSwap", (event) => {
