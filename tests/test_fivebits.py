@@ -101,7 +101,7 @@ LISTS: Lists = {
             "url": f"/api/2014/classes/skipper/levels/{level}",
             "level": level,
             "prof_bonus": 2,
-            "features": [ref("Knots (1 rope)", "things", "knots-1")] if level == 1 else [],
+            "features": [ref("x", "things", "skipper-subclass"), *([ref("x", "things", "knots-1")] if level == 1 else [])],
             "class": SKIPPER,
             "class_specific": {"rope_die": 4 + 2 * level},
             "spellcasting": {"spell_slots_level_1": level - 1},
@@ -114,6 +114,7 @@ LISTS: Lists = {
             ref("Knots (1 rope)", "features", "knots-1", level=1, desc=["You tie knots."]),
             ref("Knots (2 ropes)", "features", "knots-2", level=2, desc=["You tie knots."]),
             ref("Spellcasting: Skipper", "features", level=1, desc=["You cast by the moon."]),
+            ref("Skipper Subclass", "features", level=1, desc=["You choose your trade."]),
             ref("Knots: Bowline", "features", level=1, parent=ref("x", "things", "knots-1"), desc=["A loop of 5th-level."]),
             ref("Chart Room", "features", level=2, subclass=ref("Pilot"), desc=["A wind- ing 5th- level stair, 5- to 9-foot."]),
         )
@@ -181,8 +182,8 @@ def test_a_class_has_its_levels_and_features(tmp_path: Path) -> None:
     entities, _ = read(database(tmp_path / "data.sqlite3", LISTS))
     skipper, pilot = (markdown(by_name(entities)[name]) for name in ("Skipper", "Pilot"))
     for line in (
-        "| 1 | +2 | Knots (1 rope), Spellcasting | d6 | — |",
-        "| 2 | +2 | Knots (2 ropes) | d8 | 1 |",
+        "| 1 | +2 | Knots (1 rope), Spellcasting, Skipper Subclass | d6 | — |",
+        "| 2 | +2 | Knots (2 ropes), Subclass feature | d8 | 1 |",
         "Light Armor",
         "Choose one skill",
         "an oar or",
@@ -192,6 +193,7 @@ def test_a_class_has_its_levels_and_features(tmp_path: Path) -> None:
     ):
         assert line in skipper
     assert "Chart Room" not in skipper
+    assert "again at level 2*" not in skipper.partition("Skipper Subclass")[2]
     assert "A winding 5th-level stair, 5- to 9-foot." in pilot
 
 
@@ -408,7 +410,7 @@ def strings_in(value: object) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("document", "name", "row"),
     [
-        ("srd-2014", "Barbarian", r"\| 6 \| \+3 \| Primal Path \|"),
+        ("srd-2014", "Barbarian", r"\| 6 \| \+3 \| Primal Path feature \|"),
         ("srd-2014", "Warlock", r"\| 4 \|.*\| 3 \| 2 \| 2nd \| 2 \| 5 \|"),
         ("srd-2024", "Wizard", r"\| 20 \|.*\| 25 \|"),
     ],

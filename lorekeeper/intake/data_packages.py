@@ -5,7 +5,7 @@ Only files of theirs are read: nothing of a package is imported, so that one whi
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -153,9 +153,23 @@ def _once(objects: Sequence[Entity], pages: Sequence[Entity]) -> tuple[list[Enti
     classes = _told(each for each in objects if each.kind == "class")
     boxes = (_without(each, classes[fold(str(each.fields.get("parent")))]) for each in pages)
     kept = [each for each in boxes if each.kind != SECTION or not _stands(full_text(each), own[fold(each.name)])]
+    kept = [*_each_text_once(kept)]
     printed = _told(each for each in kept if each.type == "rules")
     told = (each for each in objects if each.kind != RULE or not _stands(full_text(each), printed[fold(each.name)]))
     return [*told], kept
+
+
+def _each_text_once(entities: Sequence[Entity]) -> Iterator[Entity]:
+    """Entries without the sections whose text stands in one before of the same name: a box may say what the glossary does."""
+    several = Counter(fold(each.name) for each in entities)
+    before: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for each in entities:
+        name = fold(each.name)
+        if each.kind == SECTION and several[name] > 1:
+            if _stands(full_text(each), before[name]):
+                continue
+            before[name] |= _phrases(full_text(each))
+        yield each
 
 
 def _told(entities: Iterable[Entity]) -> defaultdict[str, set[tuple[str, ...]]]:

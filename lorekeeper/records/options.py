@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lorekeeper.records.parts import Feature
 from lorekeeper.records.values import Object, Source, is_empty, line, listed, mapping, named_text, number, stated, title
 
 COLUMN = "column"
-"""The kind of a feature that is no more than a column of the table of its class."""
+"""The kind of a feature that is no more than a column of the table of its class, or a name in its column of features."""
+
+OF_SUBCLASS = "feature"
+"""What is special at a level at which a class has a feature of its subclass."""
+
+_CHOICE = re.compile(r"^.* (?=Subclass$)")
 
 _FEATURE = "CLASS_LEVEL_FEATURE"
 
@@ -77,7 +82,7 @@ def character_class(source: Source) -> Option:
         hit_dice=_ONE_DIE.sub("d", line(points.get("hit_dice_name")) or (f"d{die}" if die.isdigit() else die)),
         first_points=line(points.get("hit_points_at_1st_level")) or source.line("hp_at_1st_level"),
         later_points=line(points.get("hit_points_at_higher_levels")) or source.line("hp_at_higher_levels"),
-        features=_features(source, "features", "traits"),
+        features=tuple(each for own in _features(source, "features", "traits") for each in _of_subclass(own)),
         branches=_names(source, "archetypes"),
     )
 
@@ -157,6 +162,14 @@ def _feature(value: object) -> Feature:
         levels=() if is_bare else tuple(_levels(found)),
         column=column,
     )
+
+
+def _of_subclass(found: Feature) -> Iterator[Feature]:
+    """A feature, and apart from it the levels at which not it is had again, but something of the subclass that it chooses."""
+    later = tuple((level, "") for level, detail in found.levels if detail == OF_SUBCLASS)
+    yield replace(found, levels=tuple(each for each in found.levels if each[1] != OF_SUBCLASS)) if later else found
+    if later:
+        yield Feature(f"{_CHOICE.sub('', found.name)} feature", kind=COLUMN, levels=later)
 
 
 def _levels(found: Object) -> Iterator[tuple[int, str]]:

@@ -14,6 +14,7 @@ MAX_CAPTION = 100
 _ESCAPE = re.compile(r"\\(?=[*_`])")
 _MARKS = re.compile(r"[*_`]+")
 _NAMED = re.compile(r"\s*\(table\)|^table[:.]?\s+", re.IGNORECASE)
+_TITLED = re.compile(r"(?:[^\Wa-z][^\s:]*|[a-z]{1,3})(?: (?:[^\Wa-z][^\s:]*|[a-z]{1,3})){0,9}:")
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ def plain(text: str) -> str:
 
 
 def _caption(line: str) -> str:
-    """The caption of a table: a line before it that is bold or in italics as a whole, or ends with a colon."""
+    """The caption of a table: a line before it that is bold or in italics as a whole, or in title case with a colon at its end."""
     text = line.strip()
-    is_marked = text[:1] in "*_" and text[-1:] in "*_:."
+    is_marked = (text[:1] in "*_" and text[-1:] in "*_:.") or _TITLED.fullmatch(text)
     return _NAMED.sub("", plain(text).rstrip(":.")) if text and is_marked and len(text) < MAX_CAPTION else ""
 
 

@@ -39,8 +39,7 @@ def book(corpus: Path) -> Book:
             found["magic item", value(title)] = magic_item(kind[1]) | {"text dice": prose(text).get("dice", "")}
     for path in sorted((source / "03_Classes").glob("[01][0-9]_*.md")):
         title = name(path.stem[3:])
-        text = path.read_text("utf-8")
-        if facts := class_table(text.replace("Subclass feature", f"{title} subclass feature")):
+        if facts := class_table(text := path.read_text("utf-8")):
             traits = {value(cells[0]): cells[1] for cells in rows(text) if len(cells) == 2}
             found["class", title] = facts | class_traits(traits["saving throw proficiencies"], traits["hit point die"])
     found |= _equipment((source / "06_Equipment.md").read_text("utf-8"))

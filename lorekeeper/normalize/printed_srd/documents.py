@@ -71,7 +71,9 @@ def read_pages(folder: Path, edition: str) -> Imported:
     marks = folder.parent / OUTLINE
     rules = {place: title for place, title in titles.items() if title.is_rule}
     found = printed_paragraphs(folder, edition)
-    structure = Structure(found, outline or _bookmarks(marks), _says_kind, _is_box, _has_value, _RUBRICS, titles)
+    boxes = {place: title.box for place, title in titles.items() if title.box}
+    outline = outline or _bookmarks(marks)
+    structure = Structure(found, outline, _says_kind, _is_box, _has_value, _RUBRICS, titles, boxes)
     lines, numbers = list[str](), list[int]()
     for block in structure.blocks():
         for line in (*block.markdown.split("\n"), ""):
@@ -98,6 +100,7 @@ class _Title:
         level: of it, 0 if the bookmarks say.
         slug: of the rule that Open5e has of it, "" if it has none.
         is_rule: whether what stands below is one.
+        box: how many paragraphs the box below has, 0 if it is none, or its end shows.
     """
 
     page: int
@@ -105,6 +108,7 @@ class _Title:
     slug: str
     title: str
     is_rule: bool = True
+    box: int = 0
 
 
 def _titles(edition: str) -> dict[tuple[int, str], _Title]:
@@ -113,9 +117,10 @@ def _titles(edition: str) -> dict[tuple[int, str], _Title]:
     for line in TITLES.read_text("utf-8").splitlines():
         if line.startswith(f"{edition}\t"):
             _, page, level, slug, title = line.split("\t")
-            is_rule = slug != "."
+            key, is_box = slug.strip("-."), level.startswith("+")
+            number = int(level.strip("-+") or 0)
             found[int(page), fold(title)] = _Title(
-                int(page), int(level.strip("-") or 0), slug.strip("-."), title, is_rule
+                int(page), 0 if is_box else number, key, title, slug != ".", number if is_box else 0
             )
     return found
 
@@ -171,7 +176,12 @@ def _place(entity: Entity) -> tuple[int, str]:
 
 
 def _keyed(entity: Entity, titles: Mapping[tuple[int, str], _Title]) -> Entity:
-    """An entry under the key that Open5e has for it: of a rule as listed; of others, a stroke in the name is left out."""
+    """An entry under the key that Open5e has for it: of a rule as listed; of others, a stroke in the name is left out.
+
+    A box stands below the chapter that its key begins with.
+    """
     if entity.type == "rules" and (title := titles.get(_place(entity))) and title.slug:
-        return replace(entity, slug=title.slug)
+        chapter = title.slug.rpartition("_")[0] if title.box else ""
+        parents = [fold(each.title) for each in titles.values() if chapter and each.slug == chapter]
+        return replace(entity, slug=title.slug, fields={**entity.fields, **({"parent": parents[0]} if parents else {})})
     return replace(entity, slug=slugify(entity.name.replace("/", ""))) if "/" in entity.name else entity

@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.layout import CELL_GAP, Paragraph, table_names
@@ -23,6 +24,9 @@ _RUN_IN = re.compile(
 _ENDS_TEXT = re.compile(r"[.!?:;,\u201d]$")
 _LABELLED = re.compile(r"[A-Z][\w ]{2,30}: \S")
 
+
+CHAPTER = 2
+"""Level of the titles below which a box stands, whatever it is amid."""
 
 _IN_ORDER = 4
 """Lines of a list that are in the order of the alphabet by no accident."""
@@ -109,6 +113,7 @@ class Structure:
         has_value: whether a line is one of the values that follow such a line.
         rubrics: titles within an entry, in lower case.
         taking: titles, by their pages and folded, of which those below are part of the text that the outline lacks.
+        boxes: how many paragraphs boxes have whose end nothing shows, by their titles, as those of ``taking``.
     """
 
     def __init__(
@@ -120,6 +125,7 @@ class Structure:
         has_value: Callable[[str], bool],
         rubrics: frozenset[str],
         taking: Container[tuple[int, str]] = frozenset(),
+        boxes: Mapping[tuple[int, str], int] = MappingProxyType({}),
     ) -> None:
         self.shows_titles = any(each.is_title for each in found)
         self.paragraphs = _whole_titles(found, {fold(title) for title, _, _ in outline})
@@ -128,6 +134,7 @@ class Structure:
         self.has_value = has_value
         self.rubrics = rubrics
         self.taking = taking
+        self.boxes = boxes
         self.times = Counter(_without_brackets(each.text) for each in found)
         self.levels = _outlined(self.paragraphs, outline)
         self.paragraphs = self._apart_behind()
@@ -137,54 +144,67 @@ class Structure:
 
     def blocks(self) -> Iterator[Block]:
         """All blocks of the book."""
-        place, level, in_head, is_taking, list_of = 0, 1, False, False, _List()
+        place, level, in_head, in_entry, is_taking, list_of = 0, 1, False, False, False, _List()
         while place < len(self.paragraphs):
             each = self.paragraphs[place]
             in_head = self.says_kind(each.text) or (in_head and self.has_value(each.text))
+            in_entry = in_entry or in_head or self.shows_titles  # where the kind is run together with values
             if place in self.levels:
-                level = self.levels[place]
-                is_taking = (each.page, fold(each.text)) in self.taking
+                level, in_entry = self.levels[place], False
+                is_taking = _key(each) in self.taking
                 yield Block(titled(each.text), each.page, level)
             elif (end := self._table_end(place)) > place:
                 yield self._table(place, end)
                 place = end
                 continue
-            elif fold(each.text) in self.rubrics and not each.is_indented:
+            elif in_entry and fold(each.text) in self.rubrics and not each.is_indented:
                 list_of = _List()
                 yield Block(each.text, each.page, level + 2)
             elif not in_head and self._is_title(place):
-                takes = (each.page, fold(each.text)) in self.taking
+                takes = _key(each) in self.taking
                 is_part = is_taking and not takes and not self.says_kind(self._text(place + 1))
                 is_taking = is_taking or takes
                 title = titled(each.text)
-                yield Block(f"**{title}**" if is_part else title, each.page, 0 if is_part else level + 1)
+                own = (min(level, CHAPTER) if self._is_sidebar(place) else level) + 1
+                yield Block(f"**{title}**" if is_part else title, each.page, 0 if is_part else own)
             else:
                 yield Block(each.text, each.page, is_point=each.is_point, is_within=list_of.has(each))
             place += 1
 
     def _apart_behind(self) -> list[Paragraph]:
-        """The paragraphs, with what stood amid one behind the section."""
+        """The paragraphs, with what stood amid a section behind it, and a box above the title of one behind that section."""
         found: list[Paragraph] = []
         apart: list[Paragraph] = []
-        box = range(0)
+        above, box = 0, range(0)
         for place, each in enumerate(self.paragraphs):
-            box = self._box(place) or box
+            start = self._box(place)
+            above = len(apart) if start and place != box.stop else above
+            box = start or box
             if each.is_apart or place in box:
                 apart.append(each)
                 continue
             if apart and place in self.levels:
-                found += apart
-                apart = []
+                is_above = place == box.stop and apart[above].page == each.page
+                found += apart[: above if is_above else None]
+                apart = apart[above:] if is_above else []
+                above = 0
             found.append(each)
         return found + apart
 
+    def _is_sidebar(self, place: int) -> bool:
+        """Whether a box begins at a paragraph with its title, which is in small capitals or listed."""
+        each = self.paragraphs[place]
+        if _key(each) in self.boxes:
+            return True
+        return each.is_small and self._is_title(place) and not self.says_kind(self._text(place + 1))
+
     def _box(self, place: int) -> range:
-        """The paragraphs of a box that begins at one, in small capitals or before an indented name with which the text goes on."""
+        """The paragraphs of a box that begins with its title, or before an indented name with which the text goes on."""
         if place in self.levels:
             return range(0)
-        is_sidebar = (
-            self.paragraphs[place].is_small and self._is_title(place) and not self.says_kind(self._text(place + 1))
-        )
+        if number := self.boxes.get(_key(self.paragraphs[place])):
+            return range(place, place + 1 + number)
+        is_sidebar = self._is_sidebar(place)
         if not is_sidebar and not self.begins_box(self._text(place + 1)):
             return range(0)
         for end in range(place + 1 + (not is_sidebar), len(self.paragraphs)):
@@ -225,6 +245,8 @@ class Structure:
         each = self.paragraphs[place]
         if self.shows_titles:
             return each.is_title
+        if _key(each) in self.boxes:
+            return True
         if each.is_indented or each.is_point or each.is_row or each.lines > 2:
             return False
         if not is_title(each.text) or self.says_kind(each.text):
@@ -289,6 +311,10 @@ class Structure:
         each = self.paragraphs[place]
         rows = [found.text.split(CELL_GAP) for found in self.paragraphs[place:end] if found.is_row]
         return Block("" if each.is_row else each.text, each.page, rows=rows)
+
+
+def _key(title: Paragraph) -> tuple[int, str]:
+    return title.page, fold(title.text)
 
 
 def _without_brackets(text: str) -> str:
