@@ -145,14 +145,14 @@ def _asked(o: Object) -> str:
 def _gained(feature: Object, levels: Sequence[Object]) -> Iterator[tuple[int, str]]:
     """Each level at which it is had, with what is special then: "2 dice"."""
     named = str(feature.get("name"))
-    detail = _DETAIL.search(named)
+    detail = found[1] if (found := _DETAIL.search(named)) else ""
     level = feature.get("level")
     own = int((index_of(level).rpartition("-")[2] if isinstance(level, Mapping) else level) or 0)
     mine = {int(each["level"]) for each in levels if index_of(feature) in map(index_of, objects(each.get("features")))}
     choice = f"{name_of(feature.get('class'))} Subclass"
     for each in mine or {own}:
         is_later = named.endswith(" feature") or (named == choice and each > own)
-        yield each, OF_SUBCLASS if is_later else detail[1] if detail else ""
+        yield each, OF_SUBCLASS if is_later else detail
 
 
 def _feature(o: Object, levels: Iterable[tuple[int, str]], text: str) -> dict[str, Any]:
