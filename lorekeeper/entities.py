@@ -11,12 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
 from lorekeeper import terms
@@ -514,7 +514,11 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+UNREAD = "unread"
+"""Under which an entity has the JSON of its ``data`` until that is asked for."""
+
 RECORD_KEYS = ("slug", "name", "kind", "document", "source_api", "document_name", "data", "fields")
+_BEHIND = frozenset(RECORD_KEYS) - {"data"}
 
 
 @dataclass(frozen=True)
@@ -542,6 +546,18 @@ class Entity:
     data: Mapping[str, Any]
     fields: Mapping[str, Value] = field(default_factory=dict)
     document_name: str | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The object of its source, read when it is first asked for (`restored`)."""
+            memory = vars(self)
+            if name == "data" and (content := memory.get(UNREAD)):
+                memory["data"] = parse_json(content)
+                memory.pop(UNREAD, None)
+            if name != "data" or name not in memory:
+                raise AttributeError(name)
+            return memory[name]
 
     @property
     def collection(self) -> Collection:
@@ -589,19 +605,61 @@ class Entity:
 R = TypeVar("R")
 
 
-def remembered(read: Callable[[Entity], R]) -> Callable[[Entity], R]:
-    """A function of an entity that is called once for each object: the entity remembers what it returns."""
+def remembered(read: Callable[[Entity], R], restored: Callable[[Any], R] | None = None) -> Callable[[Entity], R]:
+    """A function of an entity that is called once for each object: the entity remembers what it returns.
+
+    ``restored`` makes what it returns of the value that was stored, for a function that is `made_once`.
+    """
     key = f"{read.__module__}.{read.__qualname__}"
 
     @wraps(read)
     def known(entity: Entity) -> R:
         memory = vars(entity)  # as `cached_property` does it
         if key not in memory:
-            memory[key] = read(entity)
+            made = memory.get(MADE) if restored else None
+            memory[key] = restored(made[key]) if restored and made and key in made else read(entity)
         found: R = memory[key]
         return found
 
+    if restored:
+        MADE_ONCE[key] = known
     return known
+
+
+MADE, REVISION = "made", 1
+"""Under which an entity has, and a record stores, what the functions return that are `made_once`, and the revision of these. Raise
+it when one of them returns something else: what was stored before counts no more."""
+
+MADE_ONCE: dict[str, Callable[[Entity], Any]] = {}
+
+
+def made_once(restored: Callable[[Any], R]) -> Callable[[Callable[[Entity], R]], Callable[[Entity], R]]:
+    """A function that is `remembered`, and called when the entity is stored: searches read what it returned.
+
+    It returns JSON, or what ``restored`` makes of that.
+    """
+    return lambda read: remembered(read, restored)
+
+
+def restored(entity_type: str, content: bytes) -> Entity:
+    """The entity of a record in canonical JSON, with what was made of it once, unless that is missing or of an earlier revision.
+
+    The object of its source comes first in it, and most searches do without: it is read when it is asked for.
+    """
+    head, between, rest = content.rpartition(b',"document":')
+    record, data = dict[str, Any](), head.removeprefix(b'{"data":')
+    with suppress(ValueError):  # where that is the name of something else besides
+        record = parse_json(b"{" + between[1:] + rest) if between else {}
+    is_whole = len(data) < len(head) and record.keys() >= _BEHIND
+    record = {**record, "data": {}} if is_whole else parse_json(content)
+    entity, made = Entity.from_record(entity_type, record), record.get(MADE)
+    memory = vars(entity)
+    if is_whole:
+        del memory["data"]
+        memory[UNREAD] = data
+    if isinstance(made, dict) and made.get("") == REVISION:
+        memory[MADE] = made
+    return entity
 
 
 def uri_of(entity_type: str, document: str, slug: str) -> str:

@@ -14,15 +14,18 @@ from typing import Any
 
 import pytest
 
+from lorekeeper.cache.sqlite.file import pack, unpack
 from lorekeeper.cache.vectors import vector_key
 from lorekeeper.embedding.configured import load_provider
 from lorekeeper.embedding.open_vectors import OpenVectors, shipped_file
+from lorekeeper.entities import MADE, MADE_ONCE, REVISION, UNREAD, canonical_json
 from lorekeeper.folding import fold
 from lorekeeper.intake.shipped_books import shipped_books
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
 from lorekeeper.render.pages import markdown
 from lorekeeper.search.query import Query
+from lorekeeper.text.evidence import with_made
 from lorekeeper.text.names import base_name
 from lorekeeper.text.phrases import PHRASES, RULES_2024, RULES_2024_DOCUMENT, SHIPPED_VECTORS
 from lorekeeper.text.sections import full_text
@@ -205,6 +208,23 @@ async def test_the_vectors_that_ship_are_those_of_the_first_books_and_of_nothing
     for text in texts[:: len(texts) // 20]:
         (computed,) = provider.embed([text])
         assert float(computed @ packed[keys[text]]) > 0.9999
+
+
+MADE_OF_BOOKS = "3a7a975a550d799d"
+"""The hash of what is made once of the first books, of today's `entities.REVISION`: whoever changes it raises that."""
+
+
+@pytest.mark.usefixtures("whole_starter")
+def test_what_is_made_of_an_entry_when_it_is_stored_is_what_is_read_of_it():
+    need_books()
+    stored = [(entity, unpack(entity.type, pack(entity, with_made))) for entity in shipped_books()]
+    for entity, loaded in stored:
+        made = {key: read(loaded) for key, read in MADE_ONCE.items()}
+        assert UNREAD in vars(loaded)
+        assert made == {key: read(entity) for key, read in MADE_ONCE.items()}
+        assert loaded == entity
+    hashed = digest_of([canonical_json(with_made(entity)[MADE]) for entity, _ in stored])
+    assert (REVISION, hashed) == (1, MADE_OF_BOOKS)
 
 
 @pytest.mark.usefixtures("whole_starter")

@@ -11,10 +11,12 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Coroutine, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from lorekeeper.system import all_of
 
 if TYPE_CHECKING:
     from lorekeeper.cache.protocol import SearchCache
@@ -101,6 +103,11 @@ async def outside(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
 async def apart(function: Callable[..., T], *arguments: Any) -> T:
     """What a function returns that takes a while: called in a thread, which is this one in a search."""
     return await asyncio.to_thread(function, *arguments) if current() is None else function(*arguments)
+
+
+async def in_turn(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """What all return: in turn in a search, whose thread does one thing at a time, else concurrently."""
+    return [await call for call in calls] if current() else await all_of(calls)
 
 
 async def in_snapshot(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lorekeeper.entities import Entity
+from lorekeeper.entities import Entity, remembered
 from lorekeeper.repairs.entries import repairs_of
 from lorekeeper.repairs.texts import repaired_line, repaired_texts, text_changes
 from lorekeeper.repairs.values import repaired_values, value_changes
@@ -28,6 +28,7 @@ def repaired_excerpt(entity: Entity, text: str) -> str:
     return repaired_line(entity.document, text) if entity.source_api.startswith(OPEN5E) else text
 
 
+@remembered
 def with_values(entity: Entity) -> Mapping[str, Any]:
     """The object of an entry with repaired values, its texts as they are."""
     is_open5e = entity.source_api.startswith(OPEN5E)

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from lorekeeper.cache.protocol import SearchCache
+from lorekeeper.cache.snapshot import in_turn
 from lorekeeper.entities import COLLECTIONS, SEARCHED, Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import MAX_SHOWN, one_line
@@ -27,7 +28,6 @@ from lorekeeper.search.intent import listed_words
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage, words_of
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.system import all_of
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
@@ -115,7 +115,7 @@ def rarity(number: int, entries: int) -> float:
 async def names_a_note(cache: SearchCache, text: str) -> bool:
     """Whether a text has a word like the name of a note: a keyword search of notes sets it right."""
     names = {part for word in text.split() if word[:1].isupper() for part in fold(word).split()}
-    return any(await all_of(cache.rank_keyword(NOTES, name, 1) for name in names))
+    return any(await in_turn(cache.rank_keyword(NOTES, name, 1) for name in names))
 
 
 def doubted(types: Sequence[str], documents: Sequence[str] | None, wordings: Sequence[str], found: Retrieved) -> str:
@@ -146,7 +146,7 @@ async def word_counts(cache: SearchCache, types: Collection[str], text: str) -> 
     counts = {corpus_name(name): Counter[str]() for name in types}
     words = content_words(fold(text))
     if words:
-        found = await all_of(cache.word_counts(each, words) for each in types)
+        found = await in_turn(cache.word_counts(each, words) for each in types)
         for name, of_type in zip(types, found, strict=True):
             counts[corpus_name(name)].update(of_type)
     return counts

@@ -11,16 +11,13 @@ from lorekeeper.cache.protocol import Identity
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.results import Key
+from lorekeeper.text.evidence import main_wording
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.matching import STEM
 from lorekeeper.text.names import base_name, canonical_name
-from lorekeeper.text.sections import sections
 
 GROUPED = frozenset({"equipment"})
 """The types that have variants: entries of one document that differ in name and facts, but not in their main text."""
-
-SHORTEST_TEXT = 40
-"""Fewest characters of a text that shows two entries to be variants: "A sword" does not."""
 
 WINDOW = 5
 """How many times as many entries as places a page of a structured lookup reads at most."""
@@ -45,8 +42,8 @@ def text_label(entity: Entity) -> Hashable:
     """The same for entries that are variants of each other; no two entries of other types have the same."""
     if entity.type not in GROUPED:
         return entity.uri
-    text = next((section.text for section in sections(entity) if not section.heading), "")
-    return (entity.document, entity.kind, text) if len(text) >= SHORTEST_TEXT else entity.uri
+    text = main_wording(entity)
+    return (entity.document, entity.kind, text) if text else entity.uri
 
 
 def places(entities: Sequence[Entity], limit: int) -> tuple[list[Place], int]:

@@ -24,7 +24,7 @@ from lorekeeper.search.sessions import beside_session
 from lorekeeper.terms import RARITIES
 from lorekeeper.text.evidence import evidence, field_line, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
-from lorekeeper.text.facts import FACTS, SEPARATOR, facts, indexed_facts, lead
+from lorekeeper.text.facts import SEPARATOR, facts, indexed_facts, lead, listed
 from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.names import name_key
 from lorekeeper.text.notes import section_shown
@@ -94,9 +94,7 @@ def other_facts(entity: Entity, variants: Sequence[Entity]) -> str:
     """
     if not variants:
         return ""
-    table = FACTS.get(entity.type, ())
-    own = [fact(entity) for fact in table]
-    theirs = [[fact(variant) for fact in table] for variant in variants]
+    own, theirs = listed(entity), [listed(variant) for variant in variants]
     if len(variants) <= MAX_LISTED:
         named = zip(variants, theirs, strict=True)
         told = ((label_of(entity.name, v.name), _differences(own, [facts])) for v, facts in named)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from lorekeeper.cache.protocol import Identity, Ranked, SearchCache
+from lorekeeper.cache.snapshot import in_turn
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import EmbeddingError
 from lorekeeper.folding import fold
@@ -31,7 +32,6 @@ from lorekeeper.search.intent import AskedType
 from lorekeeper.search.results import Key
 from lorekeeper.search.sessions import PLANNED
 from lorekeeper.search.versions import name_label
-from lorekeeper.system import all_of
 from lorekeeper.text.sections import sections
 
 logger = logging.getLogger(__name__)
@@ -282,7 +282,7 @@ async def over_types(
     """One retriever's ranking over several types, best first; ``depth`` entries of each corpus at most."""
     if len(types) == 1:
         return {(types[0], ranked.identity): ranked for ranked in (await rank(types[0]))[:depth]}
-    found = await all_of(map(rank, types))
+    found = await in_turn(map(rank, types))
     ranking = [((t, ranked.identity), ranked) for t, hits in zip(types, found, strict=True) for ranked in hits]
     ranking.sort(key=lambda item: (-item[1].score, item[0]))
     return dict(ranking) if depth is None else first(dict(ranking), depth)

@@ -19,7 +19,7 @@ from lorekeeper.folding import fold
 from lorekeeper.search.documents import Scopes
 from lorekeeper.search.fusion import CAMPAIGN
 from lorekeeper.search.results import RULES, Key
-from lorekeeper.text.evidence import read
+from lorekeeper.text.evidence import wording, words_of
 from lorekeeper.text.facts import facts
 from lorekeeper.text.matching import word_stems
 from lorekeeper.text.name_list import NameList
@@ -108,13 +108,13 @@ def _completes(entity: Entity, other: Entity) -> bool:
 
 def _is_alike(entity: Entity, group: Sequence[Entity]) -> bool:
     """Whether an entry has the text of another one; of another document also, whether their texts have many words in common."""
-    if any(_words(entity) and _words(entity) == _words(each) for each in group):
+    if any(wording(entity) and wording(entity) == wording(each) for each in group):
         return True
     return all(each.document != entity.document for each in group) and any(_shared(entity, e) >= ALIKE for e in group)
 
 
 def _shared(entity: Entity, other: Entity) -> float:
-    own, others = ({*word_stems(_words(each))} - {*word_stems(each.name)} for each in (entity, other))
+    own, others = ({*word_stems(words_of(each))} - {*word_stems(each.name)} for each in (entity, other))
     return len(own & others) / (min(len(own), len(others)) or 1)
 
 
@@ -150,12 +150,6 @@ def _name(entity: Entity) -> tuple[str, ...]:
 def _singular(name: str) -> str:
     """The same for a name and its plural, with or without brackets."""
     return " ".join(word.removesuffix("s") for word in canonical_name(name).split())
-
-
-@remembered
-def _words(entity: Entity) -> str:
-    """All words of an entry's text."""
-    return fold(" ".join(map(str, read(entity))))
 
 
 # --- what is elsewhere -----------------------------------------------------------------------------------------------
@@ -245,4 +239,4 @@ def says_the_same(entity: Entity, other: Entity) -> bool:
         return True
     if _completes(entity, other):
         return True
-    return _words(entity) == _words(other) and (entity.type == RULES or facts(entity) == facts(other))
+    return wording(entity) == wording(other) and (entity.type == RULES or facts(entity) == facts(other))

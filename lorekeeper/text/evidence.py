@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import re
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from lorekeeper.entities import Entity, Value, remembered
+from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once
 from lorekeeper.folding import fold
 from lorekeeper.records.notes import BETWEEN
 from lorekeeper.repairs import repaired, repaired_excerpt, with_values
@@ -66,6 +67,9 @@ MAX_SECTIONS = 200
 
 MAX_NOTE_SECTIONS = 2_000
 """The same of a note: a journal of years may have one for each day."""
+
+SHORTEST_TEXT = 40
+"""Fewest characters of a text that shows two entries to be variants: "A sword" does not."""
 
 TRAITS = ("special_abilities", "traits")
 """The keys under which sources keep the traits of a creature."""
@@ -218,7 +222,7 @@ def evidence(
         body = overview(entity, room, prose, _fields_of(query).union(asked))
     if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
         body = Evidence("", body.section)  # the fields have said it
-    told = with_rows(body.text, _rows(entity)) if ";" in body.text else body.text
+    told = with_rows(body.text, dict(_rows(entity))) if ";" in body.text else body.text
     shown = repaired_excerpt(entity, f"{lead} {told}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
 
@@ -346,23 +350,56 @@ def _fields_of(query: str) -> frozenset[str]:
     return frozenset(name for name, (terms, _, _) in FIELDS.items() if not words.isdisjoint(terms.split()))
 
 
-@remembered
-def read(entity: Entity) -> Sequence[Section]:
+@made_once(lambda rows: tuple(itertools.starmap(Section, rows)))
+def read(entity: Entity) -> tuple[Section, ...]:
     """The sections of an entry with repaired values, as many of them as are read."""
     return tuple(
         itertools.islice(sections(_repaired(entity)), MAX_NOTE_SECTIONS if entity.type == "notes" else MAX_SECTIONS)
     )
 
 
-@remembered
-def _rows(entity: Entity) -> Mapping[str, str]:
+def with_made(entity: Entity) -> dict[str, Any]:
+    """The record of an entity, with what a search reads of it: made once, when it is stored."""
+    return entity.as_record() | {MADE: {"": REVISION} | {key: make(entity) for key, make in MADE_ONCE.items()}}
+
+
+@made_once(str)
+def wording(entity: Entity) -> str:
+    """The same for entries of the same words; "" for one without any."""
+    return _digest(words_of(entity))
+
+
+@made_once(str)
+def main_wording(entity: Entity) -> str:
+    """The same for entries of one main text, of those that may have variants; "" for others, and for hardly any text."""
+    mains = (section.text for section in sections(entity) if not section.heading)
+    text = next(mains, "") if entity.type == "equipment" else ""
+    return _digest(text) if len(text) >= SHORTEST_TEXT else ""
+
+
+def _digest(text: str) -> str:
+    return text and hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+
+
+def words_of(entity: Entity) -> str:
+    """All words of an entry's text."""
+    return fold(" ".join(map(str, read(entity))))
+
+
+@made_once(list)
+def _rows(entity: Entity) -> list[list[str]]:
     """The rows of its tables, as `with_rows` takes them."""
-    return rows_of(section.text for section in written(_repaired(entity)))
+    return [*map(list, rows_of(section.text for section in written(_repaired(entity))).items())]
+
+
+@made_once(bool)
+def _is_repaired(entity: Entity) -> bool:
+    """Whether its values differ from those of its source."""
+    return with_values(entity) is not entity.data
 
 
 def _repaired(entity: Entity) -> Entity:
-    data = with_values(entity)
-    return entity if data is entity.data else replace(entity, data=dict(data))
+    return replace(entity, data=dict(with_values(entity))) if _is_repaired(entity) else entity
 
 
 def overview(entity: Entity, limit: int, prose: Sequence[Section], shown: Collection[str] = ()) -> Evidence:

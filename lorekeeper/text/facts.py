@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from lorekeeper.entities import Entity, Value, remembered
+from lorekeeper.entities import Entity, Value, made_once, remembered
 from lorekeeper.records import Item, Option, Source, creatures, items, option, spells
 from lorekeeper.records.grammar import damage, plain
 from lorekeeper.repairs import with_values
@@ -24,10 +24,16 @@ MAX_DURATION = 40
 """Longest duration that is shown among the facts, in characters."""
 
 
-@remembered
+@made_once(str)
 def facts(entity: Entity) -> str:
     """The key facts in one line, such as "level 3 evocation · action · 150 ft · instantaneous · fire · sorcerer, wizard"."""
     return _joined(as_spelt(entity), FACTS.get(entity.type, OTHER_FACTS))
+
+
+@made_once(list)
+def listed(entity: Entity) -> list[str]:
+    """Its facts one by one, "" for each that is unknown, so that entries of a type can be compared."""
+    return [fact(entity) for fact in FACTS.get(entity.type, ())]
 
 
 def indexed_facts(entity: Entity) -> str:

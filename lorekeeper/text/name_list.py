@@ -26,7 +26,7 @@ class NameList(list[str]):
         return names if isinstance(names, cls) else cls(names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._distinct
+        return name in self._places
 
     def places(self, part: str) -> Iterator[int]:
         """Places of the names that contain a text, ascending."""
@@ -35,6 +35,10 @@ class NameList(list[str]):
             place = bisect_right(self._starts, position) - 1
             yield place
             position = self._text.find(part, self._starts[place + 1])
+
+    def named(self, names: Iterable[str]) -> Iterator[int]:
+        """Places of those that are one of some names."""
+        return (place for name in names for place in self._places.get(name, ()))
 
     def beginning_with(self, text: str) -> list[str]:
         """The names that begin with a text."""
@@ -72,8 +76,11 @@ class NameList(list[str]):
         return sorted(word[::-1] for word in self.words)
 
     @cached_property
-    def _distinct(self) -> frozenset[str]:
-        return frozenset(self)
+    def _places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(self):
+            places.setdefault(name, []).append(place)
+        return places
 
     @cached_property
     def _text(self) -> str:

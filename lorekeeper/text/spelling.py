@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from lorekeeper.entities import Entity, Value, remembered
+from lorekeeper.entities import Entity, Value, made_once, remembered
 from lorekeeper.folding import fold
 
 LONGEST, DEEPEST = 300, 8
@@ -22,7 +22,7 @@ def as_spelt(entity: Entity) -> Entity:
 
     "большои великан" becomes "большой великан", and "elementaire" "élémentaire". What is in ASCII at the source stays as it is.
     """
-    spellings = _spellings(entity.data)
+    spellings = _spellings(entity)
     if not spellings:
         return entity
     fields = {name: _spelt(value, spellings) for name, value in entity.fields.items()}
@@ -46,10 +46,11 @@ def _spelt(value: Value, spellings: Mapping[str, str]) -> Value:
     )
 
 
-def _spellings(data: Mapping[str, object]) -> dict[str, str]:
-    """The short texts of an object that have letters beyond ASCII, their parts and their words, by their folded forms."""
+@made_once(dict)
+def _spellings(entity: Entity) -> dict[str, str]:
+    """The short texts of an entry that have letters beyond ASCII, their parts and their words, by their folded forms."""
     found: dict[str, str] = {}
-    for text in _texts(data, DEEPEST):
+    for text in _texts(entity.data, DEEPEST):
         if text.isascii() or len(text) > LONGEST:
             continue
         own = unicodedata.normalize("NFC", text).lower()

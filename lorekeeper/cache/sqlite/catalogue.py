@@ -28,6 +28,7 @@ from lorekeeper.entities import Entity, Field, declared_type
 from lorekeeper.filters import Selection
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged, as_text
+from lorekeeper.text.evidence import with_made
 from lorekeeper.text.keywords import KeywordQuery
 from lorekeeper.text.names import name_key
 
@@ -153,7 +154,7 @@ def columns_of(entity: Entity) -> tuple[object, ...]:
         entity.kind,
         fold(entity.source_api),
         entity.content_hash,
-        pack(entity),
+        pack(entity, with_made),
         *(column_value(f, entity.fields.get(f.name)) for f in entity.collection.fields),
     )
 

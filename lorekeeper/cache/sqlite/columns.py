@@ -153,8 +153,10 @@ class Columns:
         return rows
 
     def among(self, ids: Sequence[int]) -> Rows:
-        """The rows with these ids."""
-        return np.isin(self.ids, np.fromiter(ids, np.int64, len(ids)))
+        """The rows with these ids, which there are."""
+        rows = np.zeros(len(self.ids), np.bool_)
+        rows[np.searchsorted(self.ids, np.fromiter(ids, np.int64, len(ids)))] = True
+        return rows
 
     def _meeting(self, c: sqlite3.Connection, condition: Condition, names: Callable[[], NameIndex]) -> Rows:
         if condition.op == "name" or is_of_names(condition):
@@ -213,7 +215,7 @@ class NameIndex:
         if condition.op == "name":
             return self.containing(texts[0])
         if condition.field == WHOLE_NAME:
-            return [row for row, name in zip(self.ids, self.folded, strict=True) if name in texts]
+            return [self.ids[place] for place in self.folded.named(texts)]
         return [row for text in texts for row in self.aliased.get(text, ())]
 
     def containing(self, text: str) -> list[int]:

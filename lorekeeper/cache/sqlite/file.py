@@ -12,14 +12,14 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from filelock import FileLock
 
 from lorekeeper.cache.formats import Format, declarations, parse_declarations
 from lorekeeper.cache.snapshot import Snapshot, current, once, renew
-from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, parse_json
+from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, restored
 from lorekeeper.errors import CacheError, ConfigError
 from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
@@ -445,15 +445,15 @@ MAX_UNPACKED_BYTES = 256 << 20
 """Largest entry that is read from a library of ours: earlier versions stored larger ones than `MAX_RECORD_BYTES`."""
 
 
-def pack(entity: Entity) -> bytes:
-    """A whole entity as compressed JSON, which carries a checksum."""
-    return zlib.compress(canonical_json(entity.as_record()).encode("utf-8"), 1)
+def pack(entity: Entity, record: Callable[[Entity], dict[str, Any]] = Entity.as_record) -> bytes:
+    """A whole entity as compressed JSON, which carries a checksum; ``record`` is `evidence.with_made` where searches read it."""
+    return zlib.compress(canonical_json(record(entity)).encode("utf-8"), 1)
 
 
 def unpack(entity_type: str, record: bytes) -> Entity:
     """The entity of `pack`; DamagedFileError if the bytes are not what was packed."""
     try:
-        return Entity.from_record(entity_type, parse_json(unpacked(record)))
+        return restored(entity_type, unpacked(record))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFileError(f"an entry of {entity_type} is damaged ({error})") from error
 
