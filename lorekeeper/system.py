@@ -84,8 +84,13 @@ def is_own_process() -> bool:
 
 
 def share_freed_memory() -> None:
-    """Let threads share what they free, if this process runs only LoreKeeper: the C library has a heap for nearly each thread."""
+    """Let threads share what they free, if this process runs only LoreKeeper: the C library has a heap for nearly each thread.
+
+    Large blocks are mapped, and so are returned when they are freed: the C library would take them from the heap as soon as one
+    of their size was freed, and keep them.
+    """
     _call_library("mallopt", _MOST_HEAPS, 2)
+    _call_library("mallopt", _MAPPED_FROM, 1 << 17)
 
 
 def return_memory() -> None:
@@ -93,8 +98,8 @@ def return_memory() -> None:
     _call_library("malloc_trim", 0)
 
 
-_MOST_HEAPS = -8
-"""M_ARENA_MAX of glibc."""
+_MOST_HEAPS, _MAPPED_FROM = -8, -3
+"""M_ARENA_MAX and M_MMAP_THRESHOLD of glibc."""
 
 
 def _call_library(function: str, *arguments: int) -> None:

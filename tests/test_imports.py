@@ -81,7 +81,7 @@ def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=200)
     loaded = set(done.stdout.split())
     assert {"milvus_lite", "faiss"} <= loaded
-    assert loaded & {"pymilvus", "grpc", "Stemmer"} == set()
+    assert loaded & {"pymilvus", "grpc", "Stemmer", "pandas"} == set()
     unused = {"milvus_lite", "faiss", "pyarrow", "Stemmer"}
     assert loaded_by("import lorekeeper.cache.milvus.embedded, lorekeeper.cache.milvus.remote") & unused == set()
 

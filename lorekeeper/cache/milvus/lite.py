@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -326,13 +328,20 @@ def _declare_index(collection: Collection) -> None:
 def _open(path: Path) -> MilvusLite:
     """Milvus Lite's database in a folder.
 
-    In processes that run LoreKeeper alone, Arrow allocates with malloc: its own memory pools keep what reading files took.
+    In processes that run LoreKeeper alone, Arrow allocates with malloc: its own memory pools keep what reading files took. And it
+    does without pandas, which it would load with its first value: 40 MB, and a quarter of a second.
     """
     if is_own_process():
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         with _importing, _silenced():  # FAISS logs which of its variants it loads
             from milvus_lite import DataDirLockedError, MilvusLite
+
+            if is_own_process():
+                with _hidden("pandas"):
+                    import pyarrow
+
+                    pyarrow.scalar(0)
     except (ImportError, AttributeError) as error:
         raise _unusable(error) from error
     try:
@@ -345,6 +354,22 @@ def _open(path: Path) -> MilvusLite:
         raise MilvusSchemaError(
             f"the library {path} is damaged, or is not a Milvus Lite library ({error}). {ADVICE}"
         ) from error
+
+
+@contextmanager
+def _hidden(package: str) -> Iterator[None]:
+    """Have a package not found, as if it were not installed."""
+
+    class Finder(MetaPathFinder):
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == package:
+                raise ModuleNotFoundError(name=name)
+
+    sys.meta_path.insert(0, finder := Finder())
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _unusable(error: Exception) -> MilvusConnectionError:
