@@ -13,6 +13,7 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,13 +22,40 @@ from typing import Any, NamedTuple
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from lorekeeper.embedding.model import MINILM, WEIGHTS, find_model
-from lorekeeper.embedding.onnx import TensorRange, weight_ranges
 
 TARGET = Path(__file__).resolve().parent.parent / "lorekeeper" / "data" / "minilm.onnx"
 LAYERS, HEADS, HIDDEN, INTERMEDIATE = 6, 12, 384, 1536
 WORDS, POSITIONS, SEGMENTS = 30522, 512, 2
 EPSILON = 1e-12
 MICROSOFT = "com.microsoft"
+
+UNUSED = "pooler."
+"""Prefix of weights that sentence embeddings do not use."""
+
+
+class TensorRange(NamedTuple):
+    """The position of a tensor in a file: its first byte, the byte after its last, and its shape."""
+
+    start: int
+    end: int
+    shape: tuple[int, ...]
+
+
+def weight_ranges(path: Path) -> dict[str, TensorRange]:
+    """The positions of the float32 tensors of a safetensors file, by name.
+
+    The format is described in https://huggingface.co/docs/safetensors/index#format
+    """
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header: dict[str, Any] = json.loads(file.read(size))
+    return {
+        name: TensorRange(
+            8 + size + tensor["data_offsets"][0], 8 + size + tensor["data_offsets"][1], tuple(tensor["shape"])
+        )
+        for name, tensor in header.items()
+        if tensor.get("dtype") == "F32" and not name.startswith(UNUSED)
+    }
 
 
 class Place(NamedTuple):

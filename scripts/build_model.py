@@ -26,10 +26,9 @@ from onnx import ModelProto, TensorProto
 
 from lorekeeper.embedding.digests import file_sha256
 from lorekeeper.embedding.model import MINILM, MINILM_SHA256, WEIGHTS, find_model
-from lorekeeper.embedding.onnx import weight_ranges
 from lorekeeper.embedding.packed import DATA, GRAPH, MANIFEST, PACKED, TOKENIZER
 from lorekeeper.embedding.protocol import Vectors
-from scripts.build_minilm_graph import EPSILON, Graph, Place, assembled
+from scripts.build_minilm_graph import EPSILON, Graph, Place, assembled, weight_ranges
 
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 LICENCE = Path(__file__).with_name("all-MiniLM-L6-v2.LICENSE")

@@ -26,6 +26,9 @@ os.environ.setdefault(
 
 PROVIDERS = ["CPUExecutionProvider"]
 
+FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
+"""Option with the folder of the weights of a graph that is elsewhere."""
+
 SENTENCE_OUTPUTS = ("sentence_embedding", "embedding")
 """Outputs that are vectors of texts already, as sentence-transformers and our own graph name them."""
 
@@ -51,15 +54,13 @@ class Graph:
     Args:
         session: of ONNX Runtime.
         files: the model's; they say how it is pooled.
-        weights: what the session uses and does not keep alive itself.
 
     Raises:
         GraphError: it has other inputs than `INPUTS`, or none of the outputs above, or it cannot be pooled here.
     """
 
-    def __init__(self, session: Any, files: ModelFiles, weights: object = None) -> None:
+    def __init__(self, session: Any, files: ModelFiles) -> None:
         self._session = session
-        self._weights = weights
         self._pooling = files.usage.pooling
         self._fingerprint = files.fingerprint
         self._inputs = {each.name: _TYPES.get(each.type) for each in session.get_inputs()}
@@ -125,7 +126,7 @@ def opened(files: ModelFiles) -> Graph:
     """
     assert files.graph is not None
     try:
-        return Graph(_session(files.graph), files)
+        return Graph(session(files.graph, graph_data(files.graph)), files)
     except EmbeddingError:
         raise
     except Exception as error:  # the runtime's own errors have no common base
@@ -135,13 +136,20 @@ def opened(files: ModelFiles) -> Graph:
         ) from error
 
 
-def _session(graph: Path) -> Any:
-    """A session; the weights beside a graph are given to it if they are links, as in a hub cache, which it refuses."""
+def session(graph: Path, data: Sequence[Path]) -> Any:
+    """A session of a graph and its files of weights, which are in one folder.
+
+    The runtime maps them, and copies only what it rearranges. Links, as in a hub cache, it refuses: their content is given to it,
+    and it copies all of that.
+    """
     from onnxruntime import InferenceSession
 
-    options, data = session_options(), graph_data(graph)
+    options = session_options()
     if not any(path.is_symlink() for path in data):
-        return InferenceSession(str(graph.resolve()), options, providers=PROVIDERS)
+        if all(path.parent == graph.parent for path in data):
+            return InferenceSession(str(graph.resolve()), options, providers=PROVIDERS)
+        options.add_session_config_entry(FOLDER_ENTRY, str(data[0].parent.resolve()))
+        return InferenceSession(graph.read_bytes(), options, providers=PROVIDERS)
     with ExitStack() as stack:
         files = [stack.enter_context(path.open("rb")) for path in data]
         maps = [mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) for file in files]
