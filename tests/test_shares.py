@@ -178,7 +178,7 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
         "Player Secrets/Ana.md": "# Ana\n\nShe is the heir.\n",
         "Session 9 prep.md": "# Session 9\n\nThe duke strikes.\n",
         "Quests/The Wolf.md": "---\nquestStatus: In Progress\n---\n\nzqbehind: the miller pays it.\n",
-        "Quests/The Well.md": "# The Well\n\n- [x] Find the rope\n\nIt is dry.\n",
+        "Quests/The Well.md": "# The Well\n\n- [x] Find the rope\n\nIt is dry.\n\n## DM Notes\n\nThe rope breaks.\n",
         "Quests/The Bride.md": "---\nvisibility: players\n---\n\nShe asked for a ring.\n",
     }
     vault = write(tmp_path / "saga", notes)
@@ -200,6 +200,10 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
             ("heading", "Those hidden agendas again", "hidden"),
             ("text", "Final twist", "twist"),
         }
+        assert next((each.text, sorted(paths)) for each, paths in found.held) == (
+            "DM Notes",
+            ["People/Mira.md", "Quests/The Well.md"],
+        )
         await open_to(library, ".")
         assert library.vaults.rows("saga")["People/Mira.md"].waits == []
         mira = await told(library, "People/Mira.md")
@@ -532,7 +536,7 @@ def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
     assert "zqmore" in run("show", "lore://notes/saga/Open.md", VIEW="player")
     looked = run("share", "Places", "--dry-run")
     assert "opens to players: 3 notes" in looked
-    assert "Final twist" in looked
+    assert "text Final twist (twist) Places/Inn.md" in " ".join(looked.split())
     assert "look like plans" not in looked
     run("show", "lore://notes/saga/Places/Inn.md", status=1, VIEW="player")
     assert "opens to players: 5 notes" in run("share", ".", status=1), "without a terminal nothing is confirmed"

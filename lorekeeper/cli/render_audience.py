@@ -100,14 +100,17 @@ def print_look(found: Look, what: str, people: str, *, headings: bool, lines: bo
 
 
 def _print_held(found: Look) -> None:
-    """What waits of the notes that open, note by note."""
-    if any(note.held for note in found.open):
+    """What waits of the notes that open, each once."""
+    if found.held:
         console.print("  These wait, by the word or sign in brackets:")
-    for note in (note for note in found.open if note.held):
-        console.print(f"    {plain(note.path)}")
-        for each in note.held:
-            said = f"[yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  [dim]({plain(each.stem)})[/]"
-            console.print(Padding.indent(said, INDENT))
+    for each, paths in found.held:
+        number = f"{len(paths):,} notes: " if len(paths) > 1 else ""
+        said = f"[yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  ({plain(each.stem)})"
+        console.print(Padding.indent(f"{said}  [dim]{number}{_names(paths)}[/]", INDENT))
+
+
+def _names(paths: Sequence[str]) -> str:
+    return plain(", ".join(paths[:FEW]) + (", ..." if len(paths) > FEW else ""))
 
 
 def _print_closed(found: Look) -> None:
@@ -122,9 +125,8 @@ def _print_closed(found: Look) -> None:
     for note in (note for note in found.closed if not note.plan):
         reasons.setdefault(note.why, []).append(note.path)
     for why, paths in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
-        names = ", ".join(paths[:FEW]) + (", ..." if len(paths) > FEW else "")
         verb = "stays" if len(paths) == 1 else "stay"
-        console.print(f"  {quantity(len(paths), 'note')} {verb} closed: {plain(why)}  [dim]{plain(names)}[/]")
+        console.print(f"  {quantity(len(paths), 'note')} {verb} closed: {plain(why)}  [dim]{_names(paths)}[/]")
 
 
 def print_open(decisions: Sequence[Share], vaults: Mapping[str, Mapping[str, Row]]) -> None:

@@ -110,6 +110,12 @@ def _foreign() -> frozenset[str]:
 
 
 @functools.cache
+def _non_players() -> re.Pattern[str]:
+    """The names of those who are no players, in which a negation says nothing: "personaggi non giocanti"."""
+    return re.compile(rf"\b(?:{'|'.join(each for each in listed('kind npc') if each.count(' ') > 1)})\b")
+
+
+@functools.cache
 def _signs() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, listed("sign"))))
 
@@ -159,7 +165,7 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         spoken: the languages of its vault.
         has_letters: whether it was written with letters that English has not.
     """
-    written = folded.split()
+    written = _non_players().sub(" ", folded).split()
     words = [word for word in written if "the" not in stem_kinds(word)]
     found = _stems_in(written, words, spoken, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):

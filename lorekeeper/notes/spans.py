@@ -55,6 +55,7 @@ _SIGN = re.compile(
     r"\s*(?:(start|begin|open|end|stop|close)[\s:_-]+)?([^\n]{1,40}?)\s*[:_ -]?\s*(start|begin|open|end|stop|close)?\s*",
     re.IGNORECASE,
 )
+_END = re.compile(r"(?:<!--|%%)\s{0,9}(?:end|stop|close)\s{0,9}(?:-->|%%)", re.IGNORECASE)
 _SIGNS = (
     (re.compile(r"SerializedQuery\s+END\b", re.IGNORECASE), WRITTEN),
     (re.compile(r"SerializedQuery\b", re.IGNORECASE), GENERATED),
@@ -183,8 +184,9 @@ class SpanScanner:
             return None
         ending = _ending(match[2], may_repeat=not is_shown and not sign)
         # "%%secret%%" may be a comment of one word, and "<!-- secret: a text -->" has what it keeps within it
-        is_alone = sign or (is_shown and ":" not in content)
-        return ending if is_alone or self._search(ending, end) else None
+        if sign or (is_shown and ":" not in content) or self._search(ending, end):
+            return ending
+        return _END if self._search(_END, end) else None
 
     def _is_alone(self, start: int, end: int) -> bool:
         """Whether a comment has its lines to itself."""
@@ -335,16 +337,16 @@ class SpanScanner:
     def _keep_from(self, opening: re.Match[str], key: str, end: int | None = None) -> tuple[int, str] | None:
         """Keep what a key within a line begins: to an end, that of its cell, or that of its paragraph.
 
-        A heading below the title is marked as a whole.
+        A heading is marked as a whole.
         """
         start, line = opening.start(), self._line_at(opening.start())
-        if self.text.startswith("##", line.start):
+        if line.is_heading:
             return None
         if line.is_row:
             border = _BORDER.search(self.text, opening.end(), line.end)
             end = min(end or line.end, border.start() if border else line.end)
         if end is None:
-            end = line.end if line.is_heading else self._end_of_paragraph(line.end)
+            end = self._end_of_paragraph(line.end)
         value = self.text[opening.end() : end]
         return None if is_number(value) else self._keep(start, self.text[start:end], end, self._mark(key))
 

@@ -92,10 +92,10 @@ def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
 
 
 def kind_mark(properties: Properties, keys: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
-    """What the kind of a note says: "type: session plan", "type: secret"."""
-    written = properties.text(*keys)
-    mark = audience_of(written, NAME, own) if written else UNMARKED
-    return replace(mark, written=f"{properties.key(*keys)}: {written}") if mark.audience == DM else UNMARKED
+    """What the kind of a note says: "type: session plan", "type: secret", "subtype: dm-intelligence"."""
+    written = ((properties.key(key), properties.text(key)) for key in keys)
+    marks = (replace(audience_of(text, NAME, own), written=f"{key}: {text}") for key, text in written if text)
+    return next((mark for mark in marks if mark.audience == DM), UNMARKED)
 
 
 def field_mark(fields: Iterable[tuple[str, str]], own: OwnMarks = BUILT_IN) -> Mark:

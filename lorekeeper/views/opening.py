@@ -144,6 +144,15 @@ class Look:
         told = [f"{n.path} {n.why} {n.headings} {[(each.place, each.text) for each in n.held]}" for n in self.notes]
         return digest_of("\n".join(sorted(told)))
 
+    @property
+    def held(self) -> list[tuple[Held, list[str]]]:
+        """What waits of the notes that open, or of the only note, each with the paths of those that have it, most notes first."""
+        found: dict[Held, list[str]] = {}
+        for note in self.open or self.notes[: len(self.notes) == 1]:
+            for each in dict.fromkeys(each for each in note.held if each.stem):
+                found.setdefault(each, []).append(note.path)
+        return sorted(found.items(), key=lambda pair: -len(pair[1]))
+
     def headings(self) -> tuple[list[tuple[str, int]], list[tuple[str, str]]]:
         """The headings that open: those that several notes share, with their number, and each other with its note."""
         texts = Counter(text for note in self.open for text in {each.rpartition(BETWEEN)[2] for each in note.headings})

@@ -332,7 +332,11 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
     Row(True, f"\n---\nvisibility: dm\n---\n{WORD} is here.", "Player Handouts/Mira.md"),
     Row(True, f"+++\nsecret = true\n+++\n{WORD} is here.", "Player Handouts/Mira.md"),
     Row(True, f"{OPEN}visibility:: dm\n\n{WORD}"),
+    *_front("visibility: players\ntype: faction\nsubtype: dm-intelligence"),
+    Row(True, f"---\nvisibility: players\n---\nShe rows.\n\n# 12. Synthèse MJ — une page\n\n{WORD}"),
+    *_hidden(f"%%DM-ONLY%%\n{WORD}\n%%END%%"),
     # names of files and folders
+    *_paths("Brainstorms/Mira.md"),
     *_paths(
         "DM/Mira.md",
         "GM/notes/Mira.md",
@@ -413,6 +417,9 @@ NO_MARKS: list[Row] = [
     *_shown("a number", f"SL: 3\n\n{WORD}"),
     *_shown("a word that begins an item is no key", f"- Private - {WORD}", f"Keeper - {WORD}", f"- Secret\n- {WORD}"),
     *_shown("other masters", f"## Meister Otto\n\n{WORD}", f"## Für den Meisterschmied\n\n{WORD}"),
+    *_shown(
+        "who is no player", f"## Personaggi non giocanti incontrati\n\n{WORD}", f"## Non-player characters\n\n{WORD}"
+    ),
     *_shown("what the players know", f"## Was die Spieler wissen\n\n{WORD}"),
     *_shown("empty cells, no spoilers", f"|| a | {WORD} |\n|---|---|---|"),
     *_shown("empty cells, no spoilers", f"| a | b ||\n|---|---|---|\n| {WORD} | y ||"),

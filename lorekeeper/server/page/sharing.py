@@ -74,12 +74,6 @@ async def _page(site: Site, request: Request, uri: str, person: str) -> Response
         "who": _now(entity),
         "html": await asyncio.to_thread(_html, looked) if entity else trusted(""),
         "look": looked,
-        "waits": [
-            (note.path, each.place, each.text, each.stem, each.said)
-            for note in looked.notes
-            for each in note.held
-            if each.stem and (note.seen or entity)
-        ],
         "plans": [note.path for note in looked.closed if note.plan][:MAX_LISTED],
         "closed": sorted(reasons.items(), key=lambda pair: -pair[1]),
         "common": common[:MAX_LISTED],
