@@ -18,10 +18,10 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.kinds import known
 from lorekeeper.notes.marks import LOOKED_AT, audience_of
-from lorekeeper.notes.stems import STEMS, marks
 from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
+from lorekeeper.words import STEMS, marks
 from tests.support.mark_rows import ROWS, WORD
 from tests.support.tools import TOOLS, answer
 from tests.support.vaults import open_marked, vault_library, write

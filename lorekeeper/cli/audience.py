@@ -52,7 +52,7 @@ async def audience(call: Call) -> int:
 
 def _marks(call: Call) -> int:
     from lorekeeper.cli.render_audience import print_stems
-    from lorekeeper.notes.stems import marks
+    from lorekeeper.words import marks
 
     rows = [{"stem": stem, "class": what, "language": language} for stem, what, language in marks()]
     call.show({"marks": rows}, lambda: print_stems(rows))

@@ -33,7 +33,7 @@ from lorekeeper.notes.kinds import (
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.properties import Properties, joined, joined_with, texts, written_tags
 from lorekeeper.notes.source import front_matter, normal
-from lorekeeper.notes.stems import listed
+from lorekeeper.words import listed
 
 SETTINGS_FILE = ".lorekeeper.toml"
 """What the game master says of a vault, in its folder: nobody else writes it."""

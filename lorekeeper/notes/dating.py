@@ -8,7 +8,7 @@ from datetime import date
 from itertools import pairwise
 
 from lorekeeper.folding import fold
-from lorekeeper.notes.stems import by_beginning, table
+from lorekeeper.words import by_beginning, table
 
 _FIRST_YEAR, _AHEAD = 1970, 1
 """The first year of which a note may be, and how many years from now the last one may be: other dates are of a world."""

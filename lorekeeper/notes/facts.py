@@ -11,7 +11,7 @@ from lorekeeper.folding import fold
 from lorekeeper.notes.dating import is_date
 from lorekeeper.notes.links import is_navigation
 from lorekeeper.notes.source import span
-from lorekeeper.notes.stems import listed
+from lorekeeper.words import listed
 
 Pair = tuple[int, str, str]
 """Number of a line, and the key and value in it."""

@@ -9,7 +9,7 @@ from lorekeeper.folding import fold
 from lorekeeper.notes.dating import is_of_a_world, world_date
 from lorekeeper.notes.kinds import PLAYED_KEYS
 from lorekeeper.notes.marks import humps_apart
-from lorekeeper.notes.stems import first, listed
+from lorekeeper.words import first, listed
 
 OPEN, DONE = "open", "done"
 

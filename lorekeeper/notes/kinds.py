@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from lorekeeper.folding import fold
 from lorekeeper.notes.dating import date_in, impossible, without_dates
 from lorekeeper.notes.marks import humps_apart, says_plan
-from lorekeeper.notes.stems import first, listed, rows, table
 from lorekeeper.records.notes import TOLD
+from lorekeeper.words import first, listed, rows, table
 
 if TYPE_CHECKING:  # it imports the reader of YAML, which those who only make entities need not have
     from lorekeeper.notes.properties import Properties

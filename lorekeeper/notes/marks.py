@@ -1,4 +1,4 @@
-"""Who may see something by what it is called: the stems and signs of ``stems.tsv``, and the marks of a user's own.
+"""Who may see something by what it is called: the stems and signs of ``data/words.tsv``, and the marks of a user's own.
 
     dm: [Spielleitung, Hinter den Kulissen]
     players: [Was alle wissen]
@@ -33,9 +33,9 @@ from dataclasses import dataclass, field, replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
-from lorekeeper.notes.stems import Table, by_beginning, first, listed, rows, table
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
+from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
@@ -74,6 +74,9 @@ _SEPARATOR = re.compile(r"[&+/,;]")
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that nobody sees, beside those of Unicode's category Cf."""
 
+_NON_PLAYERS = re.compile(rf"\b(?:{'|'.join(each for each in listed('kind npc') if each.count(' ') > 1)})\b")
+"""The names of those who are no players, in which a negation says nothing: "personaggi non giocanti"."""
+
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _FEW_WORDS = 3
@@ -107,12 +110,6 @@ def humps_apart(key: str) -> str:
 def _foreign() -> frozenset[str]:
     """The words of languages other than English that tell the language of a text."""
     return frozenset(stem for stem, what, language in rows() if what == "the" and language != "en")
-
-
-@functools.cache
-def _non_players() -> re.Pattern[str]:
-    """The names of those who are no players, in which a negation says nothing: "personaggi non giocanti"."""
-    return re.compile(rf"\b(?:{'|'.join(each for each in listed('kind npc') if each.count(' ') > 1)})\b")
 
 
 @functools.cache
@@ -165,7 +162,7 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         spoken: the languages of its vault.
         has_letters: whether it was written with letters that English has not.
     """
-    written = _non_players().sub(" ", folded).split()
+    written = _NON_PLAYERS.sub(" ", folded).split()
     words = [word for word in written if "the" not in stem_kinds(word)]
     found = _stems_in(written, words, spoken, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):

@@ -10,7 +10,7 @@ from lorekeeper.folding import fold
 from lorekeeper.notes.kinds import ALONE, INDEXES, NAMED, Usage, stands_for_folder
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.properties import Properties, listed
-from lorekeeper.notes.stems import listed as words
+from lorekeeper.words import listed as words
 
 ALIAS_KEYS = words("key alias")
 

@@ -59,7 +59,6 @@ from lorekeeper.notes.properties import (
     written_tags,
 )
 from lorekeeper.notes.source import Code, front_matter, normal
-from lorekeeper.notes.stems import listed as words
 from lorekeeper.notes.visibility import (
     doubts,
     field_mark,
@@ -75,6 +74,7 @@ from lorekeeper.printable import one_line
 from lorekeeper.records.printed import CREATURE
 from lorekeeper.records.stat_blocks import base_of, in_front_matter
 from lorekeeper.shares import NOTE as BY_ITSELF
+from lorekeeper.words import listed as words
 
 _HTML_HEADING = re.compile(r"<h([1-6])(?:\s[^<>]{0,500})?>([^\n]{0,500}?)</h\1\s*>", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ import re
 from lorekeeper.folding import fold
 from lorekeeper.notes.properties import TAG_KEYS, Properties, joined, written_tags
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
-from lorekeeper.notes.stems import listed
+from lorekeeper.words import listed
 
 FEWEST_WORDS = 3
 

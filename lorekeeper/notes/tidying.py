@@ -11,7 +11,7 @@ from lorekeeper.notes.links import is_navigation, keeping_links, read_inline, wi
 from lorekeeper.notes.marks import TAG
 from lorekeeper.notes.note import Link
 from lorekeeper.notes.source import GENERATED, WRITTEN
-from lorekeeper.notes.stems import listed
+from lorekeeper.words import listed
 
 BACKLINKS = frozenset(listed("heading backlinks"))
 """Folded headings of lists that programs make of the notes that link to this one."""

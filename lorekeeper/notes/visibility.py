@@ -27,7 +27,7 @@ from lorekeeper.notes.marks import (
     value_audience,
 )
 from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, TAG_KEYS, Properties, listed, texts
-from lorekeeper.notes.stems import listed as words
+from lorekeeper.words import listed as words
 
 STRICT = frozenset(words("key audience"))
 """Keys whose value is an audience: words, or names of people. Anything else is for the game master alone."""

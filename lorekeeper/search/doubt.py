@@ -24,7 +24,6 @@ from lorekeeper.search.documents import DocumentRegistry
 from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.explanation import Doubt
 from lorekeeper.search.fusion import NOTES, corpus_name
-from lorekeeper.search.intent import listed_words
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Key, ResultPage, words_of
 from lorekeeper.search.retrieved import Retrieved
@@ -33,6 +32,7 @@ from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
 from lorekeeper.text.names import base_name, similarity
 from lorekeeper.text.stems import stems
+from lorekeeper.words import listed_words
 
 SHORT_WORD = 3
 """Letters of a word that is too short to be missed."""
@@ -213,7 +213,7 @@ TREASURE = (
 
 def instead_of(closed: str) -> str:
     """What follows the note on a closed name, "" for nothing: what can be had instead."""
-    return "" if listed_words("TREASURE").isdisjoint(closed.split()) else f" {TREASURE}"
+    return "" if listed_words("asked treasure").isdisjoint(closed.split()) else f" {TREASURE}"
 
 
 NEAREST = "These are the nearest in meaning."

@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from lorekeeper.folding import fold
 from lorekeeper.search.query_syntax import quoted
 from lorekeeper.terms import ABILITIES, CONDITIONS, CREATURE_TYPES, DAMAGE_TYPES, PHYSICAL, SCHOOLS, SENSES
 
@@ -72,18 +71,6 @@ def _words(name: str) -> dict[str, str]:
     """What words are called that a pattern names, with the value of each; "" for the word itself."""
     said = {row.words: row.value for row in _rows("word") if row.name == name}
     return dict.fromkeys(TERMS[name], "") if name in TERMS else said
-
-
-@cache
-def listed_words(name: str) -> frozenset[str]:
-    """The words of a name in the table.
-
-    SEVERAL: by which a question asks for entries of a kind and not for one, as "healing spells of a cleric" names no spell. TELLER:
-    with which one begins that tells of somebody, and names nothing: "we are falling off a cliff". EVERYDAY: names of notes and of
-    entries that mean nothing in particular in a sentence. TITLE: what stands before the names of persons. SOMEONE: kinds of notes
-    whose names people shorten. NEEDLESS: facts that say nothing of a subject.
-    """
-    return frozenset(fold(word) for row in _rows("word") if row.name == name for word in row.words.split("|"))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -13,10 +13,11 @@ from lorekeeper.languages import Language, languages, name_of
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import CAMPAIGN, NOTES
-from lorekeeper.search.intent import listed_words, ways
+from lorekeeper.search.intent import ways
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.keywords import STOP_WORDS
 from lorekeeper.text.sections import sections
+from lorekeeper.words import listed_words
 
 SHARED = 0.5
 """What a function word counts that English, or names, have too: "die", "la"."""
@@ -106,7 +107,7 @@ def all_function_words() -> frozenset[str]:
 def _is_name(text: str) -> bool:
     """Whether all words of a text but the particles of names begin with a capital, and there are such particles."""
     words = text.split()
-    others = [word for word in words if fold(word) not in listed_words("PARTICLE")]
+    others = [word for word in words if fold(word) not in listed_words("name particle")]
     return 0 < len(others) < len(words) and all(word[0].isupper() for word in others)
 
 

@@ -17,7 +17,6 @@ from lorekeeper.entities import COLLECTIONS
 from lorekeeper.folding import fold
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import CAMPAIGN, NOTES, corpus_name
-from lorekeeper.search.intent import listed_words
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.keywords import ASKING_WORDS, content_words
@@ -25,6 +24,7 @@ from lorekeeper.text.matching import possible
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.stems import BEGINNING, stems
+from lorekeeper.words import listed, listed_words
 
 SHORT = 3
 """Most words of a wording in which a part of it raises its entry: with 4, nDCG@10 over books falls from 0.831 to 0.828."""
@@ -51,8 +51,6 @@ _WORD = re.compile(r"\w+")
 
 def _listed(what: str) -> Sequence[str]:
     """The words of the table that say something; "column" is what tables of classes have by level."""
-    from lorekeeper.notes.stems import listed  # not before a question is asked
-
     return listed(f"word {what}")
 
 
@@ -97,8 +95,10 @@ class _Wording:
     def of(cls, text: str, is_common: Callable[[str], bool] = lambda _: False) -> _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
         words = _WORD.findall(text.casefold())
-        of_several = not {*words}.isdisjoint(listed_words("SEVERAL"))
-        return cls(stems(_words(text)), common, words[:1] != [] and words[0] in listed_words("TELLER"), of_several)
+        of_several = not {*words}.isdisjoint(listed_words("asked several"))
+        return cls(
+            stems(_words(text)), common, words[:1] != [] and words[0] in listed_words("asked teller"), of_several
+        )
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -186,7 +186,7 @@ def _about(text: str) -> list[str]:
 def asked_about(text: str) -> list[str]:
     """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
     folded, about = fold(text), _about(text)
-    if not {*folded.split()}.isdisjoint(listed_words("TELLER")):
+    if not {*folded.split()}.isdisjoint(listed_words("asked teller")):
         return []
     is_question = len(about) < len(content_words(folded)) or folded.startswith(("how ", "what "))
     is_name = " ".join(about) in folded and all(map(str.isalpha, about))

@@ -19,6 +19,7 @@ from lorekeeper.records.notes import TOLD
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.text.keywords import ASKING_WORDS, STOP_WORDS
 from lorekeeper.text.notes import tale
+from lorekeeper.words import first, listed
 
 SIMILARITY = 0.95
 """Similarity of a note of a session to a question that names the session.
@@ -32,8 +33,6 @@ MAX_NOTES = 8
 
 def _said(what: str) -> str:
     """A pattern for the words that say something, in all languages of the table of stems."""
-    from lorekeeper.notes.stems import listed  # not before a question is asked
-
     endings = {"-": r"\w*", "~": r"\w{0,2}"}
     words = (re.escape(stem.rstrip("-~")) + endings.get(stem[-1], "") for stem in listed(f"word {what}"))
     return f"(?:{'|'.join(words)})"
@@ -124,7 +123,6 @@ def beside_session(wording: str) -> str:
 
 
 def _asks(word: str) -> bool:
-    from lorekeeper.notes.stems import first  # not before a question is asked
     from lorekeeper.search.languages import all_function_words
 
     is_one = word in STOP_WORDS | ASKING_WORDS or word in all_function_words() or len(word) == 1
@@ -133,8 +131,6 @@ def _asks(word: str) -> bool:
 
 def _numbers(folded: Sequence[str]) -> Iterator[int]:
     """The numbers of sessions that folded texts name."""
-    from lorekeeper.notes.stems import listed
-
     written = {word: number for what in ("number", "ordinal") for number, word in enumerate(listed(f"word {what}"))}
     for text in folded:
         for found in _numbered().finditer(text):

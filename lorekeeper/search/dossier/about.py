@@ -20,7 +20,6 @@ from lorekeeper.search.dossier.lines import Line, Quote
 from lorekeeper.search.dossier.names import Called, Lexicon, plain_names, short_names
 from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.doubt import CLOSED, is_closed, known_words
-from lorekeeper.search.intent import listed_words
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.text.facts import facts
@@ -30,6 +29,7 @@ from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
 from lorekeeper.text.notes import aliases, note_facts
 from lorekeeper.text.stems import corrected, names_of_stems, names_with_words
+from lorekeeper.words import listed_words
 
 NOTES = "notes"
 
@@ -330,7 +330,7 @@ async def _notes_named(sources: Sources, topic: str) -> list[Entity]:
 async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
     """The notes whose name, or alias, a question has: of several the longest."""
     names = names_in(topic, await sources.note_names())
-    telling = [name for name in names if not listed_words("EVERYDAY").issuperset(content_words(name))]
+    telling = [name for name in names if not listed_words("name everyday").issuperset(content_words(name))]
     notes = await sources.notes_called(telling[:1])
     if notes and await _is_name(sources, topic):
         return [note for note in notes if _is_called(note, topic)]
@@ -340,7 +340,7 @@ async def _notes_within(sources: Sources, topic: str) -> list[Entity]:
 def _is_called(note: Entity, topic: str) -> bool:
     """Whether a longer name may be that of a note: what it has beside the note's own is a title, or in the note's text."""
     own = {word for name in all_names(note) for word in name.split()}
-    others = [word for word in content_words(fold(topic)) if word not in own and word not in listed_words("TITLE")]
+    others = [word for word in content_words(fold(topic)) if word not in own and word not in listed_words("name title")]
     text = " ".join([note.name, *(part.text for part in spans(note))])
     return all(occurring(word_stems(word), text) for word in others)
 
@@ -375,7 +375,7 @@ async def _called(sources: Sources, main: Entity) -> Called:
     names = all_names(main)
     if main.type != NOTES:
         return Called(names, common=main.type == "creatures")
-    if fold(main.kind) not in listed_words("SOMEONE"):
+    if fold(main.kind) not in listed_words("kinds named"):
         return Called(names)
     others = [name for name in await sources.note_names() if name not in names]
     return Called(names, short_names(main.name, others))
@@ -494,5 +494,7 @@ def facts_of(entity: Entity) -> list[str]:
     own = note_facts(entity)
     if not own:
         return [one_line(facts(entity))]
-    telling = [one_line(f"{key}: {value}") for key, value in own.items() if fold(key) not in listed_words("NEEDLESS")]
+    telling = [
+        one_line(f"{key}: {value}") for key, value in own.items() if fold(key) not in listed_words("key needless")
+    ]
     return [one_line(entity.kind), *beginning(telling, BRIEF_CHARS)]

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lorekeeper.folding import fold
-from lorekeeper.search.intent import listed_words
 from lorekeeper.text.keywords import STOP_WORDS, content_words
+from lorekeeper.words import listed_words
 
 MOST_WORDS = 7
 """Words of the longest name that is looked for."""
@@ -178,7 +178,7 @@ class Called:
 def is_telling(mention: Mention) -> bool:
     """Whether a name in a note means the entry of that name: it is no everyday word, and written with a capital."""
     words = mention.name.removeprefix("the ").split()
-    return mention.capital and not listed_words("EVERYDAY").issuperset(words)
+    return mention.capital and not listed_words("name everyday").issuperset(words)
 
 
 def plain_names(names: Iterable[str]) -> frozenset[str]:
@@ -194,7 +194,7 @@ def short_names(name: str, others: Iterable[str]) -> frozenset[str]:
         others: folded names of everything else.
     """
     words = [word for word in content_words(fold(name)) if len(word) > MIN_CHARS and not word.isdigit()]
-    own = {*words} - listed_words("TITLE") - listed_words("EVERYDAY")
+    own = {*words} - listed_words("name title") - listed_words("name everyday")
     if len(words) < 2 or not own:
         return frozenset()
     for other in others:

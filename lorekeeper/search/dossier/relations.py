@@ -26,10 +26,11 @@ from lorekeeper.search.dossier.about import (
 from lorekeeper.search.dossier.lines import Line, Quote, Relation, session_of
 from lorekeeper.search.dossier.names import Called, Lexicon, Mention, is_telling
 from lorekeeper.search.dossier.spans import Sentence, Span, spans
-from lorekeeper.search.intent import listed_words, ways
+from lorekeeper.search.intent import ways
 from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
 from lorekeeper.text.names import canonical_name
+from lorekeeper.words import listed_words
 
 MOST_SESSIONS = 200
 """Sessions with words of a name that are looked at."""
@@ -484,7 +485,7 @@ def _stat_block_in(sentence: str) -> tuple[str, str]:
 
 def _means_entry(mention: Mention, entity_type: str) -> bool:
     """Whether a name in a note means the entry: several words, or one that is neither an everyday word nor in lower case."""
-    if listed_words("EVERYDAY").issuperset(mention.name.split()):
+    if listed_words("name everyday").issuperset(mention.name.split()):
         return False
     if mention.single:
         return entity_type in LOWER_CASE or (entity_type in ONE_WORD and mention.alone)

@@ -17,7 +17,6 @@ from lorekeeper.render.note_html import (
     linking_lines,
     note_body,
 )
-from lorekeeper.search.intent import listed_words
 from lorekeeper.server.backlinks import connections_of, embedded_notes
 from lorekeeper.server.page.hits import day
 from lorekeeper.server.page.sessions import MOST, NOTES, PEOPLE, session_notes
@@ -26,6 +25,7 @@ from lorekeeper.text.notes import aliases
 from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View, apart
+from lorekeeper.words import listed_words
 
 _BLOCK = re.compile(r"^```+ *encounter\b.*?\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 """The block of a note that lists an encounter, as plugins of Obsidian write it."""
@@ -80,7 +80,7 @@ def with_people(note: Entity, people: Sequence[Entity]) -> Entity:
         if number[name] == 1
         and each.slug not in known
         and name[:1].isupper()
-        and fold(name) not in listed_words("EVERYDAY")
+        and fold(name) not in listed_words("name everyday")
     }
     if not left:
         return note

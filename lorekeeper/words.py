@@ -1,11 +1,11 @@
-"""The table of words by what they say, in all languages together: ``stems.tsv``."""
+"""The words of notes and of questions by what they say, in all languages together: ``data/words.tsv``."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-STEMS = Path(__file__).with_name("stems.tsv")
+STEMS = Path(__file__).parent / "data" / "words.tsv"
 
 _LEAST, _ENDING, _LONG = 3, 2, 24
 """Letters of a beginning, at least; of the endings of "~", at most; and of a word that is looked up by its beginning."""
@@ -32,6 +32,18 @@ def marks() -> list[tuple[str, str, str]]:
 def listed(what: str) -> tuple[str, ...]:
     """The stems that say something, each once."""
     return tuple(dict.fromkeys(stem for stem, each, _ in rows() if each == what))
+
+
+@cache
+def listed_words(what: str) -> frozenset[str]:
+    """The same as a set.
+
+    "asked several": by which a question asks for entries of a kind and not for one, as "healing spells of a cleric" names no spell.
+    "asked teller": with which one begins that tells of somebody, and names nothing: "we are falling off a cliff". "name everyday":
+    names of notes and of entries that mean nothing in particular in a sentence. "name title": what stands before the names of
+    persons. "kinds named": kinds of notes whose names people shorten. "key needless": facts that say nothing of a subject.
+    """
+    return frozenset(listed(what))
 
 
 @cache
