@@ -259,6 +259,24 @@ def test_what_is_longer_than_the_terminal_is_paged(folder, monkeypatch, words, i
     assert {line.startswith(">") for line in lines} == {is_paged}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("columns", [COLUMNS, 50])
+def test_the_code_of_a_link_is_whole_on_the_screen_with_what_is_said_of_it(tmp_path, columns):
+    status, text = in_a_terminal(
+        tmp_path, columns, "people add Wilhelmina --role player --url http://192.168.178.123:8765"
+    )
+    lines = text.splitlines()
+    code = [number for number, line in enumerate(lines) if line.startswith(("█", "▀"))]
+    assert status == 0
+    assert code == list(range(len(code)))
+    assert len(code) > 15
+    assert any("/sign-in?key=" in line for line in lines)
+    beside = " ".join(line.strip(" █▀▄") for line in lines)
+    assert "once, within seven days" in " ".join(beside.split())
+    assert all(len(line) <= columns for line in lines if "?key=" not in line)
+    assert len(lines) < LINES or columns < COLUMNS
+
+
 # --- wrapping -----------------------------------------------------------------------------------------------------------
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
+import textwrap
 from collections.abc import Awaitable, Callable
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from lorekeeper.audience import ROLES
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
 from lorekeeper.cli.serving import PORT
-from lorekeeper.cli.terminal import say, show
+from lorekeeper.cli.terminal import columns, say, show
 from lorekeeper.errors import ConfigError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
@@ -27,11 +30,13 @@ ACTIONS = {
     "rotate": "print a new token; the old one stops working",
 }
 
-GIVEN = """Token for {name}; it is shown only once, since only a hash of it is stored.
-Clients send it as 'Authorization: Bearer TOKEN' to 'lorekeeper serve --transport http'."""
+GIVEN = "Token for {name}, shown only once, since its hash alone is kept. Clients send 'Authorization: Bearer TOKEN'."
 
 LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days.
 The browser must be able to reach the server: run 'lorekeeper serve --transport http --host 0.0.0.0'. --url names another one."""
+
+LEAST_BESIDE = 24
+"""Columns that words beside a QR code need."""
 
 NOBODY_LEFT = """You removed the last person. A running server still requires tokens. A server that you start from now on answers
 every user of this machine, unless LOREKEEPER_HTTP_TOKEN is set."""
@@ -145,18 +150,29 @@ async def _show_link(call: Call, person: Person) -> str:
     address = (call.arguments.url or f"http://{network_address()}:{PORT}").rstrip("/")
     link = f"{address}/sign-in?key={key}"
     if not call.json:
+        said = LINKED.format(name=shown(person.name))
         if sys.stderr.isatty():
-            _print_code(link)
-        say(LINKED.format(name=shown(person.name)))
+            _print_code(link, said)
+        else:
+            say(said)
         say(one_line(link))
     return link
 
 
-def _print_code(link: str) -> None:
-    """A link as a QR code, for the camera of a phone."""
+def _print_code(link: str, said: str) -> None:
+    """A link as a QR code, for the camera of a phone, with what is said of it beside it, so that both are on one screen."""
     import segno
 
-    segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
+    drawn = io.StringIO()
+    code = segno.make(link, error="l")
+    code.terminal(out=drawn, border=2, compact=True)
+    rows, size = drawn.getvalue().splitlines(), code.symbol_size(border=2)[0]
+    room = (columns(sys.stderr) or 80) - size - 2
+    beside = [line for part in said.splitlines() for line in textwrap.wrap(part, max(room, LEAST_BESIDE))]
+    for row, line in zip_longest(rows, beside if room >= LEAST_BESIDE else (), fillvalue=""):
+        print(f"{row or ' ' * size}  {line}".rstrip(), file=sys.stderr)
+    if room < LEAST_BESIDE:
+        say(said)
 
 
 async def _list(call: Call) -> int:

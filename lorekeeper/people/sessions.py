@@ -18,7 +18,7 @@ from lorekeeper.errors import TokenError
 from lorekeeper.people.person import Person
 from lorekeeper.people.registry import People
 from lorekeeper.people.rows import Rows
-from lorekeeper.people.tokens import digest, equal, keyed_digest, new_token
+from lorekeeper.people.tokens import LINK_BYTES, digest, equal, keyed_digest, new_token
 from lorekeeper.printable import shown
 
 SECONDS = 30 * 86_400
@@ -122,7 +122,7 @@ class Sessions:
         Raises:
             CacheError: the file cannot be read or written.
         """
-        key, now = new_token(), int(time.time())
+        key, now = new_token(LINK_BYTES), int(time.time())
         name, seconds = (person.name, INVITATION_SECONDS) if person else (None, LINK_SECONDS)
         proof = self._proof(key.encode(), person) if person else ""
         with self._edited() as rows:

@@ -13,13 +13,16 @@ import secrets
 BYTES = 32
 """Random bytes of a token."""
 
+LINK_BYTES = 16
+"""Random bytes of a link that signs in once: so many that nobody guesses it within its days, and few enough for a small QR code."""
+
 MARK = "lk_"
 """How tokens begin: scanners for secrets find them, and no token looks like an option of a command."""
 
 
-def new_token() -> str:
-    """A new token of 256 random bits, in letters that need no quoting anywhere."""
-    return MARK + secrets.token_urlsafe(BYTES)
+def new_token(size: int = BYTES) -> str:
+    """A new token of so many random bytes, in letters that need no quoting anywhere."""
+    return MARK + secrets.token_urlsafe(size)
 
 
 def digest(token: bytes) -> str:
