@@ -30,7 +30,7 @@ ACTIONS = {
     "rotate": "print a new token; the old one stops working",
 }
 
-GIVEN = "Token for {name}, shown only once, since its hash alone is kept. Clients send 'Authorization: Bearer TOKEN'."
+GIVEN = "Token for {name}, shown only once, since its hash alone is stored. Clients send 'Authorization: Bearer TOKEN'."
 
 LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days.
 The browser must be able to reach the server: run 'lorekeeper serve --transport http --host 0.0.0.0'. --url names another one."""
@@ -166,7 +166,7 @@ def _print_code(link: str, said: str) -> None:
     drawn = io.StringIO()
     code = segno.make(link, error="l")
     code.terminal(out=drawn, border=2, compact=True)
-    rows, size = drawn.getvalue().splitlines(), code.symbol_size(border=2)[0]
+    rows, size = drawn.getvalue().splitlines(), int(code.symbol_size(border=2)[0])
     room = (columns(sys.stderr) or 80) - size - 2
     beside = [line for part in said.splitlines() for line in textwrap.wrap(part, max(room, LEAST_BESIDE))]
     for row, line in zip_longest(rows, beside if room >= LEAST_BESIDE else (), fillvalue=""):
