@@ -139,7 +139,7 @@ COLLECTIONS: dict[str, Collection] = {
                     facet=True,
                 ),
                 Field("damage_types", T.TEXTS, "damage it deals: fire, ...", ("damage_type",), revision=5, facet=True),
-                Field("range", T.DECIMAL, "range in feet", revision=3),
+                Field("range", T.DECIMAL, "range in feet, 0 = self or touch", revision=3),
                 Field("saves", T.TEXTS, "ability of a saving throw that it forces on others", revision=4),
                 Field("conditions", T.TEXTS, "condition that it inflicts", revision=4),
                 Field("attack", T.TEXT, "its spell attack: melee, ranged", revision=2),

@@ -314,7 +314,8 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
     except FilterError as error:
         other = _also_called(collection, test.field)
         if other is None:
-            raise not_a_test(test.text, str(error)) from error
+            means = field.type.ordered and field.help
+            raise not_a_test(test.text, f"{error}: {means}" if means else str(error)) from error
         conditions = _of_test(other, test)
     if not test.negated:
         return conditions

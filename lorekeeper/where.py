@@ -25,7 +25,7 @@ from lorekeeper.printable import shown
 MAX_LENGTH = 1000
 """Longest text, in characters."""
 
-EXAMPLE = "immune:poison speed.fly>=60 -language:common cr:5..8"
+EXAMPLE = 'immune:poison speed.fly>=60 -language:"deep speech" cr:5..8'
 
 _ITEM = r'(?:"[^"]*+"|[^\s",]++)'
 

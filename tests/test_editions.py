@@ -333,6 +333,17 @@ async def test_a_question_may_name_the_edition(library, query, edition, first):
     assert STATED[:10] not in (asked.note or "")
 
 
+async def test_what_the_edition_of_a_question_calls_by_a_longer_name_comes_first(library):
+    tides = [make(slug, "It comes and goes.", type="rules", name=name, document=document)
+             for slug, name, document in [("ebb", "Ebb", "srd-2014"), ("great-ebb", "Great Ebb", "srd-2024")]]  # fmt: skip
+    await library.cache.store_entities(tides, "rules")
+    page = await library.search(Query(["rules"], "ebb 2024"))
+    assert [each.entity.name for each in page.results[:2]] == ["Great Ebb", "Ebb"]
+    assert page.results[0].sure
+    none = (await call(library, "lookup_rule", semantic_query="tide rule 3 2024")).structured
+    assert "from the 2024 edition." in none["note"]
+
+
 async def test_a_question_that_names_several_editions_has_what_each_says(library):
     page = await library.search(Query(["spells"], "spark 2014 vs 2024"))
     assert {each.entity.document for each in page.results[:2]} == {"srd-2014", "srd-2024"}

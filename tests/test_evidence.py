@@ -171,6 +171,17 @@ def test_a_heading_that_is_asked_for_whole_comes_before_one_that_says_more():
     assert "escape DC 13" in evidence(eel, "eel reed whip grapple dc", nearest=arms[0]["desc"]).text
 
 
+def test_a_sentence_that_points_back_is_shown_with_the_one_before_it():
+    rule = "A clerk sleeps as many hours as there are stamps in the drawer, and no less than one."
+    example = "For example, a clerk with a drawer of four stamps may sleep until noon."
+    clerk = make(
+        "clerk", type="rules", name="Clerk", data={"desc": f"{rule} {example} If it snores, it wakes the abbot."}
+    )
+    shown = evidence(clerk, "who wakes the abbot", limit=130).text
+    assert shown == f"… {example} If it snores, it wakes the abbot."
+    assert evidence(clerk, "who wakes the abbot", limit=60).text == "… If it snores, it wakes the abbot."
+
+
 def test_a_label_stands_with_its_sentence():
     desc = "You file what comes in. Damage at 0 Stamps. If anybody hits you then, you lose a stamp. Late Filing. It costs one."
     clerk = make("clerk", type="rules", kind="rule", name="Clerk", data={"desc": desc})

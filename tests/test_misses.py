@@ -43,6 +43,13 @@ async def test_a_miss_asks_nobody_and_names_what_a_sync_would_bring(library, ser
     assert server.asked == []
 
 
+async def test_what_no_sync_would_bring_is_not_said_to_be_fetched_by_one(library, tmp_path):
+    await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "creatures", "name": "Own"}])])
+    note = (await look(library, "creatures", name="githyanki warrior")).note or ""
+    assert "'githyanki' is not open content, so no sync would add it." in note
+    assert "Run 'lorekeeper sync" not in note
+
+
 async def test_a_name_that_is_only_like_one_in_the_library_is_answered_and_said_to_be_missing(library):
     await library.cache.store_entities([make("tide-lanze", "A spear of rust.", name="Tide Lanze")], "spells")
     page = await look(library, name="tide lance of the deep")

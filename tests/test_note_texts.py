@@ -166,6 +166,7 @@ def test_the_section_that_is_headed_as_a_query_asks_is_shown():
     assert shown("the appearance of Old Tam") == shown("describe Tam in appearance") == "Looks > Appearance"
     assert shown("armour and weapons of Old Tam") == "Weapons & Armour"
     assert shown("does Old Tam look tired in appearance") == "GM Notes"
+    assert shown("what does Old Tam look like") == "Looks > Appearance"  # notes put it under another word
 
 
 def test_a_secret_section_that_answers_nothing_is_not_shown():

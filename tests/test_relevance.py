@@ -101,6 +101,26 @@ async def test_words_that_no_entry_has_are_named_beside_the_nearest(tmp_path, mo
         assert (await library.search(Query(["rules"], text="ship fights at sea"))).note is None
 
 
+async def test_the_offset_that_continues_is_that_of_the_first_result_that_the_text_leaves_out(tmp_path):
+    towns = "Ash Brook Cape Dell Elm Fen Glen Holt Isle Jarl Knoll Lake".split()
+    texts = [
+        {"name": f"{town} Ferry", "description": f"The ferry of {town} carries salt to the sea."} for town in towns
+    ]
+    rows = [
+        {"collection": "rules", "kind": "rule", **each} for each in [{"name": "Ferry", "description": "Salt."}, *texts]
+    ]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.import_paths([write_lines(tmp_path / "rules.jsonl", rows)])
+        told, offset = "", "0"
+        while offset:
+            text = (await call(library, "search_lore", query="ferry", offset=int(offset))).text
+            told, _, following = (told + text).rpartition("offset=") if "\noffset=" in text else (told + text, "", "")
+            offset = following.partition(" ")[0]
+        whole = (await call(library, "search_lore", query="ferry", limit=50)).structured["results"]
+    assert len(whole) > 5
+    assert [each["name"] for each in whole if each["name"] not in told] == []
+
+
 async def test_that_nothing_is_called_what_a_question_is_about_is_said(tmp_path):
     anchor = {"collection": "rules", "kind": "rule", "name": "Mooring", "description": "An anchor holds a ship."}
     async with open_library(tmp_path, backend="sqlite") as library:
@@ -164,6 +184,9 @@ def test_the_nearer_a_hit_is_the_rarer_the_words_may_be_that_it_lacks():
     assert doubt(0.5, "zeppelins", "ships at sea").lacking == 0  # the wording that it fits best
     assert doubt(0.5, "zeppelin holograms").is_hopeless
     assert (doubt(0.3).is_doubtful, doubt(0.3, "of the").is_hopeless) == (False, True)
+    assert doubt(0.5, "shipsworth").lacking == 1  # which no entry has, though it begins as "ships" does
+    farther = Retrieved({key: Ranked(ship.identity, "ships", 0.9)}, count=1_000, phrases={key: 0.1})
+    assert doubt_of(key, ship, farther, ["ships"]).near == 0.9
 
 
 @pytest.mark.parametrize("entries", [300, 10_000])

@@ -86,6 +86,8 @@ WRONG = [
     ("equipment", "attunement:true", "did you mean 'requires_attunement'"),
     ("character_options", "speed>=35", "not of character_options, whose texts semantic_query searches"),
     ("spells", "level:three", "level must be a number, not 'three'"),
+    ("spells", "range:touch", "range must be a number, not 'touch': range in feet, 0 = self or touch"),
+    ("creatures", "language:deep speech", '-language:"deep speech" cr:5..8, separated by spaces'),
     ("spells", "level:2.5", "whole number"),
     ("spells", "level>=1,2", ">= takes one value"),
     ("spells", "level:1..2,5", "a range is one value"),

@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.cache.protocol import SearchCache
@@ -209,7 +209,11 @@ LEADING = 3
 
 
 async def editions_first(
-    documents: DocumentRegistry, wanted: Sequence[str], hits: Sequence[FusedHit[Key]], compared: Sequence[str] = ()
+    documents: DocumentRegistry,
+    wanted: Sequence[str],
+    hits: Sequence[FusedHit[Key]],
+    compared: Sequence[str],
+    names: Mapping[Key, str],
 ) -> list[FusedHit[Key]]:
     """Hits with those of the wanted editions and documents first, among the sure ones and among the others; each keeps its score.
 
@@ -221,6 +225,7 @@ async def editions_first(
         wanted: editions and documents.
         hits: a ranking.
         compared: editions of each of which what a sure hit means has a place of its own.
+        names: folded, of the hits, where nothing sure is of the wanted ones, what they have by a longer name is.
     """
     keys = {
         key: await documents.edition_of(key)
@@ -237,6 +242,11 @@ async def editions_first(
         firsts = {keys[key[1][0]]: key for key in reversed(own)}
         heads = dict.fromkeys((own[0], *(firsts[each] for each in compared if hit.sure and each in firsts)))
         found += [hit._replace(key=head, duplicates=tuple(key for key in own if key != head)) for head in heads]
+    sure = [hit.key for hit in found if hit.sure and hit.key[0] != NOTES]
+    if all(place(key) == len(wanted) for key in sure):
+        words = {key: {*name.split()} for key, name in names.items() if place(key) < len(wanted) or key in sure}
+        longer = {k for k in words for s in sure if k[0] == s[0] and s in words and words[s] < words[k]}
+        found = [hit._replace(sure=hit.sure or hit.key in longer) for hit in found]
     return sorted(found, key=lambda hit: (not hit.sure, place(hit.key)))
 
 
@@ -262,9 +272,12 @@ def _none_of(wanted: Sequence[str], results: Sequence[Result], total: int) -> st
     """That none of some results is of an edition that was asked for; None if one is: each says of which it is."""
     editions = [name for name in wanted if name in LABELS]
     books = [result for result in results if result.entity.type != NOTES]
-    if not books or any(result.edition in editions or result.entity.document in wanted for result in books):
-        return None
+    having = [each.sure for each in books if each.edition in editions or each.entity.document in wanted]
     labels = " or ".join(map(edition_label, editions))
+    if not books or any(having) or (having and not books[0].sure):
+        return None
+    if having:
+        return f"Nothing that is sure is from the {labels} edition."
     if total > len(results):
         return (
             f"None of these {len(results)} of {total} is from the {labels} edition; documents searches its books alone."

@@ -30,8 +30,7 @@ from lorekeeper.search.retrieved import Retrieved
 from lorekeeper.text.evidence import read
 from lorekeeper.text.keywords import content_words, subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
-from lorekeeper.text.names import base_name, similarity
-from lorekeeper.text.stems import stems
+from lorekeeper.text.names import similarity
 from lorekeeper.words import listed_words
 
 SHORT_WORD = 3
@@ -46,9 +45,8 @@ MAX_SUBJECT = 4
 KEYWORDS = 2
 """Most content words of a query that asks for what has them, whatever it means: "fire", "open locks"."""
 
-SAID_BESIDE = 3
-"""How many times as many content words as a name has a question may have that asks about it: "cat" is evidence, and no more, in
-"looks like a cat and steals things"."""
+COMPLETE_HITS = 3
+"""How many of the best keyword hits are looked at for one with all words of a query."""
 
 LARGE_LIBRARY = 300
 """Fewest entries with which a query can be doubted because its words do not occur."""
@@ -60,7 +58,8 @@ def is_certain(found: Retrieved, text: str) -> bool:
     """Whether nothing that was found is to be doubted: a name, all of one or two words, a small library."""
     if found.names or found.count < LARGE_LIBRARY:
         return True
-    return found.has_all_words and 0 < len(content_words(fold(text))) <= KEYWORDS
+    first = [*found.keyword.values()][:COMPLETE_HITS]
+    return 0 < len(content_words(fold(text))) <= KEYWORDS and any(ranked.complete for ranked in first)
 
 
 def doubt_of(hit: Key, entity: Entity, found: Retrieved, wordings: Sequence[str]) -> Doubt:
@@ -73,21 +72,14 @@ def doubt_of(hit: Key, entity: Entity, found: Retrieved, wordings: Sequence[str]
         wordings: of the query; none if its words say nothing, as those of a question in another language do.
     """
     nearest = found.semantic.get(hit)
-    near = found.phrases.get(hit) or (nearest.score if nearest else 0.0)
+    near = max(found.phrases.get(hit, 0.0), nearest.score if nearest else 0.0)
     text = spelt_out(f"{entity.name} {words_of(entity, read(entity))}")
     doubts = (_of_wording(spelt_out(wording), text, near, found) for wording in wordings)
     return min(doubts, key=lambda doubt: doubt.lacking, default=Doubt(near, 0.0, 1.0))
 
 
-def answers(entity: Entity, wordings: Sequence[str], all_known: bool = False) -> bool:
-    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several.
-
-    Of longer wordings, whose words all occur in the library, it does if one has the name of the entry and says little else.
-    """
-    name = stems(base_name(entity.name)) if all_known else frozenset[str]()
-    asked_for = filter(name.issubset, (stems(fold(wording)) for wording in wordings)) if name else ()
-    if any(KEYWORDS < len(own) <= SAID_BESIDE * len(name) for own in asked_for):
-        return True
+def answers(entity: Entity, wordings: Sequence[str]) -> bool:
+    """Whether one section of an entry, with its name, has all content words of a wording, of which there are several."""
     asked = [stems for stems in map(word_stems, wordings) if len(stems) > 1]
     texts = [f"{entity.name} {section}" for section in read(entity)] if asked else []
     return any(len(occurring(stems, text)) == len(stems) for stems in asked for text in texts)
@@ -98,8 +90,9 @@ def _of_wording(wording: str, text: str, near: float, found: Retrieved) -> Doubt
     words = [word for word in content_words(fold(wording)) if word[:STEM] in stems]
     if not words:
         return Doubt(near, 1.0, 0.0)
-    held = set(occurring(stems, text))
-    lacking = sum(rarity(found.occurring.get(word, 0), found.count) for word in words if word[:STEM] not in held)
+    held = set(occurring(stems, text))  # by their beginnings: a shadow holds no "shadowheart", which no entry has
+    lacks = (word for word in words if word[:STEM] not in held or word not in found.occurring)
+    lacking = sum(rarity(found.occurring.get(word, 0), found.count) for word in lacks)
     return Doubt(near, lacking / len(words), sum(word in found.occurring for word in words) / len(words))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lorekeeper import dates
-from lorekeeper.cache.protocol import Documents, SearchCache, ValueCounts
+from lorekeeper.cache.protocol import SearchCache, ValueCounts
 from lorekeeper.entities import COLLECTIONS, NAME, WHOLE_NAME, Collection, Field, FieldType
 from lorekeeper.filters import WHERE, Condition, loaded, parse_filters, where_text, without_bound
 from lorekeeper.folding import fold
@@ -41,16 +41,6 @@ SIMILAR = 0.6
 """Least similarity (difflib's ratio, 0 to 1) at which a value is taken for a misspelling of another."""
 
 
-async def known_values(cache: SearchCache, entity_type: str, field: str, document: Documents = None) -> ValueCounts:
-    """The values of a filter field of a type, within documents if some are given.
-
-    Raises:
-        FilterError: the type has no such field.
-        CacheError: the library cannot be read.
-    """
-    return await cache.count_values(entity_type, field, document)
-
-
 def nearest(value: object, known: Iterable[object]) -> str | None:
     """The known text that a value is probably a misspelling of, None if none is similar.
 
@@ -76,7 +66,7 @@ class _Counted:
 
 
 class ValueRegistry:
-    """`known_values` of one cache, each kept for `MAX_AGE_SECONDS`, the latest `MAX_KEPT` of them."""
+    """The values of the filter fields of one cache, each kept for `MAX_AGE_SECONDS`, the latest `MAX_KEPT` of them."""
 
     def __init__(self, cache: SearchCache) -> None:
         self._cache = cache
@@ -84,11 +74,16 @@ class ValueRegistry:
         self._lock = threading.Lock()
 
     async def known(self, entity_type: str, field: str, documents: Sequence[str] | None = None) -> ValueCounts:
-        """The values of a field over documents, by default all; see `known_values`."""
+        """The values of a field over documents, by default all.
+
+        Raises:
+            FilterError: the type has no such field.
+            CacheError: the library cannot be read.
+        """
         key = (entity_type, field, None if documents is None else tuple(documents))
         counted = self._counted.get(key)
         if counted is None or time.monotonic() - counted.taken_at > MAX_AGE_SECONDS:
-            counted = _Counted(await known_values(self._cache, entity_type, field, documents), time.monotonic())
+            counted = _Counted(await self._cache.count_values(entity_type, field, documents), time.monotonic())
             with self._lock:
                 self._counted.pop(key, None)
                 self._counted[key] = counted
@@ -217,10 +212,10 @@ class Explainer:
     async def cannot_exist(self, entity_type: str, filters: Filters) -> bool:
         """Whether a filter asks only for values that neither the rules of the game nor the library have.
 
-        So does the name of what is not open content.
+        So does a name that has that of what is not open content.
         """
         for part in filter_parts(entity_type, filters):
-            if is_closed(_wanted_name(part) or ""):
+            if (name := _wanted_name(part)) and await self._closed(entity_type, name):
                 return True
             for condition in part.conditions:
                 ruled = RULES.get((entity_type, condition.field.name))

@@ -89,7 +89,7 @@ from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sor
 from lorekeeper.search.values import VALUED, known_values, linked
 from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
 from lorekeeper.system import finished
-from lorekeeper.text.evidence import LIST_CHARS, asks_for_a_figure, lengths, read
+from lorekeeper.text.evidence import asks_for_a_figure, lengths, read
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import base_name, canonical_name
 from lorekeeper.text.stems import stems
@@ -113,7 +113,7 @@ UNNAMED = "{} is called '{}'; {}."
 RESPELT = "'{}' was read as '{}'."
 
 SHORT_PAGE = 5
-"""Results of a page on which those that are less sure are described as the others are; on longer ones in a clause."""
+"""Most results of a page for a name that no book has."""
 
 ANSWERING = 10
 """Hits of a doubted ranking that are looked at for one with all words of the query."""
@@ -639,14 +639,15 @@ class Searcher:
             return f"order={query.order}"
         if query.mode != "auto":
             return None
-        before = [hit.key for hit in search.hits]
+        before, ranked = [hit.key for hit in search.hits], search.found.all_ranked
         if self._reranker:
-            text, ranked = "; ".join(search.wordings), search.found.all_ranked
+            text = "; ".join(search.wordings)
             search.hits, unused = await self._reranker.reordered(text, search.hits, ranked, self._entities)
             search.note(unused)
         wanted = self._edition(query)
         if not search.like and (wanted or search.compared):
-            search.hits = await editions_first(self.documents, wanted, search.hits, search.compared)
+            names = {hit.key: fold(ranked[hit.key].name) for hit in search.hits}
+            search.hits = await editions_first(self.documents, wanted, search.hits, search.compared, names)
         return "the reranker or the edition changed it" if [hit.key for hit in search.hits] != before else None
 
     async def _doubt(self, search: Search) -> str | None:
@@ -661,7 +662,9 @@ class Searcher:
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
-        if found_words := await self._answering(search, search.doubt):
+        head = [] if self._is_translated(search) else search.hits[:ANSWERING]
+        known = await self._entities(head)
+        if found_words := [hit for hit in head if hit.key in known and answers(known[hit.key], search.wordings)]:
             search.doubt, rest = None, [hit for hit in search.hits if hit not in found_words]
             search.hits = [hit._replace(sure=True) for hit in found_words] + [hit._replace(sure=False) for hit in rest]
             return f"{quantity(len(found_words), 'entry')} with all words first"
@@ -673,15 +676,6 @@ class Searcher:
         nowhere = nowhere if search.language is None else foreign_note(query.types)
         search.notes = [search.missing.note if search.missing else nowhere]
         return "nothing is close"
-
-    async def _answering(self, search: Search, doubt: Doubt) -> list[FusedHit[Key]]:
-        """Those of the first hits that the query names, or that have all its words together: there is no doubt of what they say."""
-        if self._is_translated(search):
-            return []
-        known = doubt.occurring == 1
-        head = search.hits[:ANSWERING]
-        entities = await self._entities(head)
-        return [hit for hit in head if hit.key in entities and answers(entities[hit.key], search.wordings, known)]
 
     async def _orders(self, query: Query) -> dict[str, Order] | None:
         """The order that a query asks for, by type; None for that of the search itself."""
@@ -798,13 +792,13 @@ class Searcher:
                 titles,
                 search.found.all_ranked,
                 asked,
-                length if hit.sure or len(hits) <= SHORT_PAGE or number < SHORT_PAGE else min(length, LIST_CHARS),
+                length,
                 [each for each in duplicates[hit.key] if editions[each.document] == editions[hit.key[1][0]]],
                 found[hit.key].also,
                 found[hit.key].differing,
                 first=hit is hits[0],
             )
-            for number, (hit, length) in enumerate(zip(hits, lengths(len(hits)), strict=True))
+            for hit, length in zip(hits, lengths(len(hits)), strict=True)
             if hit.key in entities
         ]
 

@@ -36,9 +36,6 @@ from lorekeeper.text.sections import sections
 
 logger = logging.getLogger(__name__)
 
-COMPLETE_HITS = 3
-"""How many of the best keyword hits are looked at for one with all words of a query."""
-
 PHRASE_IN_NAME = 0.9
 """Similarity of an entry to a phrase that its name has: it outweighs all texts."""
 
@@ -171,11 +168,6 @@ class Retrieved:
             if key not in names and all(phrase in f" {fold(ranked.name)} " for phrase in wanted):
                 names[key] = ranked._replace(score=PHRASE_IN_NAME)
         return replace(self, names=names, count=len(self.keyword))
-
-    @property
-    def has_all_words(self) -> bool:
-        """Whether one of the best keyword hits has all words of the query."""
-        return any(ranked.complete for ranked in list(self.keyword.values())[:COMPLETE_HITS])
 
 
 def fused(

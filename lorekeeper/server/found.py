@@ -290,10 +290,14 @@ class _Writer:
             else:
                 yield _with_clause(self._head(results[number]), results[number], CLAUSE)
         others = [number for number in range(len(results)) if number not in told]
-        yield from self._names("Also", [results[n] for n in others if n < sure][:NAMED])
-        yield from self._names("Less sure" if sure else "Also", [results[n] for n in others if n >= sure][:LESS_SURE])
-        if self._page.next_offset is not None:
-            yield f"offset={self._page.next_offset} continues."
+        named, less = [n for n in others if n < sure][:NAMED], [n for n in others if n >= sure][:LESS_SURE]
+        yield from self._names("Also", [results[n] for n in named])
+        yield from self._names("Less sure" if sure else "Also", [results[n] for n in less])
+        shown = told if len(texts) > 1 else [*told, *named, *less]
+        untold = [each.hit.key for n, each in enumerate(results) if n not in shown and each.hit]
+        places = (self._page.found.index(key) for key in untold if key in self._page.found)
+        if (offset := next(places, self._page.next_offset)) is not None:
+            yield f"offset={offset} continues."
 
     def _told(self, sure: int) -> list[int]:
         """The places of the results that are told: the first, and of each further wording the first that it found."""

@@ -17,10 +17,11 @@ from lorekeeper.search.linker import without_asking
 from lorekeeper.search.sessions import beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
 from lorekeeper.server.parts import outline, own_texts, part
-from lorekeeper.text.cleaning import clean, sentences
+from lorekeeper.text.cleaning import clean, points_back, sentences
 from lorekeeper.text.evidence import (
     CLAUSE,
     COUNTED,
+    asked_for,
     asks_for_a_figure,
     asks_for_a_level,
     has_a_figure,
@@ -98,11 +99,27 @@ def _of_book(entity: Entity, section: str, query: str) -> str:
         return text
     level = asks_for_a_level(query) if entity.kind in ("class", "subclass") else None
     if level is not None and (found := _part(page, f"level {level}")):
+        if (named := _named(page, query, level)) and named not in found:
+            return f"{found.partition(chr(10))[0]}\n\n{named}"
         return found if len(found) <= LEVEL else lines(found, query, LEVEL)
     found = (_part(page, section) if section else "") or text
     if not _says(found, query, entity) and (entity.type == CREATURES or levels(entity)):
         return overview(entity, SECTION, read(entity)).text
     return found if len(found) <= SECTION else lines(found, query)
+
+
+def _named(page: str, query: str, level: int) -> str:
+    """The feature of a class that a question names, and what features of its levels up to one say of it; "" for none."""
+    sections = [Section(heading, text.strip()) for heading, text in own_texts(page)]
+    if (named := asked_for(query, sections)) is None:
+        return ""
+    told = [f"[{named.heading}]\n{named.text if len(named.text) <= SECTION else lines(named.text, query)}"]
+    name = named.heading.rpartition(": ")[2]
+    for each in sections:
+        gained = asks_for_a_level(each.heading)
+        if gained and gained <= level and each.heading != named.heading and name in each.text:
+            told.append(f"[{each.heading}]\n{snippet(each.text, CLAUSE)}")
+    return "\n".join(told)
 
 
 def _says(text: str, query: str, entity: Entity) -> bool:
@@ -204,7 +221,7 @@ def lines(text: str, query: str, most: int = LINES) -> str:
     pieces = _pieces(text)
     stems = word_stems(query)
     heads = _heads(pieces)
-    # a row of a table says what stands in it and in the head
+    # a line says what stands in it and in the head of its table, or in what it stands below
     held = [
         occurring(stems, piece if head == n else f"{pieces[head]}\n{piece}")
         for n, (head, piece) in enumerate(zip(heads, pieces, strict=True))
@@ -223,13 +240,16 @@ def lines(text: str, query: str, most: int = LINES) -> str:
     for number in sorted(range(len(pieces)), key=lambda n: -weights[n]):
         if not weights[number] or weights[number] < max(weights) / 3:
             break
-        needed = _with_what_it_needs(pieces, heads, number)
-        if pieces[number].startswith("|") and chosen and _length(pieces, chosen.union(needed)) > most:
+        needed = {heads[number], *_with_what_it_needs(pieces, heads, number)}
+        is_whole = pieces[number].startswith("|") or points_back(pieces[number])
+        if is_whole and chosen and _length(pieces, chosen.union(needed)) > most:
             continue
-        for each in sorted(needed, key=lambda n: -weights[n] if heads[n] != n else -math.inf):  # rows by what they say
+        for each in sorted(needed, key=lambda n: (-weights[n] if _is_row(pieces, heads, n) else -math.inf, n)):
             if chosen and _length(pieces, chosen | {each}) > most:
                 break
             chosen.add(each)
+    told = {heads[number] for number in chosen if heads[number] != number}  # a heading alone says nothing
+    chosen = {number for number in chosen if number in told or not _is_heading(pieces[number])} or chosen
     return _cut(_in_order(pieces, heads, chosen), most + LONG)
 
 
@@ -238,12 +258,25 @@ def _length(pieces: Sequence[str], chosen: set[int]) -> int:
 
 
 def _heads(pieces: Sequence[str]) -> list[int]:
-    """For each line its place, for a row of a table that of the head of the table."""
+    """For each line its place, for a row of a table that of the head of the table, for others that of the heading above."""
     heads: list[int] = []
+    above = None
     for number, piece in enumerate(pieces):
-        is_next = number and piece.startswith("|") and pieces[number - 1].startswith("|")
-        heads.append(heads[-1] if is_next else number)
+        above = number if _is_heading(piece) else above
+        if piece.startswith("|"):
+            heads.append(heads[-1] if number and pieces[number - 1].startswith("|") else number)
+        else:
+            heads.append(number if above is None else above)
     return heads
+
+
+def _is_row(pieces: Sequence[str], heads: Sequence[int], number: int) -> bool:
+    """Whether a line is a row of a table below its head."""
+    return heads[number] != number and pieces[number].startswith("|")
+
+
+def _is_heading(piece: str) -> bool:
+    return bool(HEADING.match(piece) or _CAPTION.fullmatch(piece))
 
 
 def _weight(stems: Sequence[str], numbers: Mapping[str, int], *, figure: bool) -> float:
@@ -265,11 +298,12 @@ def _pieces(text: str) -> list[str]:
 
 
 def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int) -> list[int]:
-    """A line with the head of its table, what it introduces or is the heading of, or the items of a list above and below it."""
+    """A line with the head of its table, what it introduces or is the heading of, the items of a list above and below it, or what
+    it points back to."""
     piece = pieces[number]
     if piece.startswith("|"):
         return [heads[number], number]
-    if HEADING.match(piece) or _CAPTION.fullmatch(piece) or piece.rstrip().rstrip("*").endswith(":"):
+    if _is_heading(piece) or piece.rstrip().rstrip("*").endswith(":"):
         end = number + 1
         while end < len(pieces) and not HEADING.match(pieces[end]) and (end == number + 1 or _ITEM.match(pieces[end])):
             end += 1
@@ -280,6 +314,8 @@ def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int
             end += 1
         above = next((n for n in range(number - 1, -1, -1) if _indent(pieces[n]) < _indent(piece)), number)
         return [*([above] if _ITEM.match(pieces[above]) else []), *range(number, end)]
+    if number and points_back(piece) and not pieces[number - 1].startswith(("|", "#")):
+        return [*_with_what_it_needs(pieces, heads, number - 1), number]
     return [number]
 
 
@@ -291,7 +327,7 @@ def _in_order(pieces: Sequence[str], heads: Sequence[int], chosen: set[int]) -> 
     """Chosen lines, with an ellipsis wherever something is left out: between them, at the end, and as a row within a table."""
     text = ""
     for number in range(min(chosen), len(pieces)):
-        is_row = heads[number] != number
+        is_row = _is_row(pieces, heads, number)
         if number in chosen:
             gap = "…\n" if pieces[number].startswith("|") else "… "
             gap = gap if text and number - 1 not in chosen and not is_row else ""

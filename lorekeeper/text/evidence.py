@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once
@@ -17,7 +18,7 @@ from lorekeeper.folding import fold
 from lorekeeper.records.notes import BETWEEN
 from lorekeeper.repairs import repaired, repaired_excerpt, with_values
 from lorekeeper.terms import ABILITIES, ENDLESS, PASSIVES
-from lorekeeper.text.cleaning import clean, sentences
+from lorekeeper.text.cleaning import clean, points_back, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import casting_time_of, distance, facts, figure, range_of
 from lorekeeper.text.keywords import ASKING_WORDS, subject_words
@@ -135,6 +136,8 @@ _LEVEL = re.compile(r"\blevel (\d{1,2})\b|\b(\d{1,2})(?:st|nd|rd|th)[- ]level\b"
 OF_CHARACTERS = {"conditions": "Conditions"}
 """What fields are called otherwise for characters, who have what other entries inflict."""
 
+NOTE_WORDS = Path(__file__).parent.parent / "data" / "note_words.tsv"
+
 _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 
 _TELLING = ("session", "journal")
@@ -209,11 +212,11 @@ def evidence(
     if entity.type == "notes" and query:
         prose = _best_section(entity, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})}) or prose
     prose = read(entity) if prose is None else prose
-    asked_for = _asked_for(query, prose) if entity.type != "notes" else None
+    whole = asked_for(query, prose) if entity.type != "notes" else None
     counts = asks_for_a_figure(query)
-    found = _sentence(entity.name, prose, wanted, nearest, counts=counts) if wanted and not asked_for else None
-    if asked_for:
-        body = Evidence(str(asked_for), asked_for.heading)
+    found = _sentence(entity.name, prose, wanted, nearest, counts=counts) if wanted and not whole else None
+    if whole:
+        body = Evidence(str(whole), whole.heading)
     elif found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
     elif nearest and query and entity.kind != "table":
@@ -294,7 +297,7 @@ def _subject(query: str) -> Mapping[str, int]:
     return word_stems(" ".join(subject_words(fold(query))))
 
 
-def _asked_for(query: str, prose: Sequence[Section]) -> Section | None:
+def asked_for(query: str, prose: Sequence[Section]) -> Section | None:
     """The section that a query is the heading of, or whose heading of several words it names, the longest: "how does sneak attack
     work" of a rogue; None for none."""
     subject = _subject(query).keys()
@@ -445,7 +448,14 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
     that is shown is cleaned: that takes longer than to find its words.
     """
     prose = list(itertools.islice(written(note), MAX_NOTE_SECTIONS))
-    held = [occurring(wanted, f"{section.heading} {section.text}") for section in prose]
+    alike = {stem: found for stem in wanted if (found := note_words().get(stem))}
+
+    def having(stems: Collection[str], text: str) -> list[str]:
+        own = occurring(stems, text)
+        lacking = [stem for stem in stems if stem in alike and stem not in own and alike[stem].isdisjoint(own)]
+        return [*own, *(stem for stem in lacking if occurring(alike[stem], text))]
+
+    held = [having(wanted, f"{section.heading} {section.text}") for section in prose]
     occurrences = Counter(stem for stems in held for stem in set(stems))
     named, secret = set(occurring(wanted, note.name)), marked(note)
     subject = [stem for stem in wanted if stem not in named and stem not in _ASKING_STEMS]
@@ -457,10 +467,13 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
             return 0.0
         words = sum((NAMED if stem in named else 1.0) / math.sqrt(occurrences[stem]) for stem in held[number])
         innermost = heading.rpartition(BETWEEN)[2]
-        heads = occurring(possible(subject, innermost), innermost)
+        heads = having(subject, innermost)
         is_titled = len(heads) == len(subject) or (
             set(subject).issubset(held[number])
-            and any(word_stems(each).keys() == set(subject) for each in labels(prose[number].text))
+            and any(
+                len(word_stems(each)) == len(having(subject, each)) == len(subject)
+                for each in labels(prose[number].text)
+            )
         )
         titled = HEADED * len(heads) + (TITLED if subject and is_titled else 0.0)
         asked = [stem for stem in subject if stem in held[number]]
@@ -477,6 +490,16 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
     best = sorted((number for number, found in enumerate(weights) if found), key=lambda number: -weights[number])
     shown = (Section(prose[number].heading, clean(prose[number].text)) for number in best)
     return next(([section] for section in shown if section.text), None)
+
+
+@cache
+def note_words() -> Mapping[str, frozenset[str]]:
+    """The stems of the other words under which notes put what a stem asks for."""
+    found: dict[str, frozenset[str]] = {}
+    for line in NOTE_WORDS.read_text("utf-8").splitlines():
+        group = frozenset(word_stems(line.replace("\t", " "))) if not line.startswith("#") else ()
+        found |= {stem: found.get(stem, frozenset()).union(group) - {stem} for stem in group}
+    return found
 
 
 def _nearness(near: Sequence[tuple[str, float]]) -> dict[str, float]:
@@ -565,15 +588,28 @@ def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
     """The text from a sentence on, or if its rarest word comes late, from shortly before that or from an earlier word of the query
     with which there is room for it; its heading comes first."""
     start = found.section.text.find(found.text)
-    text = found.section.text[max(start, 0) :]
     label = f"{found.section.heading}: " if found.section.heading else ""
     lowered = found.text.lower()
     late, room = lowered.find(rarest), limit - len(label) - BEFORE
-    if late > room:
+    spare = limit - len(label) - len(found.text) - len(ELLIPSIS) - 1
+    start -= _needed(found.section.text[: max(start, 0)], found.text, spare)
+    text = found.section.text[max(start, 0) :]
+    if late > room and spare < 0:
         earlier = [place for stem in found.stems if late - room <= (place := lowered.find(stem)) < late]
         text = text[text.find(" ", max(min([late - BEFORE, *(place - 1 for place in earlier)]), 0)) + 1 :]
         start = 1
     return f"{label}{ELLIPSIS} {text}" if start > 0 else label + text
+
+
+def _needed(before: str, sentence: str, room: int) -> int:
+    """How many of the last characters before a sentence it is only right with: the sentences of its line that it points back to."""
+    line, needed = before.rpartition("\n")[2], 0
+    for each in reversed(sentences(line)):
+        own = len(line) - line.rfind(each)
+        if not points_back(sentence) or own > room:
+            break
+        sentence, needed = each, own
+    return needed
 
 
 def lengths(results: int) -> Sequence[int]:

@@ -37,6 +37,7 @@ TEXT_KEYS = (
     ("legendary_actions", ""),
     ("weapon", ""),
     ("properties", ""),
+    ("prepared", "Can cast"),
     (GM_PART, "For the game master"),
 )
 """The keys under which sources keep prose, in reading order, and the heading if the source gives none."""
