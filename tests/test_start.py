@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -113,3 +114,20 @@ def test_the_command_alone_is_no_error_and_loads_neither_model_nor_engine(tmp_pa
         timeout=200,
     ).stdout.split()
     assert not {"onnxruntime", "tokenizers", "milvus_lite", "faiss", "pymilvus", "mcp", "rich"} & set(loaded)
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="Windows has no such priorities")
+def test_a_command_that_imports_gives_way_to_what_answers(tmp_path):
+    program = "import os, sys; from lorekeeper.cli.main import main; main(sys.argv[1:]); print(os.getpriority(0, 0))"
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program, *words],
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=200,
+        ).stdout.split()[-1]
+        for words in (("help", "import"), ("import", str(tmp_path / "nothing.json")))
+    ]
+    assert told == [str(os.getpriority(os.PRIO_PROCESS, 0)), "10"]

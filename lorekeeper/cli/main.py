@@ -42,7 +42,7 @@ from lorekeeper.errors import ConfigError, FilterError, LoreKeeperError
 from lorekeeper.filters import unknown_name
 from lorekeeper.printable import lines, one_line
 from lorekeeper.settings import ignored_file, load_settings
-from lorekeeper.system import claim_process
+from lorekeeper.system import claim_process, give_way
 from lorekeeper.version import VERSION
 
 commands = Commands()
@@ -122,6 +122,8 @@ def _attached(words: Sequence[str]) -> list[str]:
 def _guarded(arguments: argparse.Namespace) -> int:
     """Run a command, and turn errors into messages and statuses."""
     claim_process()
+    if arguments.saves:
+        give_way()
     os.umask(0o077)  # all files that we or an engine create from here on belong to this user alone
     messages = _Messages()
     try:

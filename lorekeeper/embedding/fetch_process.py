@@ -16,12 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from lorekeeper.embedding.fetching import GIVEN_UP
+from lorekeeper.system import give_way
 
 SILENT_SECONDS = 20.0
 """How long the hub may send nothing."""
-
-NICENESS = 10
-"""The process that answers questions comes first."""
 
 LOOK_SECONDS, TELL_SECONDS = 0.5, 3.0
 
@@ -36,8 +34,7 @@ HUB_SETTINGS = {
 def main(name: str, *, graphs: bool) -> int:
     """Download a model into the hub cache; 0 if it is there now, `GIVEN_UP` if not."""
     os.environ.update(HUB_SETTINGS)
-    with suppress(AttributeError, OSError):  # Windows has no such call
-        os.nice(NICENESS)
+    give_way()
     from lorekeeper.embedding.model import find_model, hub_folder, repository_of
     from lorekeeper.errors import EmbeddingError
     from lorekeeper.printable import one_line

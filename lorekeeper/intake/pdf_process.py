@@ -65,7 +65,7 @@ def main(path: str, first: int) -> int:
 def _limit() -> None:
     """Take from this process what a hostile file might use: memory, time, and files to write; and let questions go first."""
     with suppress(AttributeError, OSError):  # Windows
-        os.nice(NICENESS)
+        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     with suppress(ImportError, OSError, ValueError):  # Windows has no such limits; the other end watches the time
         import resource
 
