@@ -219,6 +219,33 @@ async def test_the_last_session_is_the_highest_number_that_tells_something_and_s
     assert "rang the drowned bell" in desk
 
 
+async def test_who_somebody_is_begins_their_note_in_any_language_and_a_long_session_tells_as_much_as_fits(tmp_path):
+    clauses = "".join(f"- We crossed ford number {number} below the drowned mill at dusk.\n" for number in range(40))
+    life = "\n\n".join(f"## Years {n}\n\nRalen Thorn walked the salt road and slept in barns." for n in range(30))
+    notes = {
+        "People/Ralen Thorn.md": f"**Role:** reeve of the eel market\n\nA thin man in a patched coat.\n\n{life}\n",
+        "Arcs/The weight of Ralen Thorn.md": "# Ralen Thorn: Ralen Thorn and the weight\n\nRalen Thorn, Ralen Thorn, who is he?\n",
+        "Sessions/Session 4.5.md": f"---\ndate: 2026-02-09\n---\n\n## Session notes\n\n{clauses}",
+        "Sessions/Session 4.md": "---\ndate: 2026-02-02\n---\n\nWe slept in the barn.\n",
+    }
+    async with vault_library(tmp_path) as library:
+        await read(library, tmp_path / "vault", notes)
+        asked = [
+            "Who is Ralen Thorn?",
+            "Chi è Ralen Thorn?",
+            "Qui est Ralen Thorn ?",
+            "¿Quién es Ralen Thorn?",
+            "Wer ist Ralen Thorn?",
+        ]
+        for question in asked:
+            first = (await ask(library, question)).partition("\n- ")[2]
+            assert first.startswith("Ralen Thorn, "), question
+            assert "reeve of the eel market" in first.partition("Less sure")[0], question
+        told = await ask(library, "what happened last session")
+    assert "Session 4.5" in told.partition("We slept")[0]
+    assert told.count("ford number") > 8
+
+
 async def test_names_that_are_dates_order_sessions_and_a_number_without_a_date_goes_between_those_that_have_one(
     tmp_path,
 ):

@@ -23,7 +23,7 @@ SHARED = 0.5
 """What a function word counts that English, or names, have too: "die", "la"."""
 
 PROOF = 2
-"""Function words that show a language whatever the other words are."""
+"""Function words that show a language whatever the other words are; beside names alone, those that it shares count as well."""
 
 UNKNOWN = 0.5
 """Share of the other words that no entry has from which on fewer function words do."""
@@ -75,7 +75,8 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     """
     if _is_name(text):
         return None
-    words = fold(ways("ELIDED").sub(r"\1 ", text)).split()
+    plain = ways("ELIDED").sub(r"\1 ", text)
+    words, names = fold(plain).split(), fold(" ".join(word for word in plain.split() if word[0].isupper())).split()
     language = max(languages(), key=lambda each: _weight(each, words))
     weight = _weight(language, words)
     others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
@@ -83,7 +84,8 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     shared = [word for word in words if word in _ENGLISH and word in language.own | language.shared]
     english = sum(word in STOP_WORDS for word in others) + SHARED * len(shared)
     telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
-    if weight > english and weight >= PROOF and telling:
+    is_of_names = len(words) - len(others) >= PROOF and all(each in names for each in others)
+    if weight > english and telling and (weight >= PROOF or is_of_names):
         return language.name
     if entries < LARGE_LIBRARY:
         return None

@@ -107,10 +107,11 @@ async def rank(
     if "session" in filters:
         return []
     folded = [fold(wording) for wording in wordings]
-    notes = [note for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
+    found = [(note, 0) for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
     if any(map(_last().search, folded)):
-        notes += await _of_last(cache, documents, filters)
-    return [Ranked(note.identity, fold(note.name), SIMILARITY) for note in notes]
+        last = await _of_last(cache, documents, filters)
+        found += [(note, min(place, 1)) for place, note in enumerate(last)]
+    return [Ranked(note.identity, fold(note.name), SIMILARITY - place / 1000) for note, place in found]
 
 
 def beside_session(wording: str) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from lorekeeper.entities import Entity, remembered
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.records.notes import aliases_of
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.search.expansion import spelt_out
+from lorekeeper.search.languages import all_function_words
 from lorekeeper.search.linker import without_asking
 from lorekeeper.search.sessions import beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
@@ -173,13 +175,20 @@ def beginning(entity: Entity) -> str:
 
 
 def _of_note(note: Entity, section: str, query: str) -> str:
-    """The same of a note: all of a short one, else its section under its heading, or the lines of all of it without its facts."""
+    """The same of a note: all of a short one; what one that is only named begins with, and its section; else that, or its lines."""
     facts, *sections = written(note)
     prose = [each for each in sections if each.text.strip()]
     headed = [each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose]
     whole = "\n\n".join(each.text.strip("\n") for each in (facts, *headed) if each.text.strip())
     chosen = [each for each in prose if section and each.heading == section]
     asked = " ".join(subject_words(fold(beside_session(query))))
+    known = {*fold(" ".join([note.name, *aliases_of(note.data)])).split(), *all_function_words()}
+    if note.kind != SESSION and len(whole) > WHOLE and known.issuperset(asked.split()):  # who somebody is
+        begins = [each.text.strip("\n") for each in (facts, *prose) if not each.heading and each.text.strip()]
+        begins += [f"[{section}]\n{each.text}" for each in chosen if section] or [
+            each.text for each in headed if each.heading
+        ]
+        return _cut("\n".join(begins), SECTION)
     if not _says(" ".join(each.text for each in chosen), asked, note):
         if note.kind == SESSION and (arc := _arc(note)):
             return arc
@@ -191,15 +200,20 @@ def _of_note(note: Entity, section: str, query: str) -> str:
 
 
 def _arc(note: Entity) -> str:
-    """What a session's note tells: its lines that are more than facts, such as who came; of many, the first of each section."""
+    """What a session's note tells: its lines that are more than facts, such as who came; as many of each section as fit."""
     prose = tale(note)
     lines_of = [
-        [line for line in map(clean, each.text.split("\n")) if len(_SAID.findall(line)) >= TELLING] for each in prose
+        [
+            snippet(line.strip("- "), CLAUSE)
+            for line in map(clean, each.text.split("\n"))
+            if len(_SAID.findall(line)) >= TELLING
+        ]
+        for each in prose
     ]
     text = ""
-    for most in (SECTION, 1):
+    for most in range(max(map(len, lines_of), default=0), 0, -1):
         told = [
-            f"{each.heading}: ".removeprefix(": ") + "\n".join(snippet(line.strip("- "), CLAUSE) for line in own[:most])
+            f"{each.heading}: ".removeprefix(": ") + "\n".join(own[:most])
             for each, own in zip(prose, lines_of, strict=True)
             if own
         ]
