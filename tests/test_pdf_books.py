@@ -248,6 +248,14 @@ def test_a_stat_block_needs_no_line_of_its_type(tmp_path):
     assert found["Gate"].type == "rules"
 
 
+def test_what_stands_before_the_first_heading_is_text_whatever_it_says(tmp_path):
+    told = [(72.0, 90.0, 10.0, "F1", "Skill Proficiencies: Insight."), (72, 130, 10, "F1", "Equipment: A lamp.")]
+    pages = [[*told, (72, 200, 14, BOLD, "Gate"), *lines(ROADS, 72, 220)]]
+    found, report = read(write_pdf(tmp_path / "gate.pdf", pages))
+    assert [entity.type for entity in found if "Insight" in str(entity.data.get("desc"))] == ["rules"]
+    assert problems(report) == ""
+
+
 def test_a_table_of_a_page_can_be_rolled_on(book):
     assert "| 4-6 | Lights without a bearer |" in named(read(book)[0])["Encounters"].data["desc"]
 

@@ -175,12 +175,15 @@ class Book:
         return replace(made, data={**made.data, "pages": [list(each) for each in starts]}) if len(starts) > 1 else made
 
     def _section(self, result: Imported, section: Section, owner: _Owner) -> _Owner:
-        """Add what a section is; the class or subclass to which the following features belong."""
-        if not self.is_5e:
+        """Add what a section is; the class or subclass to which the following features belong.
+
+        What stands before the first heading has no name, so it is text, whatever it says.
+        """
+        if not (self.is_5e and section.name):
             if section.text:
                 self._add(result, section.name, partial(self._rule, section), section.line, section.starts)
             return owner
-        if (die := _HIT_DIE.search(_HTML.sub(" ", section.text))) and section.name:
+        if die := _HIT_DIE.search(_HTML.sub(" ", section.text)):
             self._finish(result, owner)
             path = (*section.parents, section.name)
             depth = next((at for at in reversed(range(len(path))) if not _OF_CLASS.search(path[at])), len(path) - 1)
