@@ -189,7 +189,7 @@ async def namesakes(cache: SearchCache, names: Iterable[tuple[str, str]], scopes
             whole: dict[str, Any] = {WHOLE_NAME.name: called[start : start + MAX_VALUES]}
             for entity in await cache.get_entities(entity_type, scopes[entity_type], **whole):
                 groups[_singular(entity.name)].append(entity)
-        for version in (each for group in groups.values() for each in versions(group)):
+        for version in (each for group in groups.values() for each in (versions(group) if group[1:] else [group])):
             found |= {(entity_type, entity.identity): version for entity in version}
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -101,10 +101,10 @@ CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 """The request that is being answered, where requests are recorded."""
 
 
-def answered(content: object) -> None:
-    """What the current request is answered with, as JSON: a text for a model does not say it all."""
+def answered(content: Callable[[], object]) -> None:
+    """What the current request is answered with, as JSON, if it is recorded: a text for a model does not say it all."""
     if exchange := CURRENT.get():
-        exchange.content = content
+        exchange.content = content()
 
 
 def _uris(content: object) -> Iterator[str]:

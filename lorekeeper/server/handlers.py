@@ -68,11 +68,11 @@ class Handlers:
             view = self._view_of(context)
             async with reported(context, lambda: self._library.activity):
                 answer = await tool.run(view, arguments)
-            answered(answer.structured)
+            answered(lambda: answer.structured)
             result = _in_form(answer, arguments.get("detail"))
             if apps.shows_apps(context):
                 result.meta = await apps.result_meta(view, tool.name, answer.structured)
-            result.model_dump_json()  # fails here on what cannot be encoded; the SDK would close the connection
+                result.model_dump_json()  # the same
         except LoreKeeperError as error:
             return _failure(str(error))
         except Exception:
@@ -167,10 +167,9 @@ def _error(error: LoreKeeperError) -> MCPError:
 
 def _in_form(answer: Answer, detail: str | None) -> types.CallToolResult:
     """An answer as text alone, since hosts differ in what they give a model of two forms; to programs that ask for it, as JSON."""
-    if detail != JSON:
-        return types.CallToolResult(content=[types.TextContent(type="text", text=cut_text(answer.text))])
-    content = answer.model.stated()
-    text = json.dumps(content, ensure_ascii=False)
+    content = answer.model.stated() if detail == JSON else None
+    text = cut_text(answer.text) if content is None else json.dumps(content, ensure_ascii=False)
+    text.encode()  # fails here on what cannot be encoded; the SDK would close the connection
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=content)
 
 

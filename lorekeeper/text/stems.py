@@ -23,17 +23,20 @@ def names_of_stems(text: str, names: NameList) -> tuple[list[str], list[str]]:
     """The names that have the stems of a text's words: those with no other words, and those with others besides."""
     wanted = stems(text)
     beginnings = [_beginning(own) for own in wanted]
-    places = set.intersection(*(_with_stem(own, names) for own in wanted)) if wanted else ()
+    places = frozenset.intersection(*(_with_stem(own, names) for own in wanted)) if wanted else ()
     candidates = dict.fromkeys(names[place] for place in sorted(places))
     found = [(name, stems(name)) for name in candidates if all(beginning in name for beginning in beginnings)]
     return [name for name, own in found if own == wanted], [name for name, own in found if own > wanted]
 
 
-def _with_stem(wanted: str, names: NameList) -> set[int]:
-    """Places of the names that have a word of a stem."""
-    words = names.words_beginning_with(_beginning(wanted))
-    words += [word for end in _PLURALS for word in names.words_ending_with(end)]
-    return names.with_words(word for word in content_words(" ".join(words)) if stem(word) == wanted)
+def _with_stem(wanted: str, names: NameList) -> frozenset[int]:
+    """Places of the names that have a word of a stem, which each state of a library is asked for again and again."""
+    if wanted not in names.stemmed:
+        words = names.words_beginning_with(_beginning(wanted))
+        words += [word for end in _PLURALS for word in names.words_ending_with(end)]
+        own = (word for word in content_words(" ".join(words)) if stem(word) == wanted)
+        names.stemmed[wanted] = frozenset(names.with_words(own))
+    return names.stemmed[wanted]
 
 
 def _beginning(own: str) -> str:
