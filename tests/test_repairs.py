@@ -318,11 +318,11 @@ def test_rows_that_a_source_has_left_out_stand_in_their_places_and_once():
 
 MISNAMED = {
     "srd_environment_darkvision": ("Blindsight", "Darkvision"),
-    "srd_spellcasting_reactions": ("Bonus Action", "Reactions"),
-    "srd_monsters_reactions": ("Ammunition", "Reactions"),
+    "srd_spellcasting_reactions": ("Bonus Action", "Reactions (Casting Time)"),
+    "srd_monsters_reactions": ("Ammunition", "Reactions (Monsters)"),
     "srd_magic-items_spells": ("Consumables", "Spells"),
     "srd_coins_exchange-rates": ("Training", "Standard Exchange Rates"),
-    "srd_multiclassing_proficiency-bonus": ("Hit Points and Hit Dice", "Proficiency Bonus"),
+    "srd_multiclassing_proficiency-bonus": ("Hit Points and Hit Dice", "Proficiency Bonus (Multiclassing)"),
     "srd_actions-in-combat_use-an-object": ("Search", "Use an Object"),
     "srd_attacking_ranged-attacks": ("Rnged Attacks", "Ranged Attacks"),
 }

@@ -18,6 +18,7 @@ from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.intake.superseded import DOCUMENTS
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import printed_paragraphs, read_pages
+from lorekeeper.normalize.printed_srd.titles import titled
 from lorekeeper.text.sections import full_text
 
 
@@ -105,7 +106,7 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
         ValueError: it is damaged.
     """
     for document in documents:
-        yield from _united(document)
+        yield from _told_apart([*_united(document)])
 
 
 def _united(document: str) -> Iterator[Entity]:
@@ -139,6 +140,23 @@ def _united(document: str) -> Iterator[Entity]:
     for entity in rest:
         yield (placed := _with_free_slug(entity, taken))
         taken |= _known_as(placed)
+
+
+def _told_apart(entities: Sequence[Entity]) -> Iterator[Entity]:
+    """Entries, of which sections of one name have that of their chapter too, but for a chapter, else the one that says most."""
+    same: defaultdict[tuple[str, str], list[Entity]] = defaultdict(list)
+    for each in entities:
+        if each.type == "rules" and each.kind in (RULE, SECTION):
+            same[_name(each)].append(each)
+    bare = {
+        min(found, key=lambda e: (bool(e.fields.get("parent")), -len(full_text(e)))).slug for found in same.values()
+    }
+    for each in entities:
+        if len(same[_name(each)]) > 1 and each.slug not in bare:
+            name = f"{each.name} ({titled(str(each.fields.get('parent')))})"
+            yield replace(each, name=name, data={**each.data, "name": name})
+        else:
+            yield each
 
 
 def _is_from_pages(entity: Entity) -> bool:
