@@ -106,7 +106,8 @@ def _print_held(found: Look) -> None:
     for each, paths in found.held:
         number = f"{len(paths):,} notes: " if len(paths) > 1 else ""
         said = f"[yellow]{each.place}[/] {plain(shortened(each.text, SHOWN))}  ({plain(each.stem)})"
-        console.print(Padding.indent(f"{said}  [dim]{number}{_names(paths)}[/]", INDENT))
+        names = _names([path.rpartition("/")[2] for path in paths])
+        console.print(Padding.indent(f"{said}  [dim]{number}{names}[/]", INDENT))
 
 
 def _names(paths: Sequence[str]) -> str:

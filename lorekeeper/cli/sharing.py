@@ -27,7 +27,7 @@ WHAT = argument(
 )
 VAULT = argument("--vault", metavar="KEY", help="only in this vault")
 DRY_RUN = argument("--dry-run", action="store_true", help="show what players would see, and change nothing")
-ASK = "Open this? y: yes, a: with all that waits, h: headings, l: lines, n: no  [n] "
+ASK = "Open {} except {}? y: yes, a: with all that waits, h: headings, l: lines, n: no  [n] "
 UNCONFIRMED = "Nothing was shared."
 CONFIRM = "'--yes' confirms what is listed."
 
@@ -247,7 +247,7 @@ def _answer(call: Call, found: Look, what: str, people: Sequence[str]) -> str:
     if call.arguments.yes:
         return "y"
     while sys.stdin.isatty() and not call.json:
-        said = typed(ASK).casefold()
+        said = typed(ASK.format(quantity(len(found.open), "note"), quantity(found.waiting, "part"))).casefold()
         if said in ("h", "l"):
             _show(call, found, what, people, headings=said == "h", lines=said == "l")
             continue
