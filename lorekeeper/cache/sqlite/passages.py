@@ -523,7 +523,7 @@ def _checksum(numbers: Iterable[npt.NDArray[Any]]) -> int:
         content = each.reshape(-1).view(np.uint8)
         whole = len(content) // _BLOCK * _BLOCK
         sums = content[:whole].view(np.uint64).reshape(-1, _BLOCK // 8).sum(axis=1)
-        checksum = zlib.crc32(content[whole:], zlib.crc32(sums, checksum))
+        checksum = zlib.crc32(content[whole:].tobytes(), zlib.crc32(sums, checksum))
     return checksum
 
 
