@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once
 from lorekeeper.folding import fold
+from lorekeeper.records import Feature
 from lorekeeper.records.notes import BETWEEN
+from lorekeeper.records.options import character_class
+from lorekeeper.records.values import Source
 from lorekeeper.repairs import repaired, repaired_excerpt, with_values
 from lorekeeper.terms import ABILITIES, ENDLESS, PASSIVES
 from lorekeeper.text.cleaning import clean, points_back, sentences
@@ -252,14 +255,11 @@ def level_line(entity: Entity, query: str) -> str:
     features = [] if level is None else _features(entity)
     if not features:
         return ""
-    gained = [each.get("name") for each in features if level in _numbers(each.get("gained_at"), "level")]
+    gained = [each.name for each in features if level in dict(each.levels)]
     cells = [
-        f"{each.get('name')} {cell.get('column_value')}"
-        for each in features
-        for cell in each.get("data_for_class_table") or ()
-        if isinstance(cell, Mapping) and cell.get("level") == level and not _SLOTS.match(str(each.get("name")))
+        f"{each.name} {each.column[level]}" for each in features if level in each.column and not _SLOTS.match(each.name)
     ]
-    said = [*filter(None, [", ".join(map(str, gained))]), *cells]
+    said = [*filter(None, [", ".join(gained)]), *cells]
     return f"Level {level}: {'; '.join(said).rstrip('.')}." if said else ""
 
 
@@ -270,25 +270,19 @@ def levels(entity: Entity) -> str:
     """
     gained: dict[int, list[str]] = {}
     for each in _features(entity):
-        for level in _numbers(each.get("gained_at"), "level"):
-            if isinstance(level, int):
-                gained.setdefault(level, []).append(str(each.get("name")))
+        for level, _ in each.levels:
+            gained.setdefault(level, []).append(each.name)
     said = "; ".join(f"{level}: {', '.join(dict.fromkeys(names))}" for level, names in sorted(gained.items()))
     return f"By level: {said}." if said else ""
 
 
-def _features(entity: Entity) -> list[Mapping[str, Any]]:
-    """The features of a class or subclass as they are corrected; [] for other entries."""
-    listed = repaired(entity).get("features") if entity.kind in ("class", "subclass") else None
-    return [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+def _features(entity: Entity) -> Sequence[Feature]:
+    """The features of a class or subclass as they are corrected; none for other entries."""
+    return character_class(Source(repaired(entity))).features if entity.kind in ("class", "subclass") else ()
 
 
 _SLOTS = re.compile(r"\d|proficiency", re.IGNORECASE)
 """How the names of columns begin that each class has."""
-
-
-def _numbers(value: object, key: str) -> set[object]:
-    return {each.get(key) for each in value if isinstance(each, Mapping)} if isinstance(value, list) else set()
 
 
 @lru_cache(maxsize=64)
