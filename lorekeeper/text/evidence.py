@@ -252,8 +252,7 @@ def asks_for_a_level(query: str) -> int | None:
 def level_line(entity: Entity, query: str) -> str:
     """What a class has at the level that a query names: "Level 5: Uncanny Dodge; Sneak Attack 3d6."; "" if it says none."""
     level = asks_for_a_level(query)
-    features = [] if level is None else _features(entity)
-    if not features:
+    if level is None or not (features := _features(entity)):
         return ""
     gained = [each.name for each in features if level in dict(each.levels)]
     cells = [
