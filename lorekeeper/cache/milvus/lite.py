@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FLUSHED_ROWS = 8192
+FLUSHED_ROWS = 1024
 """Rows after which what was written is flushed: Milvus Lite takes some 20 KB for each of them while it writes a file."""
 
 ROWS_PER_CALL = 128
