@@ -32,6 +32,13 @@ def ref(name: str) -> dict[str, str]:
     return {"name": name, "key": name.lower()}
 
 
+def test_a_creature_with_more_in_its_lair_is_worth_more_there():
+    traits = [{"name": "Legendary Resistance (3/Day, or 4/Day in Lair)", "desc": "It succeeds instead."}]
+    heron = entry("creatures", "creature", {"challenge_rating": 10.0, "traits": traits})
+    assert "**Challenge** 10 (5,900 XP, or 7,200 in lair; proficiency bonus +4)" in markdown(heron)
+    assert "in lair" not in markdown(entry("creatures", "creature", {"challenge_rating": 10.0}))
+
+
 # --- complete entries ------------------------------------------------------------------------------------------------
 
 PAGES = [

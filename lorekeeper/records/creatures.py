@@ -169,6 +169,12 @@ class Creature:
         return int(self.initiative or 0)
 
     @property
+    def experience_in_lair(self) -> float | None:
+        """Those that it is worth in its lair, where its features are more: of one challenge rating more (SRD 5.2.1)."""
+        is_more = any("in lair)" in each.name.casefold() for each in self.features)
+        return EXPERIENCE.get((self.rating.value or 0) + 1) if is_more else None
+
+    @property
     def experience_points(self) -> float | None:
         """Those that the source has, else those of the challenge rating: at 0, whether it has attacks."""
         if self.experience or self.rating.value:

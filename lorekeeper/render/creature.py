@@ -181,6 +181,8 @@ def _challenge(creature: Creature) -> str:
         return inline(creature.rating.text)
     points = creature.experience_points
     worth = f"{amount(points)} XP" if points is not None else NO_EXPERIENCE
+    in_lair = creature.experience_in_lair
+    worth += "" if in_lair is None else f", or {amount(in_lair)} in lair"
     return f"{format_rating(rating)} ({worth}; proficiency bonus {signed(creature.proficiency_bonus)})"
 
 
