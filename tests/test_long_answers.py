@@ -171,12 +171,15 @@ async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
 
 async def test_a_name_of_two_things_means_the_one_that_has_the_section(halls):
     """A druid is a creature, and a class of the same book."""
-    texts = {"creatures": "## Actions\n\nIt reaps.", "character_options": "## Reed Shape\n\nYou become a reed."}
+    texts = {
+        "creatures": "## Actions\n\nIt reaps.\n\n| Card | Name |\n|---|---|\n| King | Mow |\n\n***Mow.*** It mows the reeds.",
+        "character_options": "## Reed Shape\n\nYou become a reed.",
+    }
     for kind, text in texts.items():
         await halls.cache.store_entities(
             [make("reaper", document="halls", name="Reaper", type=kind, data={"desc": text})], kind
         )
-    for section, said in (("Reed Shape", "You become a reed"), ("actions", "It reaps")):
+    for section, said in (("Reed Shape", "You become a reed"), ("actions", "It reaps"), ("mow", "It mows the reeds.")):
         answer = await call(halls, "get_entity", uri="Reaper, halls", section=section)
         assert said in answer.text
     with pytest.raises(NotFoundError, match="no section is called 'Attic'"):

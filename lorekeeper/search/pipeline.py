@@ -745,10 +745,11 @@ class Searcher:
         results = await self._results(search, shown)
         if missing:
             search.note(missing.note, NEAREST if results else None)
-        elif shown and search.language is None and not any(hit.sure for hit in search.hits):
-            search.note(doubted(query.types, query.documents, search.wordings, found))
-        elif shown and search.hits[0].sure:
-            search.note(self._unnamed(search, results))
+        elif shown and not query.filters.get(NAME.name):  # which leaves nothing to doubt
+            if search.language is None and not any(hit.sure for hit in search.hits):
+                search.note(doubted(query.types, query.documents, search.wordings, found))
+            elif search.hits[0].sure:
+                search.note(self._unnamed(search, results))
         search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
         following = query.following(len(shown), total)
         return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))

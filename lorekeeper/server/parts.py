@@ -41,7 +41,7 @@ _LEVEL = re.compile(r"(?:at )?(?:level|lvl)\.? ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|t
 _OF_LEVEL = re.compile(r"level (\d{1,2})\b")
 _AGAIN = re.compile(r"^\*[^*\n]*again at level ([^*\n]+)\*", re.MULTILINE)
 _DETAIL = re.compile(r"\([^()]*\)")
-_LABEL = re.compile(r"(?:[-*] )?\*\*([^*\n]{1,100}?)[.:]?\*\*")
+_LABEL = re.compile(r"(?:[-*] )?\*{2,3}([^*\n]{1,100}?)[.:]?\*{2,3}")
 _FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _MARK = re.compile(r"\((?:secret: .*|players see this)\)")
 
