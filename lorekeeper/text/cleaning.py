@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+
+from lorekeeper.words import listed
 
 _PLACEHOLDER = re.compile(r"\[(No description provided|None provided|Column data)\.?\]", re.IGNORECASE)
 _WRITTEN_BREAK = re.compile(r"(?:\\r)?\\n")
@@ -33,12 +34,7 @@ _MARKED = re.compile("[" + "".join(re.escape(characters) for characters, _, _ in
 _SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)|[\"'”’)]?\s+(?=[\"'“(]?[A-Z0-9]))")
 """From the last character of a sentence, or a line's end, to the next sentence; a quotation mark between them is dropped."""
 
-_WORDS_BACK = "|".join(
-    line
-    for line in (Path(__file__).parent.parent / "data" / "pointing_back.txt").read_text("utf-8").splitlines()
-    if not line.startswith("#")
-)
-_BACK = re.compile(rf"(?:[^\s,]+ ){{0,4}}(?:{_WORDS_BACK})\b", re.IGNORECASE)
+_BACK = re.compile(rf"(?:[^\s,]+ ){{0,4}}(?:{'|'.join(listed('says back'))})\b", re.IGNORECASE)
 
 
 def points_back(sentence: str) -> bool:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once
@@ -31,6 +30,7 @@ from lorekeeper.text.passages import passages
 from lorekeeper.text.rows import rows_of, with_rows
 from lorekeeper.text.sections import Section, sections, written
 from lorekeeper.text.spelling import as_spelt
+from lorekeeper.words import table
 
 NAMED = 0.3
 """What a word counts that the entry's name has: it is shown anyway."""
@@ -138,8 +138,6 @@ _LEVEL = re.compile(r"\blevel (\d{1,2})\b|\b(\d{1,2})(?:st|nd|rd|th)[- ]level\b"
 
 OF_CHARACTERS = {"conditions": "Conditions"}
 """What fields are called otherwise for characters, who have what other entries inflict."""
-
-NOTE_WORDS = Path(__file__).parent.parent / "data" / "note_words.tsv"
 
 _ASKING_STEMS = frozenset(word_stems(" ".join(ASKING_WORDS)))
 
@@ -488,9 +486,11 @@ def _best_section(note: Entity, wanted: Mapping[str, int], nearness: Mapping[str
 @cache
 def note_words() -> Mapping[str, frozenset[str]]:
     """The stems of the other words under which notes put what a stem asks for."""
-    found: dict[str, frozenset[str]] = {}
-    for line in NOTE_WORDS.read_text("utf-8").splitlines():
-        group = frozenset(word_stems(line.replace("\t", " "))) if not line.startswith("#") else ()
+    groups, found = dict[str, set[str]](), dict[str, frozenset[str]]()
+    for word, asked in table("asks ").items():
+        for each in asked:
+            groups.setdefault(each, set()).update(word_stems(word))
+    for group in groups.values():
         found |= {stem: found.get(stem, frozenset()).union(group) - {stem} for stem in group}
     return found
 
