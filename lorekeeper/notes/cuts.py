@@ -217,7 +217,8 @@ def _mark_of_beginning(line: str, text: str, own: OwnMarks, *, is_above: bool) -
         text = f"{label[1]}: {text}"
     shown, *rest = _END_OF_KEY.split(read_inline(_LEADING_LINK.sub(" ", text[:_FIRST_CHARS])).text, maxsplit=1)
     is_short = len(shown.split()) <= _FIRST_WORDS
-    is_set_off = text[:1] in "*_=" or _BOX.search(line[: _lead(line)]) or (is_short and (rest or is_above))
+    is_alone = len(text.split()) == 1
+    is_set_off = text[:1] in "*_=" or _BOX.search(line[: _lead(line)]) or (is_short and (rest or is_above or is_alone))
     mark = audience_of(first_words(shown, _FIRST_WORDS), LINE if is_set_off else SENTENCE, own)
     if mark.audience != DM and not text.isascii():
         mark = sign_mark(text, own)
