@@ -70,7 +70,7 @@ NOTHING = "Nothing found."
 NEGATIONS = ("Nothing ", "No ", "None ", "The library has no ")
 """How notes begin that say themselves that nothing was found."""
 
-ALL_HIDDEN = "All of these are for the game master only."
+ALL_HIDDEN = "Only the game master sees these."
 
 
 @dataclass(frozen=True)
