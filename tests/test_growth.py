@@ -86,7 +86,7 @@ async def seconds_of_reading(folder: Path, text: str) -> float:
 async def test_a_note_with_a_long_run_is_read_in_proportion_to_its_length(tmp_path, kind):
     few, many = (RUNS[kind](number) for number in (RUN, 2 * RUN))
     first = await seconds_of_reading(tmp_path / "few", few)
-    assert await seconds_of_reading(tmp_path / "many", many) < 2.5 * max(first, 0.1)
+    assert await seconds_of_reading(tmp_path / "many", many) < 3 * max(first, 0.1)  # quadratic time would be 4
 
 
 @pytest.mark.parametrize("target", ["Nowhere", "index", "elsewhere{}/index", "{}/index", "alias"])

@@ -26,7 +26,7 @@ from tests.support.loopback import QuietServer, running
 from tests.support.service import Serving, serving
 
 SQLITE = {"CACHE_BACKEND": "sqlite"}
-SIGNS_IN = re.compile(r"(https?://127\.0\.0\.1:\d+)/sign-in\?key=(lk_[\w-]{43})\n")
+SIGNS_IN = re.compile(r"(https?://127\.0\.0\.1:\d+)/sign-in\?key=(lk_[\w-]{22})\n")
 SECONDS = 60
 
 BROWSER = """\
