@@ -275,6 +275,8 @@ def test_nothing_that_is_typed_is_an_error(text):
     assert query.resolved().types
     assert types_with(found.types, {} if found.where is None else {WHERE: found.where}) == list(found.types)
     if len(text) < MAX_TYPED // 2 and not read(text).chosen:
-        assert read(with_test(text, "level", "3", TITLES)).chosen["level"] == {3}  # "ritual" is a test beside another one
+        assert read(with_test(text, "level", "3", TITLES)).chosen["level"] == {
+            3
+        }  # "ritual" is a test beside another one
     assert "level" not in read(without_test(with_test(text, "level", "3"), "level")).chosen
     assert isinstance(without_test(text, "class", "a"), str)
