@@ -576,10 +576,13 @@ def _lasting(text: str) -> list[Part]:
 def _ended(part: Part) -> Part:
     """A part that ends with a word: of "Vampire:" what follows would be the value. Nor does a word go on with a list of values."""
     if part.kind is Kind.WORD:
-        return replace(part, text=part.text.lstrip(","))
+        return replace(part, text=" ".join(_OPERATOR.sub(" ", part.text).split()).strip(","))
     if part.kind is not Kind.BEGUN:
         return part
     return replace(part, text=" ".join(part.text.replace('"', " ").split()).rstrip(" ,:=<>"))
+
+
+_OPERATOR = re.compile(r"[:=<>\"“”„]")
 
 
 def _lasting_flag(part: Part) -> Part:
