@@ -169,6 +169,14 @@ async def test_a_section_of_a_long_entry_is_read_by_its_heading(halls):
     assert "none from offset=999999 on" in far.content[0].text
 
 
+async def test_lines_that_each_point_back_are_answered_however_many_there_are(halls):
+    burning = "\n".join(f"It burns the reed number {number}." for number in range(1_500))
+    long = make("pyre", document="halls", name="Pyre", type="rules", kind="rule", data={"desc": burning})
+    await halls.cache.store_entities([long], "rules")
+    answer = await call(halls, "lookup_rule", semantic_query="pyre: what burns the reed number 1200")
+    assert answer.text.startswith("- Pyre, halls (")
+
+
 async def test_a_name_of_two_things_means_the_one_that_has_the_section(halls):
     """A druid is a creature, and a class of the same book."""
     texts = {

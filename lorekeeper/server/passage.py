@@ -317,7 +317,7 @@ def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int
     piece = pieces[number]
     if piece.startswith("|"):
         return [heads[number], number]
-    if _is_heading(piece) or piece.rstrip().rstrip("*").endswith(":"):
+    if _leads(piece):
         end = number + 1
         while end < len(pieces) and not HEADING.match(pieces[end]) and (end == number + 1 or _ITEM.match(pieces[end])):
             end += 1
@@ -328,9 +328,18 @@ def _with_what_it_needs(pieces: Sequence[str], heads: Sequence[int], number: int
             end += 1
         above = next((n for n in range(number - 1, -1, -1) if _indent(pieces[n]) < _indent(piece)), number)
         return [*([above] if _ITEM.match(pieces[above]) else []), *range(number, end)]
-    if number and points_back(piece) and not pieces[number - 1].startswith(("|", "#")):
-        return [*_with_what_it_needs(pieces, heads, number - 1), number]
-    return [number]
+    begin, room = number, LINES
+    while begin and points_back(pieces[begin]) and not pieces[begin - 1].startswith(("|", "#")) and room > 0:
+        begin -= 1
+        room -= len(pieces[begin])
+        if _leads(pieces[begin]) or _ITEM.match(pieces[begin]):
+            return [*_with_what_it_needs(pieces, heads, begin), *range(begin + 1, number + 1)]
+    return list(range(begin, number + 1))
+
+
+def _leads(piece: str) -> bool:
+    """Whether a line is the heading of what follows, or introduces it."""
+    return _is_heading(piece) or piece.rstrip().rstrip("*").endswith(":")
 
 
 def _indent(piece: str) -> int:
