@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-import textwrap
 from collections.abc import Awaitable, Callable
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.audience import ROLES
 from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
 from lorekeeper.cli.serving import PORT
-from lorekeeper.cli.terminal import columns, say, show
+from lorekeeper.cli.terminal import columns, say, show, wrapped
 from lorekeeper.errors import ConfigError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, shown
@@ -168,10 +167,11 @@ def _print_code(link: str, said: str) -> None:
     code.terminal(out=drawn, border=2, compact=True)
     rows, size = drawn.getvalue().splitlines(), int(code.symbol_size(border=2)[0])
     room = (columns(sys.stderr) or 80) - size - 2
-    beside = [line for part in said.splitlines() for line in textwrap.wrap(part, max(room, LEAST_BESIDE))]
-    for row, line in zip_longest(rows, beside if room >= LEAST_BESIDE else (), fillvalue=""):
+    is_beside = room >= LEAST_BESIDE
+    beside = wrapped(said, room).splitlines() if is_beside else []
+    for row, line in zip_longest(rows, beside, fillvalue=""):
         print(f"{row or ' ' * size}  {line}".rstrip(), file=sys.stderr)
-    if room < LEAST_BESIDE:
+    if not is_beside:
         say(said)
 
 

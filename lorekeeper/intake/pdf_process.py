@@ -14,17 +14,15 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from lorekeeper.system import give_way
+
 MEMORY, SECONDS = 768 << 20, 600
 """Most bytes of address space, and seconds of CPU time: a book of 400 pages takes some ten, and a third of that space."""
-
-NICENESS = 10
-"""How much of the processor it leaves to others: 19 is all that they want."""
 
 MAX_PAGES, MAX_CHARS, MAX_OUTLINE = 5_000, 60_000, 5_000
 """Most pages of a book, characters of a page, and lines of the outline."""
@@ -64,8 +62,7 @@ def main(path: str, first: int) -> int:
 
 def _limit() -> None:
     """Take from this process what a hostile file might use: memory, time, and files to write; and let questions go first."""
-    with suppress(AttributeError, OSError):  # Windows
-        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+    give_way()
     with suppress(ImportError, OSError, ValueError):  # Windows has no such limits; the other end watches the time
         import resource
 

@@ -104,7 +104,7 @@ def wheel_svg(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
     Dots are the larger the more connections a note has; of names that would overlap that of the more connected note is shown, and
     every name is the title of its dot.
     """
-    pairs = {(min(a, b), max(a, b)) for a, b in edges if a != b}
+    pairs = _pairs(edges)
     degrees = Counter(node for pair in pairs for node in pair)
     by_degree = sorted(degrees, key=lambda n: (-degrees[n], nodes[n].name.casefold(), n))[:IN_WHEEL]
     if not by_degree:
@@ -121,13 +121,18 @@ def wheel_svg(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
     lines = "".join(
         f'<path class="chord k-{kind_class(nodes[b].kind)}" '
         f'd="M{_at(middle, angles[a])}Q{middle:g} {middle:g} {_at(middle, angles[b])}"/>'
-        for a, b in sorted(pairs)
+        for a, b in pairs
         if a in angles and b in angles
     )
     dots = "".join(_spoke(nodes[n], degrees[n], angles[n], labels.get(n, ""), middle) for n in around)
     said = f"{len(around)} notes and their connections"
     size = f'viewBox="0 0 {2 * middle:g} {2 * middle:g}" width="{2 * middle:g}" height="{2 * middle:g}"'
     return f'<svg class="graph" role="group" aria-label="{said}" {size}>{lines}{dots}</svg>'
+
+
+def _pairs(edges: Sequence[Edge]) -> list[Edge]:
+    """Each two connected nodes once, whichever leads to the other."""
+    return sorted({(min(a, b), max(a, b)) for a, b in edges if a != b})
 
 
 def _at(middle: float, angle: float) -> str:
@@ -211,7 +216,7 @@ def _drawn(
     width: float,
     height: float,
 ) -> str:
-    pairs = sorted({(min(a, b), max(a, b)) for a, b in edges if a != b and a in places and b in places})
+    pairs = ((a, b) for a, b in _pairs(edges) if a in places and b in places)
     lines = "".join(_line(places[a], places[b], direct=centre in (a, b)) for a, b in pairs)
     dots = "".join(_dot(nodes[n], place, labels.get(n, ())) for n, place in places.items())
     said = escape(one_line(f"{nodes[centre].name} is connected with {len(places) - 1} other notes"))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from lorekeeper.cache.protocol import SearchCache
@@ -58,7 +59,7 @@ def is_certain(found: Retrieved, text: str) -> bool:
     """Whether nothing that was found is to be doubted: a name, all of one or two words, a small library."""
     if found.names or found.count < LARGE_LIBRARY:
         return True
-    first = [*found.keyword.values()][:COMPLETE_HITS]
+    first = islice(found.keyword.values(), COMPLETE_HITS)
     return 0 < len(content_words(fold(text))) <= KEYWORDS and any(ranked.complete for ranked in first)
 
 

@@ -111,6 +111,10 @@ async def _further(view: View, entity: Entity, beside: Sequence[Entity], most: i
 
 def _edges(notes: Sequence[Entity], beside: int) -> list[tuple[int, int]]:
     """The first note with those beside it, and each with those it links to."""
+    return [*((0, number) for number in range(1, beside + 1)), *links_among(notes)]
+
+
+def links_among(notes: Sequence[Entity]) -> list[tuple[int, int]]:
+    """Which of some notes of a vault links to which, by number."""
     numbers = {note.slug: number for number, note in enumerate(notes)}
-    linked = [(i, numbers[path]) for i, note in enumerate(notes) for path in linked_paths(note) if path in numbers]
-    return [*((0, number) for number in range(1, beside + 1)), *linked]
+    return [(i, numbers[path]) for i, note in enumerate(notes) for path in linked_paths(note) if path in numbers]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once
+from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once, remembered
 from lorekeeper.folding import fold
 from lorekeeper.records import Feature
 from lorekeeper.records.notes import BETWEEN
@@ -273,6 +273,7 @@ def levels(entity: Entity) -> str:
     return f"By level: {said}." if said else ""
 
 
+@remembered
 def _features(entity: Entity) -> Sequence[Feature]:
     """The features of a class or subclass as they are corrected; none for other entries."""
     return character_class(Source(repaired(entity))).features if entity.kind in ("class", "subclass") else ()

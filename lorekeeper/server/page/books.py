@@ -12,12 +12,13 @@ from starlette.responses import Response
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import quantity
-from lorekeeper.render import linked_paths
-from lorekeeper.render.graph import IN_WHEEL, Node, wheel_svg
+from lorekeeper.render.graph import IN_WHEEL, wheel_svg
 from lorekeeper.server.answers import document_list
+from lorekeeper.server.backlinks import links_among
 from lorekeeper.server.models import JsonObject
+from lorekeeper.server.page.notes import node_of
 from lorekeeper.server.page.sessions import MOST, NOTES
-from lorekeeper.server.page.site import Page, Site, address, entry_address, trusted, twin
+from lorekeeper.server.page.site import Page, Site, address, trusted, twin
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import LIST_DOCUMENTS
 from lorekeeper.views.view import View, apart
@@ -79,9 +80,7 @@ async def _vault(view: View, key: str) -> dict[str, object]:
 
 
 def _picture(notes: Sequence[Entity]) -> str:
-    numbers = {note.slug: number for number, note in enumerate(notes)}
-    edges = [(i, numbers[path]) for i, note in enumerate(notes) for path in linked_paths(note) if path in numbers]
-    return wheel_svg([Node(each.name, each.kind, entry_address(each.uri)) for each in notes], edges)
+    return wheel_svg([*map(node_of, notes)], links_among(notes))
 
 
 async def _document(view: View, request: Request) -> JsonObject:

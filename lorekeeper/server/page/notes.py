@@ -48,7 +48,7 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
     others = await embedded_notes(view, entity)
     people = await view.cache.get_entities(NOTES, entity.document, limit=MOST, kind=list(PEOPLE))
     body = await apart(note_body, with_people(entity, people), entry_address, others)
-    nodes = [Node(each.name, each.kind, entry_address(each.uri)) for each in connections.notes]
+    nodes = [*map(node_of, connections.notes)]
     page = {
         "aliases": aliases(entity),
         "facts": [(key, trusted(value)) for key, value in fact_rows(entity, entry_address)],
@@ -68,6 +68,11 @@ async def note_values(view: View, entity: Entity) -> dict[str, object]:
         "has_encounter": bool(encounter_in(entity)),
     }
     return {"note": page}
+
+
+def node_of(note: Entity) -> Node:
+    """A note as a picture has it."""
+    return Node(note.name, note.kind, entry_address(note.uri))
 
 
 def with_people(note: Entity, people: Sequence[Entity]) -> Entity:
