@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -243,15 +244,22 @@ def test_a_packed_database_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("document", ["srd-2014", "srd-2024"])
 def test_nothing_of_the_package_is_lost(document: str) -> None:
+    assert entities_of(document)
+
+
+# --- the packages ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def entities_of(document: str) -> Mapping[str, Entity]:
+    """The entities of a document of the package by name, read once; the test is skipped where it is not installed."""
     path = OBJECTS.path(document)
     if path is None:
         pytest.skip(f"the package {OBJECTS.name} is not installed")
     entities, report = read(path)
     assert (problems(report), report.not_taken) == ("", [])
-    assert {entity.document for entity in entities} - {document} == set()
-
-
-# --- the packages ----------------------------------------------------------------------------------------------------
+    assert {entity.document for entity in entities} == {document}
+    return by_name(entities)
 
 
 NOWHERE = DataPackage("no-such-package", "1.0", OBJECTS.files)
@@ -349,10 +357,7 @@ async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path
 def test_what_the_data_has_otherwise_than_the_book_is_corrected(
     document: str, name: str, values: dict[str, Any]
 ) -> None:
-    path = OBJECTS.path(document)
-    if path is None:
-        pytest.skip(f"the package {OBJECTS.name} is not installed")
-    fields = by_name(read(path)[0])[name].fields
+    fields = entities_of(document)[name].fields
     assert {key: fields.get(key) for key in values} == values
 
 
@@ -418,7 +423,4 @@ def strings_in(value: object) -> Iterator[str]:
 def test_the_table_of_a_class_has_the_numbers_of_the_book_and_later_parts_of_a_choice(
     document: str, name: str, row: str
 ) -> None:
-    path = OBJECTS.path(document)
-    if path is None:
-        pytest.skip(f"the package {OBJECTS.name} is not installed")
-    assert re.search(row, markdown(by_name(read(path)[0])[name]))
+    assert re.search(row, markdown(entities_of(document)[name]))
