@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,9 +22,9 @@ from lorekeeper.server.completion import Completer
 from lorekeeper.server.cutting import cut_text
 from lorekeeper.server.exchange import answered
 from lorekeeper.server.icons import icon
-from lorekeeper.server.models import JsonObject
+from lorekeeper.server.models import UNEXPECTED, JsonObject
 from lorekeeper.server.progress import reported
-from lorekeeper.server.prompts import PROMPTS, Prompt, PromptError, prompt_named
+from lorekeeper.server.prompts import PROMPTS, Prompt, prompt_named
 from lorekeeper.server.resources import MAX_ERROR
 from lorekeeper.server.tools import Tool, ToolError, tools_by_name
 from lorekeeper.views.view import View
@@ -77,7 +78,7 @@ class Handlers:
             return _failure(str(error))
         except Exception:
             logger.exception("%s failed", params.name)
-            return _failure("LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'.")
+            return _failure(UNEXPECTED)
         return result
 
     async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
@@ -86,30 +87,26 @@ class Handlers:
 
     async def get_prompt(self, _: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """The text of a prompt, as said by the user."""
-        try:
+        with _as_errors():
             prompt = prompt_named(params.name)
             text = prompt.filled(params.arguments or {})
-        except PromptError as error:
-            raise _error(error) from error
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
     async def complete(self, context: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Values of an argument of a prompt, or of a part of a resource's address."""
-        try:
-            completer = self._completer(self._view_of(context))
-            return types.CompleteResult(completion=await completer.complete(params))
-        except LoreKeeperError as error:
-            raise _error(error) from error
+        with _as_errors():
+            view = self._view_of(context)
+            if view not in self._completers:
+                self._completers[view] = Completer(view)
+            return types.CompleteResult(completion=await self._completers[view].complete(params))
 
     async def list_resources(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """A page of the documents, and of the lists of their entries."""
-        try:
+        with _as_errors():
             return await resources.listed(self._view_of(context), params.cursor if params else None)
-        except LoreKeeperError as error:
-            raise _error(error) from error
 
     async def list_templates(self, _: Any, __: Any) -> types.ListResourceTemplatesResult:
         """The addresses of all resources."""
@@ -120,17 +117,10 @@ class Handlers:
         uri = str(params.uri)
         if uri == apps.APP_URI and apps.shows_apps(context):
             return await apps.read()
-        try:
+        with _as_errors():
             text = cut_text(await resources.read(self._view_of(context), uri))
-        except LoreKeeperError as error:
-            raise _error(error) from error
         content = types.TextResourceContents(uri=uri, mime_type=resources.PAGE_TYPE, text=text)
         return types.ReadResourceResult(contents=[content])
-
-    def _completer(self, view: View) -> Completer:
-        if view not in self._completers:
-            self._completers[view] = Completer(view)
-        return self._completers[view]
 
 
 def described(tool: Tool, meta: JsonObject | None = None) -> types.Tool:
@@ -159,10 +149,14 @@ def _prompt(prompt: Prompt) -> types.Prompt:
     )
 
 
-def _error(error: LoreKeeperError) -> MCPError:
-    """The protocol's error: what was asked is wrong, unless the library cannot be read."""
-    code = types.INTERNAL_ERROR if isinstance(error, (CacheError, UpgradingError)) else types.INVALID_PARAMS
-    return MCPError(code=code, message=one_line(str(error), MAX_ERROR))
+@contextmanager
+def _as_errors() -> Iterator[None]:
+    """Errors as those of the protocol: what was asked is wrong, unless the library cannot be read."""
+    try:
+        yield
+    except LoreKeeperError as error:
+        code = types.INTERNAL_ERROR if isinstance(error, (CacheError, UpgradingError)) else types.INVALID_PARAMS
+        raise MCPError(code=code, message=one_line(str(error), MAX_ERROR)) from error
 
 
 def _in_form(answer: Answer, detail: str | None) -> types.CallToolResult:

@@ -245,6 +245,10 @@ class Rolls(Model):
     note: str | None = None
 
 
+UNEXPECTED = "LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'."
+"""What is said of an error that nobody has foreseen."""
+
+
 class Problem(Model):
     """Why a request has no answer."""
 

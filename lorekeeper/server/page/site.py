@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.datastructures import QueryParams
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -24,7 +23,6 @@ from lorekeeper.audience import Viewer
 from lorekeeper.dates import written
 from lorekeeper.editions import LABELS
 from lorekeeper.entities import Entity, uri_of
-from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
 from lorekeeper.server.browsers import FOREIGN, SAFE, is_own, own_path
@@ -33,13 +31,11 @@ from lorekeeper.server.identity import PROXIED, VIEWER, viewer_of
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
-from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, bad_request, problem, status_of
+from lorekeeper.server.rest.problems import RefusedError, bad_request, problem, respond
 from lorekeeper.server.rest.routes import answered
 from lorekeeper.server.tool import Tool
 from lorekeeper.text.facts import facts
 from lorekeeper.views.view import View
-
-logger = logging.getLogger(__name__)
 
 POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 """Content-Security-Policy of every page: scripts, styles, images and requests of this server only, and nothing inline."""
@@ -184,24 +180,13 @@ class Endpoint:
     """
 
     def __init__(self, site: Site, page: Page, *, is_twin: bool = False) -> None:
-        self._site, self._page, self._is_twin = site, page, is_twin
+        self._site, self._is_twin = site, is_twin
         self._handler = page.twin if is_twin and page.twin else page.handler
         self._methods = ("GET",) if is_twin else page.methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        try:
-            response = await self._response(request)
-        except RefusedError as refusal:
-            response = self._refusal(request, refusal.status, refusal.detail)
-        except LoreKeeperError as error:
-            response = self._refusal(request, status_of(error), str(error))
-        except ClientDisconnect:
-            return
-        except Exception:
-            logger.exception("the page %s failed", self._page.path)
-            response = self._refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
-        await response(scope, receive, send)
+        refusal = (lambda _, *said: problem(scope, *said)) if self._is_twin else self._site.refusal
+        await respond(self._response, refusal, scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
         if request.method not in (*self._methods, *(["HEAD"] if "GET" in self._methods else [])):
@@ -209,11 +194,6 @@ class Endpoint:
         if request.method not in SAFE and not is_own(request.scope):
             raise RefusedError(HTTPStatus.FORBIDDEN, FOREIGN)
         return await self._handler(self._site, request)
-
-    def _refusal(self, request: Request, status: int, detail: str) -> Response:
-        if self._is_twin:
-            return problem(request.scope, status, detail)
-        return self._site.refusal(request, status, detail)
 
 
 def reading(handler: Handler) -> Handler:

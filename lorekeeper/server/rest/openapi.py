@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Literal
 
 from pydantic.json_schema import models_json_schema
@@ -55,6 +56,7 @@ def ref(name: str) -> JsonObject:
     return {"$ref": PLACE.format(model=name)}
 
 
+@cache
 def description() -> JsonObject:
     """The whole description."""
     models = {model for tool in OPERATIONS.values() for model in (tool.arguments, tool.answer)} | {Problem}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import quote
 
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from lorekeeper.errors import (
     CacheError,
@@ -20,13 +22,14 @@ from lorekeeper.errors import (
     UpgradingError,
 )
 from lorekeeper.printable import json_text, one_line
+from lorekeeper.server.models import UNEXPECTED
+
+logger = logging.getLogger(__name__)
 
 PROBLEM_TYPE = "application/problem+json"
 
 MAX_DETAIL = 2000
 """Longest explanation of a problem, in characters."""
-
-UNEXPECTED = "LoreKeeper failed unexpectedly; its log has the details. Run 'lorekeeper doctor'."
 
 STATUSES: Mapping[type[LoreKeeperError], int] = {
     FilterError: HTTPStatus.BAD_REQUEST,
@@ -65,6 +68,30 @@ def status_of(error: LoreKeeperError) -> int:
     """The status that says what went wrong."""
     known = (STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     return next(known, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def respond(
+    answer: Callable[[Request], Awaitable[Response]],
+    refusal: Callable[[Request, int, str], Response],
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Answer a request, or refuse it with what is wrong; what is unexpected is in the log."""
+    request = Request(scope, receive)
+    try:
+        response = await answer(request)
+    except RefusedError as refused:
+        response = refusal(request, refused.status, refused.detail)
+        response.headers.update(refused.headers)
+    except LoreKeeperError as error:
+        response = refusal(request, status_of(error), str(error))
+    except ClientDisconnect:
+        return
+    except Exception:
+        logger.exception("%s failed", getattr(scope.get("route"), "path", scope["method"]))
+        response = refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
+    await response(scope, receive, send)
 
 
 def problem(scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
 
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
 from lorekeeper.printable import json_text
 from lorekeeper.server.identity import viewer_of
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.rest.openapi import description, in_query, methods
 from lorekeeper.server.rest.operations import IN_PATH, OPERATIONS, ROOT
-from lorekeeper.server.rest.problems import UNEXPECTED, RefusedError, bad_request, problem, status_of
+from lorekeeper.server.rest.problems import RefusedError, bad_request, problem, respond
 from lorekeeper.server.rest.requests import body_object, query_values, rest_of_path, typed
 from lorekeeper.server.tool import Arguments, Tool
-from lorekeeper.views.view import View
-
-logger = logging.getLogger(__name__)
 
 Answering = Callable[[Request], Awaitable[Response]]
 
@@ -68,11 +63,6 @@ def routes(library: Library) -> list[Route]:
     ]
 
 
-def view_of(library: Library, request: Request) -> View:
-    """What the sender of a request sees of a library."""
-    return library.view(viewer_of(request.scope))
-
-
 class _Resource:
     """What is at a path: answers by the methods it has, and describes what goes wrong.
 
@@ -84,18 +74,7 @@ class _Resource:
         self._methods = {**methods, **({"HEAD": methods["GET"]} if "GET" in methods else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = await self._response(Request(scope, receive))
-        except RefusedError as refusal:
-            response = problem(scope, refusal.status, refusal.detail, refusal.headers)
-        except LoreKeeperError as error:
-            response = problem(scope, status_of(error), str(error))
-        except ClientDisconnect:
-            return
-        except Exception:
-            logger.exception("%s failed", scope["method"])
-            response = problem(scope, HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
-        await response(scope, receive, send)
+        await respond(self._response, lambda _, *said: problem(scope, *said), scope, receive, send)
 
     async def _response(self, request: Request) -> Response:
         if not self._methods:
@@ -148,9 +127,8 @@ class _Answers:
 
 async def answered(request: Request, library: Library, tool: Tool, arguments: Arguments) -> Response:
     """The answer of a tool to the sender of a request; ``arguments`` are checked."""
-    view = view_of(library, request)
     with library.questions.one():
-        answer = await tool.run(view, arguments)
+        answer = await tool.run(library.view(viewer_of(request.scope)), arguments)
     return json_response(request, answer.structured)
 
 
@@ -167,13 +145,8 @@ def json_response(request: Request, content: JsonObject | None) -> Response:
     return Response(body, headers=headers, media_type=JSON_TYPE)
 
 
-@cache
-def _described() -> JsonObject:
-    return description()
-
-
 async def _describe(request: Request) -> Response:
-    return json_response(request, _described())
+    return json_response(request, description())
 
 
 # --- monitoring ------------------------------------------------------------------------------------------------------
