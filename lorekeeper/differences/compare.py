@@ -12,7 +12,7 @@ from lorekeeper.differences.declared import declared
 from lorekeeper.differences.facts import facts, marked, reworded
 from lorekeeper.differences.outline import Block, Outline, outline
 from lorekeeper.differences.result import Differences, Passage, Row
-from lorekeeper.differences.words import keys
+from lorekeeper.differences.words import keys, sentences
 from lorekeeper.entities import Entity
 
 MAX_ENTRIES = 4
@@ -55,7 +55,7 @@ def differences(entities: Sequence[Entity]) -> Differences:
     Args:
         entities: two to `MAX_ENTRIES`, as their viewer sees them.
     """
-    pages = [outline(entity) for entity in entities]
+    pages = _told_alike([outline(entity) for entity in entities])
     groups = _groups(pages)
     passages = [_passage(group, len(entities)) for group in _with_moved(groups, len(entities), Effort())]
     lines = [
@@ -63,6 +63,15 @@ def differences(entities: Sequence[Entity]) -> Differences:
         for entity, page in zip(entities, pages, strict=True)
     ]
     return Differences(tuple(entities), tuple(facts(lines)), tuple(passages))
+
+
+def _told_alike(pages: Sequence[Outline]) -> Sequence[Outline]:
+    """The pages; what one tells in a line and another in a passage of that name is a passage of both."""
+    told = {keys(block.name) for page in pages for block in page.blocks if block.name}
+    for page in pages:
+        page.blocks += [Block((), label, [*sentences(value)]) for label, value in page.facts if keys(label) in told]
+        page.facts = [(label, value) for label, value in page.facts if keys(label) not in told]
+    return pages
 
 
 # --- passages --------------------------------------------------------------------------------------------------------

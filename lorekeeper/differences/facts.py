@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import combinations
 
@@ -35,7 +36,17 @@ def facts(pages: Sequence[Sequence[tuple[str, str]]]) -> list[Fact]:
             seen[keys(label)] += 1
             labels.setdefault(key, label)
             rows.setdefault(key, [None] * len(pages))[entry] = value
-    return [fact(labels[key], values) for key, values in rows.items()]
+    return [_elsewhere(fact(labels[key], values), pages) for key, values in rows.items()]
+
+
+def _elsewhere(found: Fact, pages: Sequence[Sequence[tuple[str, str]]]) -> Fact:
+    """A fact that says of a page without its line in which one it stands there: one with fewer words, or more."""
+    own, values = {*keys(found.label)}, list(found.values)
+    for entry, page in enumerate(pages):
+        others = [label for label, _ in page if own < {*keys(label)} or {*keys(label)} < own]
+        if values[entry] is None and others:
+            values[entry] = runs(f"in {', '.join(others)}", set())
+    return replace(found, values=tuple(values))
 
 
 def fact(label: str, values: Sequence[str | None]) -> Fact:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 
 from lorekeeper.folding import fold
 from lorekeeper.records.parts import Area, Damage, Effects
@@ -368,7 +369,7 @@ def _deals(sentence: str, match: re.Match[str], is_own: IsOwn, *, rolled: bool) 
     told = before + match[0].split(" ")[0] + " "
     takes = _TAKES.search(told)
     if (
-        (takes and is_own(told[: takes.start()]))
+        (takes and _does(told[: takes.start()], is_own))
         or _YOU_ARE.search(told)
         or after.startswith((" to you", " to the caster"))
     ):
@@ -376,6 +377,13 @@ def _deals(sentence: str, match: re.Match[str], is_own: IsOwn, *, rolled: bool) 
     if rolled or after.startswith(" equal to"):
         return not _NOT_ROLLED.search(before)
     return not _GUARD.search(sentence[max(0, match.start() - 100) : match.end()]) and not _TRIGGER.search(before)
+
+
+def _does(before: str, is_own: IsOwn) -> bool:
+    """Whether the one whose effect it is does what follows: "the mummy takes", "the mummy catches fire and takes"."""
+    clause = before.rpartition(", ")[2].removesuffix("and ")
+    begun = accumulate(clause.split(), "{} {}".format) if before.endswith(" and ") else ()
+    return is_own(before) or any(is_own(f"{words} ") for words in begun)
 
 
 def mentions_damage(text: str, damage_type: str) -> bool:

@@ -13,11 +13,13 @@ from lorekeeper.search.doubt import CLOSED
 from lorekeeper.search.fusion import CAMPAIGN
 from lorekeeper.search.party import CHARACTERS
 from lorekeeper.search.query import Query
-from lorekeeper.search.results import Result, ResultPage, words_of
+from lorekeeper.search.results import Result, ResultPage
 from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.parts import has_part, part
 from lorekeeper.text.evidence import read
+from lorekeeper.text.facts import facts
 from lorekeeper.text.matching import occurring, word_stems
+from lorekeeper.text.phrases import hint_text
 from lorekeeper.text.rows import in_line
 from lorekeeper.views.view import View
 
@@ -41,14 +43,15 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     A name that is an address, that is not open content, or that other filters leave out, is answered by the page as it is.
     """
     name = query.filters.get(NAME.name)
-    if not isinstance(name, str) or query.text or query.similar_to or page.results or query.offset:
+    if not isinstance(name, str) or query.similar_to or page.results or query.offset:
         return page
     if name.strip().startswith(SCHEME) or CLOSED.format("") in (page.note or ""):
         return page
     others = {key: value for key, value in query.filters.items() if key != NAME.name}
     if (others or query.where) and await _is_named(view, query, name):
         return page
-    asked = replace(query, text=name, filters=others, limit=LOOKED_AT, unsure_limit=None, order=None)
+    text = f"{name} {query.text or ''}".strip()
+    asked = replace(query, text=text, filters=others, limit=LOOKED_AT, unsure_limit=None, order=None)
     found = await view.search(replace(asked, phrases=[name]))
     found = found if found.results else await view.search(asked)
     stems = word_stems(name)
@@ -59,8 +62,12 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
         return page  # who bears another name is no nearer in meaning
     named = [result for result in having if _is_part(result.entity, name)]
     having = named or having
-    said = [IN_TEXT if len(having) == 1 else IN_TEXTS] if having else [found.note, NEAREST]
+    said = [found.note, NEAREST]
+    if having and all(len(occurring(stems, _own_words(result.entity))) == len(stems) for result in having[:MOST]):
+        said = [IN_TEXT if len(having) == 1 else IN_TEXTS]
     results = [_with_part(result, name) for result in (having or found.results)[: min(query.limit, MOST)]]
+    if query.text:  # which else decides what is shown of an entry
+        results = [replace(result, wording=name) for result in results]
     note = PART.format(shown(name)) if named else " ".join(filter(None, [page.note, *said]))
     return replace(found, results=results, total=len(results), next_offset=None, note=note) if results else page
 
@@ -72,7 +79,12 @@ def _word_count(name: str) -> int:
 
 
 def _words(entity: Entity) -> str:
-    return f"{entity.name} {words_of(entity, read(entity))}"
+    return f"{_own_words(entity)} {hint_text(entity)}"
+
+
+def _own_words(entity: Entity) -> str:
+    """What an entry says, without the phrases that people have for it."""
+    return f"{entity.name} {facts(entity)} {' '.join(map(str, read(entity)))}"
 
 
 def _is_part(entity: Entity, name: str) -> bool:
