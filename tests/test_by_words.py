@@ -65,6 +65,8 @@ async def call(library: Library, tool: str, **arguments: Any) -> Answer:
 )
 async def test_a_name_that_no_title_has_gives_the_part_that_has_its_words(library, name, entry, shown, not_shown):
     text = (await call(library, "lookup_rule", name=name)).text
+    asked = (await call(library, "lookup_rule", name=name, semantic_query="what does it cost, and which save")).text
+    assert f"- {entry}, srd-2014 (rule; " in asked, "a question beside the name hides nothing"
     part = name in ("forced march", "burnt reed fumes")
     assert (f"'{name}' is part of:" if part else f"No rule has '{name}' in its name. A text has its words:") in text
     assert ("in its name" in text) is not part
@@ -178,7 +180,7 @@ async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_c
     await library.cache.store_entities([*rings, priced], "equipment")
     text = (await call(library, "lookup_equipment", semantic_query="glowing ring under 500 gp")).text
     assert "where='cost<500'" in text
-    assert "Only 1 of 11 items state their cost; the other 10 were left out." in text
+    assert "The library knows the cost of only 1 of 11 items; the other 10 were left out." in text
 
 
 async def test_a_long_entry_that_is_named_begins_and_says_what_else_it_has(library):

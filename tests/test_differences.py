@@ -131,6 +131,20 @@ def test_what_only_says_again_what_an_entry_is_is_no_fact_that_another_lacks():
     assert (facts_of(result), result.shared_facts) == ({}, [("Kind", "Condition")])
 
 
+def test_what_one_tells_in_another_line_or_in_its_text_is_not_said_to_be_lacking():
+    result = differences([
+        creature(desc="- **Asleep** It falls unconscious.", damage_immunities=["cold"]),
+        creature("two", desc="**Asleep.** It falls prone.", immunities="cold, prone"),
+    ])  # fmt: skip
+    found = facts_of(result)
+    assert (found["Damage Immunities"], found["Immunities"]) == (
+        ("cold", "in Immunities"),
+        ("in Damage Immunities", "cold, prone"),
+    )
+    assert "Asleep" not in found
+    assert ("It falls [unconscious].", "It falls [prone].") in rows_of(result)
+
+
 def test_ability_scores_are_facts_of_their_own():
     scores = {"strength": 10, "dexterity": 12, "constitution": 14, "intelligence": 3, "wisdom": 8, "charisma": 6}
     result = differences([creature(ability_scores=scores), creature("two", ability_scores={**scores, "dexterity": 18})])

@@ -125,7 +125,7 @@ async def test_what_the_library_lacks_is_said(library):
     strong = await plan(library.view(), party="1", cr_min=20)
     assert (strong.structured["encounters"], "the weakest creature has CR" in strong.structured["note"]) == ([], True)
     some = await plan(library.view(), party="4x5", environment="swamp", rules="2014")
-    assert "creatures state their environments" in some.structured["note"]
+    assert "knows the environments of only" in some.structured["note"]
     other = await plan(library.view(), party="4x2", rules="2024", where='name:"fen wolf"')
     assert "No creature of the 2024 edition meets the filters, so other editions" in other.structured["note"]
     lacking = await plan(library.view(), party="4x5", rules="2014", type="ooze")
@@ -143,6 +143,8 @@ async def test_monsters_are_rated_by_number_name_and_edition(library):
     newer = await plan(library.view(), party="4x3", rules=2024, monsters=["goblin x3", "1 goblin"])
     assert [(m["count"], m["document"]) for m in monsters_of(newer)] == [(4, NEW)]
     assert "seed" not in newer.structured
+    of_a_book = await plan(library.view(), party="4x3", rules=2024, monsters=["goblin"], documents=[OLD])
+    assert [m["document"] for m in monsters_of(of_a_book)] == [OLD]
 
 
 @each_row("text", ["3 goblins, fen wolf", "goblin x3 and fen wolf", "three goblins; a fen wolf"])

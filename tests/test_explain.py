@@ -96,7 +96,7 @@ async def test_entries_that_do_not_say_are_counted(library):
     page = await library.search(Query(["creatures"], filters={"environments": "swamp"}))
     assert (page.total, page.note) == (
         2,
-        "Only 3 of 9 creatures state their environments; the other 6 were left out.",
+        "The library knows the environments of only 3 of 9 creatures; the other 6 were left out.",
     )
     said = await note_of(library, environments="swamp", type="ooze")
     assert said == "", "of five, three do not say: too few to mention"
@@ -105,5 +105,5 @@ async def test_entries_that_do_not_say_are_counted(library):
 async def test_entries_that_a_negated_test_lists_are_not_said_to_be_left_out(library):
     page = await library.search(Query(["creatures"], filters={"where": "-environments:swamp"}))
     assert page.total == 7
-    assert page.note == "Only 3 of 9 creatures state their environments; the other 6 are listed too."
+    assert page.note == "The library knows the environments of only 3 of 9 creatures; the other 6 are listed too."
     assert (await library.search(Query(["creatures"], filters={"where": "-lair:true"}))).total == 9

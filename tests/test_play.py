@@ -142,6 +142,10 @@ async def test_a_model_rolls_dice_tables_and_decks(tmp_path, marsh):
         drawn = await roll(what="deck of fates", times=6)
         assert sorted(each["number"] for each in drawn.structured["rolls"]) == [1, 2, 3, 4, 5, 6], "each card once"
         assert "row " in drawn.text
+        behind = make("reed", "It sings, as below. | d4 | Song |\n| --- | --- |\n| 1 | Low |\n| 2-4 | High |\n",
+                      type="rules", kind="rule", name="Reed")  # fmt: skip
+        await library.cache.store_entities([behind], "rules")
+        assert (await roll(what="reed")).structured["rolls"][0]["dice"] == "1d4"
         with pytest.raises(NotFoundError, match="no table to roll on"):
             await roll(what="prices")
         assert "Rope" in (await roll(what="prices", table="prices")).text

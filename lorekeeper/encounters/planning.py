@@ -122,8 +122,10 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str, wanted
 # --- given monsters --------------------------------------------------------------------------------------------------
 
 
-async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequence[str]) -> Plan:
-    """How hard monsters are that are given by number and name or uri.
+async def rate(
+    view: View, levels: tuple[int, ...], rules: str, monsters: Sequence[str], documents: Sequence[str] | None = None
+) -> Plan:
+    """How hard monsters are that are given by number and name or uri; names are looked up in some documents, or in all.
 
     Raises:
         FilterError: a number or a uri is wrong, or there are too many kinds.
@@ -135,7 +137,7 @@ async def rate(view: View, levels: tuple[int, ...], rules: str, monsters: Sequen
     notes: list[str] = []
     found: dict[str, Monster] = {}
     for count, name in [each for kind in asked for each in await _kinds(view, *kind)]:
-        entity, note = await creature_named(view, name, rules)
+        entity, note = await creature_named(view, name, rules, documents)
         before = found[entity.uri].count if entity.uri in found else 0
         found[entity.uri] = Monster(entity, before + count)
         notes += filter(None, [note])
@@ -164,7 +166,9 @@ async def _kinds(view: View, count: int, name: str) -> list[tuple[int, str]]:
     return [(count * number, bare), *map(parse_monster, others)]
 
 
-async def creature_named(view: View, name: str, rules: str) -> tuple[Entity, str | None]:
+async def creature_named(
+    view: View, name: str, rules: str, documents: Sequence[str] | None = None
+) -> tuple[Entity, str | None]:
     """The creature of a name, also of several or misspelt, of the edition of the rules if there is one; and a note."""
 
     async def search(query: Query) -> ResultPage:
@@ -173,7 +177,7 @@ async def creature_named(view: View, name: str, rules: str) -> tuple[Entity, str
     names = [name] if name.startswith("lore://") else [name, *singulars(name)]
     for each in names:
         try:
-            found = await find_entry(search, view.entities_at, each, [CREATURES])
+            found = await find_entry(search, view.entities_at, each, [CREATURES], documents)
         except NotFoundError:
             if each == names[-1]:
                 break
@@ -184,7 +188,7 @@ async def creature_named(view: View, name: str, rules: str) -> tuple[Entity, str
     if any(is_closed(fold(each)) for each in names):
         closed = CLOSED.format("It")
         raise NotFoundError(f"no creature is called {shown(name)}. {closed} Rate another creature, or one of your own.")
-    found = await find_entry(search, view.entities_at, name, [CREATURES])
+    found = await find_entry(search, view.entities_at, name, [CREATURES], documents)
     return found.entity, found.note
 
 

@@ -160,10 +160,20 @@ def _tables(rows: list[str]) -> Iterator[str]:
             end += 1
         block = rows[start:end]
         if _is_table(block):
+            above, block[0] = _above(*block[:2])
+            yield from above
             yield from _table(block)
         else:
             yield from block or [rows[start]]
         start = max(end, start + 1)
+
+
+def _above(head: str, rule: str) -> tuple[list[str], str]:
+    """The sentence that a table's header stands behind, in a line with it, and the header: it has as many cells as its rule."""
+    sentence, bar, header = head.partition("|")
+    if is_table_rule(rule) and sentence.strip() and len(cells(head)) > len(cells(rule)):
+        return [sentence.strip()], bar + header
+    return [], head
 
 
 def _is_table(block: list[str]) -> bool:

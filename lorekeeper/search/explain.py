@@ -447,7 +447,7 @@ def _gap(entity_type: str, part: Part, met: int, total: int) -> str:
     """How many entries say a field, and that the others were left out, or are shown."""
     counted, (first, *_) = quantity(total, COLLECTIONS[entity_type].label), part.conditions
     which = " that meet the other filters" if part.others else ""
-    stated = f"Only {met:,} of {counted}{which} state their {first.field.name.replace('_', ' ')}"
+    stated = f"The library knows the {first.field.name.replace('_', ' ')} of only {met:,} of {counted}{which}"
     return f"{stated}; the other {total - met:,} {'are listed too' if first.met_by(None) else 'were left out'}."
 
 

@@ -81,7 +81,7 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     """The encounters that a call asks for.
 
     Raises:
-        FilterError: the party, a monster, a filter or the difficulty is wrong, or monsters are given and filters too.
+        FilterError: the party, a monster, a filter or the difficulty is wrong, or monsters are given and filters but documents too.
         NotFoundError: there is no monster of a name; the message has the nearest ones.
     """
     monsters = arguments.get("monsters")
@@ -91,13 +91,14 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     if str(arguments.get("difficulty", "")).strip().casefold() == DAY and monsters is None:
         return _of(characters, Plan(levels, usual, None, [], day=day_lines(levels, usual)))
     difficulty = parse_difficulty(arguments.get("difficulty"), asked_rules, usual)
-    given = [name for name in (*NARROWING, "seed") if name in arguments]
+    given = [name for name in (*NARROWING, "seed") if name in arguments and name != "documents"]
     if monsters is not None and given:
         raise FilterError(f"'monsters' cannot be combined with {', '.join(given)}; leave out one of them")
     if monsters is not None:
         if not monsters:
             raise FilterError("monsters is empty; leave it out to get proposals, or list them, for example '3 goblin'")
-        return _of(characters, _noted(await rate(view, levels, difficulty.rules, monsters), difficulty.note))
+        named = await rate(view, levels, difficulty.rules, monsters, arguments.get("documents"))
+        return _of(characters, _noted(named, difficulty.note))
     wanted = Wanted(
         filters_of(CREATURES, FILTERS, arguments),
         arguments.get("where"),
