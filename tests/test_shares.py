@@ -177,6 +177,9 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
     notes = NOTES | {
         "Player Secrets/Ana.md": "# Ana\n\nShe is the heir.\n",
         "Session 9 prep.md": "# Session 9\n\nThe duke strikes.\n",
+        "Sources/The Heart.md": "".join(
+            f"## {heading}\n\nThe zqheart beats.\n\n" for heading in ("Openings", "Climax", "Clues", "Possible ends")
+        ),
         "Quests/The Wolf.md": "---\nquestStatus: In Progress\n---\n\nzqbehind: the miller pays it.\n",
         "Quests/The Well.md": "# The Well\n\n- [x] Find the rope\n\nIt is dry.\n\n## DM Notes\n\nThe rope breaks.\n",
         "Quests/The Bride.md": "---\nvisibility: players\n---\n\nShe asked for a ring.\n",
@@ -192,6 +195,7 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
             ("People/Henrik.md", "visibility: dm", False),
             ("Player Secrets/Ana.md", "Player Secrets/ (secrets)", False),
             ("Session 9 prep.md", "Session 9 prep.md (prep)", True),
+            ("Sources/The Heart.md", "prep (prep)", True),
             ("Quests/The Wolf.md", "a quest that is not done (prep)", True),
         }
         assert {(each.place, each.text, each.stem) for note in found.open for each in note.held} == {
@@ -393,6 +397,40 @@ async def test_another_note_at_the_path_of_an_open_one_is_closed_and_the_same_no
         assert await seen(library) == set()
         write(vault, {"Deep/Tavern.md": inn})
         assert await seen(library) == {"Deep/Tavern.md"}
+
+
+async def test_a_vault_that_was_moved_is_the_same_and_what_differs_in_it_waits(tmp_path: Path) -> None:
+    others = {f"Town {number}.md": f"# Town {number}\n\nA town of number {number} by the sea.\n" for number in range(4)}
+    async with vault_library(tmp_path) as library:
+        vault = write(tmp_path / "saga", NOTES | others)
+        await library.vaults.add(vault)
+        await open_to(library, ".")
+        was = await seen(library)
+        shared_here = library.vaults.shares.all()
+        copy = write(tmp_path / "copy", NOTES | others)
+        assert (await library.vaults.add(copy)).key == "copy", "the first one is still there: this one is another"
+        await library.vaults.remove("copy")
+        vault.rename(tmp_path / "Saga of the Sea")
+        assert (await library.vaults.sync()).missing == ["saga"]
+        write(
+            tmp_path / "Saga of the Sea",
+            {"Town 1.md": "# Town 1\n\nThe zqduke lives.\n", "New.md": "# New\n\nAn inn.\n"},
+        )
+        moved = await library.vaults.add(tmp_path / "Saga of the Sea")
+        assert (moved.key, moved.path) == ("saga", tmp_path / "Saga of the Sea")
+        assert await seen(library) == was - {"Town 1.md"}
+        assert [each for each in library.vaults.shares.all() if each.name != "Town 1.md"] == [
+            each for each in shared_here if each.name != "Town 1.md"
+        ]
+        write(tmp_path / "Saga of the Sea", {"Town 1.md": others["Town 1.md"]})
+        assert await seen(library) == was
+        (tmp_path / "Saga of the Sea").rename(tmp_path / "gone")
+        foreign = dict.fromkeys(NOTES, "# Mira\n\nAnother one.\n") | {"Town 2.md": others["Town 2.md"]}
+        assert (await library.vaults.add(write(tmp_path / "other", foreign))).key == "other"
+        await library.vaults.sync()
+        assert {row.open_to for row in library.vaults.rows("other").values()} == {""}, (
+            "one note alike makes it no other vault"
+        )
 
 
 async def test_a_restored_backup_shows_no_note_that_is_closed_by_now(tmp_path: Path) -> None:

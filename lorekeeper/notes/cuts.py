@@ -408,7 +408,7 @@ class _Tables:
 
     def _look_at(self, i: int) -> None:
         if i >= self._end:
-            self._end = self._end_of_table(i)
+            self._end = next((n for n in range(i, len(self._lines)) if "|" not in self._lines[n]), len(self._lines))
 
     def _end_of_rows(self, i: int) -> int:
         """The line after a table and what is wrapped below it: a line without bars is a row of one cell."""
@@ -427,9 +427,6 @@ class _Tables:
     def _is_head(self, i: int) -> bool:
         following = _inner(self._lines[i + 1]) if i + 1 < len(self._lines) else ""
         return is_delimiter(following) and ("|" in following or _inner(self._lines[i]).lstrip().startswith("|"))
-
-    def _end_of_table(self, i: int) -> int:
-        return next((n for n in range(i, len(self._lines)) if "|" not in self._lines[n]), len(self._lines))
 
 
 def _plain(cell: str) -> str:

@@ -39,7 +39,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 17
+RULES = 18
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -71,6 +71,8 @@ MOVED = "stood in a part that was not open"
 
 _INITIALS = re.compile(r"(?<![^\W\d_]\.)(?<![^\W\d_]\. )\b(?:[^\W\d_]\.[ ]?){2,}(?!\w)")
 _SEPARATOR = re.compile(r"[&+/,;]")
+_ELIDED = re.compile(r"(?<=\w)['’](?=\w{3})")
+"""Between two words, one of which has lost its end: "l'intention", but not "GM's"."""
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that nobody sees, beside those of Unicode's category Cf."""
 
@@ -95,7 +97,7 @@ def comparable(text: str) -> str:
     text = visible_text(html.unescape(text)) if "&" in text or not text.isascii() else text
     if "." in text:
         text = _INITIALS.sub(lambda match: f"{match[0].replace('.', '').replace(' ', '')} ", text)
-    return fold(_SEPARATOR.sub(" and ", text.strip(" \t&+/,;")))
+    return fold(_ELIDED.sub(" ", _SEPARATOR.sub(" and ", text.strip(" \t&+/,;"))))
 
 
 def humps_apart(key: str) -> str:

@@ -20,6 +20,7 @@ from lorekeeper.notes.kinds import (
     ALONE,
     CHARACTER,
     KIND_KEYS,
+    NOTE,
     PREP,
     QUEST,
     SESSION,
@@ -71,6 +72,7 @@ from lorekeeper.notes.visibility import (
     says_audience,
 )
 from lorekeeper.printable import one_line
+from lorekeeper.records.notes import TOLD
 from lorekeeper.records.printed import CREATURE
 from lorekeeper.records.stat_blocks import base_of, in_front_matter
 from lorekeeper.shares import NOTE as BY_ITSELF
@@ -81,6 +83,9 @@ _HTML_HEADING = re.compile(r"<h([1-6])(?:\s[^<>]{0,500})?>([^\n]{0,500}?)</h\1\s
 SETTINGS = frozenset(words("key look"))
 """Folded keys of front matter by which people and plugins say how a note looks."""
 
+
+FEWEST_AHEAD = 3
+"""Parts by which a note of no kind is a plan, at least."""
 
 UNREAD = Mark("a note that cannot be read", DM)
 """What keeps a note from players of which nobody knows what its marks are."""
@@ -161,7 +166,7 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     tags, secret_tags = _tags(properties, body.tags), _clean_tags(body.secret_tags)
     kind = kind_of(properties, table, tags, path, title, usage)
     played = date_of(table, kind, path, title, usage)
-    if kind == SESSION and _is_planned(body.sections) and not (played and played < date.today()):
+    if kind in (NOTE, SESSION) and _is_planned(kind, body.sections) and not (played and played < date.today()):
         kind, played = PREP, None
     name, origin = name_of(properties, title, path, usage)
     facts, secrets = _property_facts(properties, origin, body.own)
@@ -207,11 +212,19 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     )
 
 
-def _is_planned(sections: Sequence[Section]) -> bool:
-    """Whether headings say of all that stands below any that it is a plan; above them a line may name the session before."""
-    under = [each for each in sections if each.path or "\n" in each.text]
-    plans = (each.tells == AHEAD and any(map(says_plan, each.path.split(PATH_SEPARATOR))) for each in under)
-    return bool(under) and all(plans)
+def _is_planned(kind: str, sections: Sequence[Section]) -> bool:
+    """Whether a note tells what is to come, by its headings; those of its parts that are closed count as well.
+
+    A session does if they say of all that stands below any that it is a plan: above them a line may name the session before. A note
+    of no kind does if more of its parts tell what is to come than what happened, and others beside them are the game master's.
+    """
+    if kind == SESSION:
+        under = [each for each in sections if each.path or "\n" in each.text]
+        plans = (each.tells == AHEAD and any(map(says_plan, each.path.split(PATH_SEPARATOR))) for each in under)
+        return bool(under) and all(plans)
+    ahead, told = ({each.path for each in sections if each.tells == what} for what in (AHEAD, TOLD))
+    closed = {each.path for each in sections if each.audience == DM}
+    return len(ahead) > max(1, len(told)) and len(ahead | closed) >= FEWEST_AHEAD
 
 
 def _told_creature(name: str, sections: Sequence[Section], facts: Sequence[Fact]) -> Iterator[StatBlock]:

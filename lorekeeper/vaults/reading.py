@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from lorekeeper.entities import MAX_RECORD_BYTES
 from lorekeeper.intake.streams import UTF_8, encoding_of, not_utf8
 from lorekeeper.regular_files import open_within
-from lorekeeper.vaults.scan import File
+from lorekeeper.vaults.scan import File, scan
 
 MAX_BYTES = 2 * MAX_RECORD_BYTES
 """Largest file that is read: what its note leaves out of it may be as much as an entry can hold."""
@@ -59,6 +61,15 @@ def content(root: Path, file: File) -> Content:
         except OSError as error:
             raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
     raise UnreadableError("is still being written; it is read when it no longer changes")
+
+
+def digests(root: Path, exclude: Sequence[str]) -> dict[str, str]:
+    """Digests of the files of a folder that can be read, by path. Blocking."""
+    found: dict[str, str] = {}
+    for path, file in scan(root, exclude).files.items():
+        with suppress(OSError, UnreadableError):
+            found[path] = content(root, file).digest
+    return found
 
 
 def _read(root: Path, file: File) -> Content | None:

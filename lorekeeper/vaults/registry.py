@@ -147,6 +147,11 @@ class Registry:
                 vaults.append(Vault(chosen, name or path.name or chosen, path, tuple(exclude)))
             return vaults[-1]
 
+    def move(self, key: str, path: Path) -> None:
+        """Let a vault have another folder."""
+        with self._rows.edited() as vaults:
+            vaults[:] = [replace(vault, path=path) if vault.key == key else vault for vault in vaults]
+
     def remove(self, key: str) -> None:
         """Forget a vault."""
         with self._rows.edited() as vaults:

@@ -132,6 +132,23 @@ def taken_over(rows: Sequence[Share], vault: str, path: str, source: str, was: S
     return [*(each for each in rows if not is_on(each, path)), *taken]
 
 
+def left(rows: Iterable[Share], vault: str, was: Mapping[str, str], now: Mapping[str, str]) -> list[Share]:
+    """Decisions after a vault has got another folder: a note there that is not the one that was looked at is another note.
+
+    Args:
+        rows: the decisions.
+        vault: key of the vault.
+        was: digests of its notes, by path.
+        now: digests of those in the folder, by path.
+    """
+
+    def is_other(each: Share) -> bool:
+        is_there = each.vault == vault and each.seen is not None and not each.seen.left
+        return is_there and now.get(each.name) != was.get(each.name, "")
+
+    return [replace(e, seen=replace(e.seen, left=was.get(e.name, "?"))) if e.seen and is_other(e) else e for e in rows]
+
+
 def followed(rows: Iterable[Share], vault: str, folders: Mapping[str, str]) -> list[Share]:
     """Decisions on folders by the names that these have now; folders by their names before."""
 

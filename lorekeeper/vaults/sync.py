@@ -118,7 +118,10 @@ class VaultSync:
         found = await in_own_thread(scan, vault.path, vault.exclude)
         if _is_missing(found, summary):
             self._report.missing.append(vault.key)
-            self._fail("", f"the folder {shown(str(vault.path))} is missing; the library keeps the notes it had")
+            where = shown(str(vault.path))
+            self._fail(
+                "", f"the folder {where} is missing, and its notes stay in the library; if it was moved, add it anew"
+            )
             return
         self._is_marked_otherwise = summary.marks != self._own.rules
         if self._edit and not self._own.shares.is_begun:
@@ -299,7 +302,7 @@ class VaultSync:
         """
         vault, known = self._vault.key, plan.before.get(path)
         once = self._own.shares.once_opened(path)
-        if known is None and once and once.left == digest:
+        if once and once.left == digest:
             return self._change(partial(opened, vault=vault, seen={path: replace(once, left="")}))
         sources = self._left.pop(digest, []) if known is None else self._by_digest.get(digest, [])
         sources = [source for source in sources if source != path]

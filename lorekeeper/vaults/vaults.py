@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from lorekeeper.system import PRIVATE_FILE, AsyncClosing, ended, in_own_thread, 
 from lorekeeper.vaults.marks import MarksFile
 from lorekeeper.vaults.registry import Registry, Vault
 from lorekeeper.vaults.reports import VaultReport
-from lorekeeper.vaults.shares import SharesFile
+from lorekeeper.vaults.shares import SharesFile, left
 from lorekeeper.vaults.status import FOREIGN, FORMER, MISSING, Status, state_of
 
 if TYPE_CHECKING:
@@ -207,8 +208,30 @@ class Vaults(AsyncClosing):
     async def add(
         self, path: Path, key: str | None = None, name: str | None = None, exclude: Sequence[str] = ()
     ) -> Vault:
-        """Add a vault; see `Registry.add`."""
+        """Add a vault, see `Registry.add`; the folder of one that was moved is still that vault."""
+        moved = await in_own_thread(self._take_over, path) if key is None else None
+        exclude = exclude or (moved.exclude if moved else ())
         return await asyncio.to_thread(self.registry.add, path, await self._books(), key, name, exclude)
+
+    def _take_over(self, path: Path) -> Vault | None:
+        """Let the vault whose folder is gone, and half of whose notes are in this one, have it; None if there is none. Blocking.
+
+        What was looked at of a note stays open if it is the same to the byte; what else is there waits.
+        """
+        from lorekeeper.vaults.reading import digests
+
+        path, known = Path(os.path.abspath(path.expanduser())), [*self.registry.vaults(), *self.registry.former()]
+        if any(vault.path == path for vault in known):
+            return None
+        for vault in (vault for vault in known if not vault.path.is_dir()):
+            was = {note: row.digest for note, row in self.rows(vault.key).items()}
+            now = digests(path, vault.exclude)
+            present = set(now.values()).intersection(was.values())
+            if was and sum(digest in present for digest in was.values()) >= len(was) / 2:
+                self.shares.edit(partial(left, vault=vault.key, was=was, now=now))
+                self.registry.move(vault.key, path)
+                return vault
+        return None
 
     async def remove(self, key: str) -> int:
         """Take a vault out of the library; its folder is left alone. Returns how many entries were removed.
@@ -409,6 +432,8 @@ class Vaults(AsyncClosing):
         """Give keys to new folders of the setting; what is wrong with others."""
         if not await asyncio.to_thread(self.registry.new):
             return []
+        for path in await asyncio.to_thread(self.registry.new):
+            await in_own_thread(self._take_over, path)
         return await asyncio.to_thread(self.registry.take_in_listed, await self._books())
 
     async def _books(self) -> set[str]:
