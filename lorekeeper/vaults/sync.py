@@ -120,7 +120,7 @@ class VaultSync:
             self._report.missing.append(vault.key)
             where = shown(str(vault.path))
             self._fail(
-                "", f"the folder {where} is missing, and its notes stay in the library; if it was moved, add it anew"
+                "", f"the folder {where} is missing, and its notes stay in the library; if it was moved, add it again"
             )
             return
         self._is_marked_otherwise = summary.marks != self._own.rules
