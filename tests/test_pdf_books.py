@@ -352,9 +352,11 @@ async def test_a_book_is_the_game_masters_alone_unless_the_import_opens_it(book,
 
 async def test_a_second_import_of_a_file_does_nothing(book, tmp_path, monkeypatch):
     async with open_library(tmp_path / "library", backend="sqlite", imports=tmp_path / "imports") as library:
-        first = await library.import_paths([book], asked=Asked("Marches", "Knave"))
+        questions = iter([("Marches", "Knave")])  # there is no second one to answer
+        first = await library.import_paths([book], asked=Asked(ask=lambda: next(questions)))
         watched: list[tuple[int, int]] = []
-        again = await library.import_paths([book], asked=Asked(pages=lambda more, done: watched.append((more, done))))
+        watching = Asked(pages=lambda more, done: watched.append((more, done)), ask=lambda: next(questions))
+        again = await library.import_paths([book], asked=watching)
         assert (again.stored, again.unchanged, again.failed, watched) == (0, first.stored, [], [])
         documents = (await call(library, "list_documents")).structured["documents"]
         assert [(each["key"], each["name"], each["game_system"]) for each in documents if each["key"] == "marches"] == [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +80,6 @@ async def import_files(call: Call) -> int:
                 report = await library.import_documents(call.arguments.paths, dry_run=dry_run)
         return _shown(call, report)
     paths = [await asyncio.to_thread(_pasted) if path == "-" else Path(path) for path in call.arguments.paths]
-    said = await asyncio.to_thread(_said_of_book, call)
     async with call.library() as library:
         with Bar("Reading", sizes=True) as bar:
             bar.embedding(library)
@@ -90,7 +90,13 @@ async def import_files(call: Call) -> int:
                     agreed = not _show(entities) or not _asks(call) or await asyncio.to_thread(_agrees)
                 return agreed
 
-            asked = Asked(*said, pages=partial(bar.step, "Pages"))
+            def ask() -> tuple[str | None, str | None]:
+                with bar.hidden():
+                    return _said_of_book()
+
+            asked = Asked(call.arguments.title, call.arguments.edition, pages=partial(bar.step, "Pages"))
+            if len(paths) == 1 and _asks(call):
+                asked = replace(asked, ask=ask)
             report = await library.import_paths(
                 paths,
                 document=call.arguments.document,
@@ -112,12 +118,8 @@ def _asks(call: Call) -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not (given.yes or given.dry_run or call.json)
 
 
-def _said_of_book(call: Call) -> tuple[str | None, str | None]:
-    """Title and edition of a book as PDF: as they are given, or as the user says who is asked for those of a single one."""
-    given = call.arguments
-    is_book = len(given.paths) == 1 and given.paths[0].lower().endswith(".pdf")
-    if not (is_book and _asks(call)) or given.title or given.edition:
-        return given.title, given.edition
+def _said_of_book() -> tuple[str | None, str | None]:
+    """Title and edition of a book as PDF, as the user says who is asked for them."""
     title = typed("Title [as the file states it]: ")
     return title or None, typed("Edition 2014 or 2024, or the name of another game [as the text shows it]: ") or None
 

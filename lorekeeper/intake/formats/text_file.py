@@ -184,6 +184,10 @@ def _unwatched(more: int, done: int) -> None:
     """Where nobody watches how far the reading is."""
 
 
+def _unasked() -> tuple[None, None]:
+    return None, None
+
+
 @dataclass(frozen=True)
 class Asked:
     """What an import says of the books in it, and what the library has of them.
@@ -193,12 +197,14 @@ class Asked:
         edition: of its game, or the name of another game; None as its text says it.
         pages: called with how many more pages are to be read, and how many more have been.
         loaded: the entry that the library has of a type, document and slug; blocking.
+        ask: gives title and edition of a book that is to be read and for which neither is given; blocking.
     """
 
     title: str | None = None
     edition: str | None = None
     pages: Callable[[int, int], None] = _unwatched
     loaded: Callable[[str, str, str], Entity | None] = _unknown
+    ask: Callable[[], tuple[str | None, str | None]] = _unasked
 
 
 @dataclass(frozen=True)
