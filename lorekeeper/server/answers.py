@@ -26,7 +26,7 @@ from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import Documents, Entry, JsonObject, Model
 from lorekeeper.server.parts import BRIEF, FIRST, LONG, Part, outline, part
 from lorekeeper.server.sheets import rules_of
-from lorekeeper.server.twins import without_text
+from lorekeeper.server.twins import title_of, without_text
 from lorekeeper.text.facts import facts
 from lorekeeper.text.printed_on import PDF, page_asked, page_of, pages_of, text_on, with_page
 from lorekeeper.text.secrecy import is_secret, secrecy
@@ -84,11 +84,9 @@ def identity(entity: Entity) -> JsonObject:
 
 async def sourced(view: View, entity: Entity) -> JsonObject:
     """The same with its document."""
-    registry = view.searcher.documents
-    title = (await registry.titles()).get(entity.document) or entity.document_name or entity.document
-    edition = await registry.edition_of(entity.document)
-    page = page_of(entity)
-    return {**identity(entity), "document_name": one_line(title), "edition": edition} | ({"page": page} if page else {})
+    edition, page = await view.searcher.documents.edition_of(entity.document), page_of(entity)
+    source = {"document_name": one_line(await title_of(view, entity)), "edition": edition}
+    return {**identity(entity), **source} | ({"page": page} if page else {})
 
 
 HIDDEN = "game master only"

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,11 +41,8 @@ LOCK_SECONDS = 5.0
 MAX_TEXT, MAX_ITEMS, MAX_DEPTH = 1000, 60, 6
 """How much of what was asked is recorded: characters of a text, items of a list, and depth."""
 
-SECRET = ("token", "authorization", "password", "secret", "api_key")
-"""Names of parameters, or parts of them, whose values are not recorded."""
-
-KEY = "key"
-"""Name of another one: that of the key in a link that signs in."""
+SECRET = re.compile("token|authorization|password|secret|api_key|^key$", re.IGNORECASE)
+"""Names of parameters whose values are not recorded; the last one is that of the key in a link that signs in."""
 
 
 class AuditLog:
@@ -62,12 +60,11 @@ class AuditLog:
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES, kept: int = KEPT) -> None:
         self._path, self._max_bytes, self._kept = path, max_bytes, kept
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lorekeeper-audit")
-        self._descriptor = -1
         try:
             private_folder(path.parent)
             self._lock = _lock(path)
             with self._lock:
-                self._open()
+                os.close(self._opened())
         except (OSError, Timeout) as error:
             raise ConfigError(f"the audit log {path} cannot be written: {error}; set LOREKEEPER_AUDIT_LOG") from error
 
@@ -80,53 +77,45 @@ class AuditLog:
         """Write a line, which ends with a newline; RecordingError if it cannot be written. Blocking."""
         try:
             with self._lock:
-                self._open()
-                size = os.fstat(self._descriptor).st_size
+                size = self._path.stat().st_size if self._path.exists() else 0
                 if size and size + len(line) > self._max_bytes:
                     self._rotate()
-                self._append(line)
+                descriptor = self._opened()
+                try:
+                    _append(descriptor, line)
+                finally:
+                    os.close(descriptor)
         except (OSError, Timeout) as error:
             raise RecordingError(f"the audit log {self._path} cannot be written: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what is left."""
         self._thread.shutdown()
-        self._forget()
 
-    def _open(self) -> None:
-        """Open the current file, unless it is open: another process may have rotated it."""
-        if self._descriptor >= 0:
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(self._descriptor), self._path.stat()):
-                    return
-            self._forget()
+    def _opened(self) -> int:
+        """The current file, opened anew for each line: another process may have rotated it."""
         private_file(self._path)
         if not self._path.is_file():
             raise OSError("it is not a regular file")
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
-        if os.fstat(self._descriptor).st_size:
-            os.lseek(self._descriptor, -1, os.SEEK_END)
-            if os.read(self._descriptor, 1) != b"\n":
-                self._append(b"\n")  # the machine ended within a line
-
-    def _append(self, line: bytes) -> None:
-        before = os.fstat(self._descriptor).st_size
-        if os.write(self._descriptor, line) < len(line):
-            os.ftruncate(self._descriptor, before)
-            raise OSError("the device is full")
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        if os.fstat(descriptor).st_size:
+            os.lseek(descriptor, -1, os.SEEK_END)
+            if os.read(descriptor, 1) != b"\n":
+                _append(descriptor, b"\n")  # the machine ended within a line
+        return descriptor
 
     def _rotate(self) -> None:
-        self._forget()
         names = [self._path, *rotated(self._path, self._kept)]
         for older, newer in reversed(list(zip(names[1:], names[:-1], strict=True))):
             if newer.exists():
                 newer.replace(older)
-        self._open()
 
-    def _forget(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+
+def _append(descriptor: int, line: bytes) -> None:
+    before = os.fstat(descriptor).st_size
+    if os.write(descriptor, line) < len(line):
+        os.ftruncate(descriptor, before)
+        raise OSError("the device is full")
 
 
 def entry_of(exchange: Exchange) -> dict[str, Any]:
@@ -156,14 +145,10 @@ def _recorded(value: object, depth: int = 0) -> object:
         return "…"
     if isinstance(value, dict):
         items = [(str(name)[:MAX_TEXT], each) for name, each in list(value.items())[:MAX_ITEMS]]
-        return {name: "***" if _is_secret(name) else _recorded(each, depth + 1) for name, each in items}
+        return {name: "***" if SECRET.search(name) else _recorded(each, depth + 1) for name, each in items}
     if isinstance(value, list):
         return [_recorded(each, depth + 1) for each in value[:MAX_ITEMS]]
     return value if isinstance(value, (int, float)) or value is None else shown(value)
-
-
-def _is_secret(name: str) -> bool:
-    return name.casefold() == KEY or any(part in name.casefold() for part in SECRET)
 
 
 def rotated(path: Path, kept: int = KEPT) -> list[Path]:

@@ -176,24 +176,18 @@ class RecordedCalls:
             if exchange.lasting:
                 await record(self._recorders, exchange)
             CURRENT.set(exchange)
-            result = await call_next(context)
+            try:
+                result = await call_next(context)
+            except MCPError:
+                exchange.outcome = "failed"
+                await record(self._recorders, exchange)
+                raise
             _take(exchange, result)
             await record(self._recorders, exchange)
         except RecordingError as error:
             logger.error("%s", error)
             raise MCPError(code=types.INTERNAL_ERROR, message=NOT_RECORDED) from error
-        except MCPError:
-            exchange.outcome = "failed"
-            await self._record_failed(exchange)
-            raise
         return result
-
-    async def _record_failed(self, exchange: Exchange) -> None:
-        try:
-            await record(self._recorders, exchange)
-        except RecordingError as error:
-            logger.error("%s", error)
-            raise MCPError(code=types.INTERNAL_ERROR, message=NOT_RECORDED) from error
 
     def _exchange(self, context: Any) -> Exchange:
         """The exchange of a request: that of its HTTP request, which belongs to one message."""

@@ -44,7 +44,9 @@ def _part(part: Part, named: Mapping[str, str]) -> Iterator[str]:
     yield f"\n## {part.title}"
     for place, line in enumerate(part.lines):
         if not place or line.entity.uri != part.lines[place - 1].entity.uri:
-            yield f"- {RELATIONS.get(line.relation, '')}{_named(line, named)}"
+            address = one_line(named.get(line.entity.uri) or as_paths(line.entity.uri))
+            said = f"{called(one_line(line.entity.name), address)} ({described(line)})"
+            yield f"- {RELATIONS.get(line.relation, '')}{said}"
         if line.quote.sentences:
             yield from (f"   {each}" for each in quoted(line.quote))
     if part.left_out:
@@ -52,19 +54,8 @@ def _part(part: Part, named: Mapping[str, str]) -> Iterator[str]:
         yield f"{part.left_out} more{f': {address}' if address else ''}"
 
 
-def _named(line: Line, named: Mapping[str, str]) -> str:
-    """The entry of a line with its address: "Holya, age-of-umbra (npc)"."""
-    address = one_line(named.get(line.entity.uri) or as_paths(line.entity.uri))
-    return f"{called(one_line(line.entity.name), address)} ({described(line)})"
-
-
 RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentioned: "}
 """What stands before the name of a related note."""
-
-
-def label(line: Line) -> str:
-    """Of which entry a line is: "links to Holya (npc)"."""
-    return f"{RELATIONS.get(line.relation, '')}{one_line(line.entity.name)} ({described(line)})"
 
 
 def where(quote: Quote) -> str:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import NotFoundError
+from lorekeeper.library import Library
 from lorekeeper.printable import quantity
 from lorekeeper.render.graph import IN_WHEEL, wheel_svg
 from lorekeeper.server.answers import document_list
@@ -18,7 +19,7 @@ from lorekeeper.server.backlinks import links_among
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.notes import node_of
 from lorekeeper.server.page.sessions import MOST, NOTES
-from lorekeeper.server.page.site import Page, Site, address, trusted, twin
+from lorekeeper.server.page.site import Page, Visit, address, trusted, twin
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import LIST_DOCUMENTS
 from lorekeeper.views.view import View, apart
@@ -51,20 +52,20 @@ class Book:
         return ", ".join(quantity(number, noun) for noun, number in counts.items() if number)
 
 
-async def _books(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _books(visit: Visit) -> Response:
+    view = visit.view
     books = [await _book(view, document) for document in await document_list(view)]
     books = sorted((book for book in books if book.entries), key=lambda book: (not book.vault, -book.entries))
-    state = await library_state(site) if view.viewer.sees_all else None
+    state = await library_state(visit.library) if view.viewer.sees_all else None
     totals = _totals(books)
-    return site.page(request, "books.html", books=books, state=state, totals=totals)
+    return visit.page("books.html", books=books, state=state, totals=totals)
 
 
-async def _one_book(site: Site, request: Request) -> Response:
-    view = site.view(request)
-    book = await _book(view, await _document(view, request))
+async def _one_book(visit: Visit) -> Response:
+    view = visit.view
+    book = await _book(view, await _document(view, visit))
     values = await _vault(view, book.document["key"]) if book.vault else {"kinds": ()}
-    return site.page(request, "book.html", book=book, totals=_totals([book]), **values)
+    return visit.page("book.html", book=book, totals=_totals([book]), **values)
 
 
 async def _vault(view: View, key: str) -> dict[str, object]:
@@ -123,9 +124,8 @@ class State:
     work: Sequence[tuple[str, int, int]]
 
 
-async def library_state(site: Site) -> State:
+async def library_state(library: Library) -> State:
     """What the library is doing now."""
-    library = site.library
     vaults = [status.as_dict() for status in await library.vaults.status()]
     steps = library.vaults.steps
     work = [("reading notes", steps.done, steps.total)] if steps.done < steps.total else []
@@ -144,16 +144,16 @@ async def library_state(site: Site) -> State:
     return State(vaults, source.base_url, max(read, default=0), known.refresh.problem, work)
 
 
-async def _state(site: Site, request: Request) -> Response:
-    if not site.view(request).viewer.sees_all:
+async def _state(visit: Visit) -> Response:
+    if not visit.view.viewer.sees_all:
         raise NotFoundError("there is no such page")
-    return site.page(request, "_state.html", state=await library_state(site))
+    return visit.page("_state.html", state=await library_state(visit.library))
 
 
-async def _book_twin(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _book_twin(visit: Visit) -> Response:
+    view = visit.view
     await view.refresh()
-    return json_response(request, await _document(view, request))
+    return json_response(visit, await _document(view, visit))
 
 
 PAGES = (

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.editions import LABELS
-from lorekeeper.server.page.site import EDITION, Page, Site, form, remembering
+from lorekeeper.server.page.site import EDITION, Page, Visit, form, remembering
 
 MAX_AGE = 365 * 24 * 3600
 """How long a browser remembers the choice, in seconds."""
@@ -20,10 +20,10 @@ def edition_of(request: Request) -> Sequence[str] | None:
     return (chosen,) if chosen in LABELS else None
 
 
-async def _choose(_: Site, request: Request) -> Response:
-    fields = await form(request)
+async def _choose(visit: Visit) -> Response:
+    fields = await form(visit)
     chosen = fields.get("edition", "")
-    return remembering(request, EDITION, chosen if chosen in LABELS else "", fields.get("next"), MAX_AGE)
+    return remembering(visit, EDITION, chosen if chosen in LABELS else "", fields.get("next"), MAX_AGE)
 
 
 PAGES = (Page("/edition", _choose, methods=("POST",)),)

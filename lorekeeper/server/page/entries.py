@@ -34,7 +34,7 @@ from lorekeeper.server.page.site import (
     SEEN,
     Asked,
     Page,
-    Site,
+    Visit,
     entry_address,
     entry_uri,
     is_partial,
@@ -43,9 +43,10 @@ from lorekeeper.server.page.site import (
     trusted,
     twin,
 )
-from lorekeeper.server.page.versions import MAX_VERSIONS, Version, below, version_of, versions_of
+from lorekeeper.server.page.versions import Version, below, version_of, versions_of
 from lorekeeper.server.rest.operations import ENTITY, IN_PATH
 from lorekeeper.server.sheets import rules_of
+from lorekeeper.server.twins import MOST
 from lorekeeper.text.names import closest
 from lorekeeper.text.secrecy import is_secret, secrecy
 from lorekeeper.views.view import View, apart
@@ -159,26 +160,26 @@ def path_of(uri: str) -> str | None:
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 
-async def _entry(site: Site, request: Request) -> Response:
+async def _entry(visit: Visit) -> Response:
     try:
-        return await _shown(site, request)
+        return await _shown(visit)
     except NotFoundError as error:
-        if is_partial(request):
+        if is_partial(visit):
             raise
-        return await _missing(site, request, str(error))
+        return await _missing(visit, str(error))
 
 
-async def _missing(site: Site, request: Request, detail: str) -> Response:
+async def _missing(visit: Visit, detail: str) -> Response:
     """That there is no such entry, with the nearest names that the viewer sees; who looks as a player is told if it is hidden."""
-    uri, seen = entry_uri(request), request.scope.get(SEEN)
+    uri, seen = entry_uri(visit), visit.scope.get(SEEN)
     hidden = ""
     if isinstance(seen, Seen) and seen.chosen:
         with suppress(NotFoundError):
-            hidden = (await found(site.library.view(GAME_MASTER), uri)).uri
-    asked = request.path_params
+            hidden = (await found(visit.library.view(GAME_MASTER), uri)).uri
+    asked = visit.path_params
     name = asked["slug"].rpartition("/")[2].removesuffix(".md")
-    near = await nearest(site.view(request), name, asked["type"], asked["document"])
-    return site.refusal(request, HTTPStatus.NOT_FOUND, detail, near=near, hidden=hidden)
+    near = await nearest(visit.view, name, asked["type"], asked["document"])
+    return visit.refusal(HTTPStatus.NOT_FOUND, detail, near=near, hidden=hidden)
 
 
 async def nearest(view: View, name: str, entity_type: str = "", document: str = "") -> list[Entity]:
@@ -198,26 +199,26 @@ async def nearest(view: View, name: str, entity_type: str = "", document: str = 
     return []
 
 
-async def _shown(site: Site, request: Request) -> Response:
-    view, uri = site.view(request), entry_uri(request)
-    other = request.query_params.get("beside")
+async def _shown(visit: Visit) -> Response:
+    view, uri = visit.view, entry_uri(visit)
+    other = visit.query_params.get("beside")
     if other:
         compared = await beside(view, await found(view, uri), await found(view, other))
-        return site.page(request, "beside.html", compared=compared)
-    template = "_entry.html" if target(request) in ALONE else "entry.html"
-    return site.page(request, template, **await article(view, uri))
+        return visit.page("beside.html", compared=compared)
+    template = "_entry.html" if target(visit) in ALONE else "entry.html"
+    return visit.page(template, **await article(view, uri))
 
 
-async def _alike(site: Site, request: Request) -> Response:
+async def _alike(visit: Visit) -> Response:
     """What is like an entry: the list alone where a part of a page is asked for, else a page of its own."""
-    view = site.view(request)
-    entity = await found(view, request.query_params.get("uri", ""))
-    return site.page(request, "alike.html", entity=entity, alike=await _similar(view, entity))
+    view = visit.view
+    entity = await found(view, visit.query_params.get("uri", ""))
+    return visit.page("alike.html", entity=entity, alike=await _similar(view, entity))
 
 
 async def _similar(view: View, entity: Entity) -> list[Result]:
     """The entries of the same type that are nearest in meaning, without its own versions."""
-    page = await view.search(Query([entity.type], similar_to=entity.uri, limit=MAX_ALIKE + MAX_VERSIONS))
+    page = await view.search(Query([entity.type], similar_to=entity.uri, limit=MAX_ALIKE + MOST))
     others = [result for result in page.results if fold(result.entity.name) != fold(entity.name)]
     return others[:MAX_ALIKE]
 

@@ -25,7 +25,7 @@ from lorekeeper.server.page.entries import found
 from lorekeeper.server.page.impersonation import Seen
 from lorekeeper.server.page.notes import encounter_in
 from lorekeeper.server.page.party import playing
-from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Site, address
+from lorekeeper.server.page.site import HEADERS, PRIVATE, SEEN, Page, Visit, address
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.system import private_file
@@ -42,11 +42,11 @@ CONDITIONS = (
 """What may be marked of somebody in a fight."""
 
 
-async def _fight(site: Site, request: Request) -> Response:
+async def _fight(visit: Visit) -> Response:
     """The fight of the creatures of an address, of names, or of the encounter in a note."""
-    view, asked = site.view(request), request.query_params
-    if not view.viewer.sees_all and not asked and (table := await _of_the_table(site)):
-        return site.page(request, "table.html", table=table)
+    view, asked = visit.view, visit.query_params
+    if not view.viewer.sees_all and not asked and (table := await _of_the_table(visit)):
+        return visit.page("table.html", table=table)
     problems: list[str] = []
     creatures = [(1, await found(view, uri)) for uri in asked.getlist("uri")[:MOST]]
     named = list(filter(str.strip, asked.getlist("monsters")))
@@ -56,12 +56,12 @@ async def _fight(site: Site, request: Request) -> Response:
         named += encounter_in(await found(view, note))
     for text in named:
         try:
-            creatures += await _named(view, text, request)
+            creatures += await _named(view, text, visit)
         except LoreKeeperError as error:
             problems.append(str(error))
     read = {"initiative": initiative, "counters": counters, "is_secret": is_secret}
     fighting = combatants(creatures)
-    return site.page(request, "fight.html", fighting=fighting, conditions=CONDITIONS, problems=problems, **read)
+    return visit.page("fight.html", fighting=fighting, conditions=CONDITIONS, problems=problems, **read)
 
 
 async def _named(view: View, text: str, request: Request) -> list[tuple[int, Entity]]:
@@ -79,8 +79,8 @@ def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[tuple[str, Entit
     ]
 
 
-def _file(site: Site, *whose: object) -> Path | None:
-    path = site.library.party.path
+def _file(visit: Visit, *whose: object) -> Path | None:
+    path = visit.library.party.path
     return path and path.with_name(f"{path.name}.fight-{hashlib.sha256(repr(whose).encode()).hexdigest()[:16]}")
 
 
@@ -88,33 +88,33 @@ async def _content(file: Path | None) -> bytes:
     return await asyncio.to_thread(lambda: file.read_bytes() if file and file.exists() else b"null")
 
 
-async def _kept(site: Site, request: Request) -> Response:
+async def _kept(visit: Visit) -> Response:
     """The fight of a viewer, the same on each of their devices; a change of what is no longer there is not taken."""
-    viewer, seen = site.view(request).viewer, request.scope.get(SEEN)
+    viewer, seen = visit.view.viewer, visit.scope.get(SEEN)
     own = (isinstance(seen, Seen) and seen.chosen, *sorted(viewer.names))
-    file = _file(site) if viewer.sees_all else _file(site, *own)
+    file = _file(visit) if viewer.sees_all else _file(visit, *own)
     content = await _content(file)
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
-    if request.method == "PUT":
-        body = await request.body()
+    if visit.method == "PUT":
+        body = await visit.body()
         try:
             fight = parse_json(body)
         except ValueError:
             fight = None
         if not isinstance(fight, dict):
             raise bad_request("a fight is a JSON object")
-        if request.headers.get("if-match") == tag and file:
+        if visit.headers.get("if-match") == tag and file:
             await asyncio.to_thread(private_file(file).write_bytes, body)
             content, tag = body, f'"{hashlib.sha256(body).hexdigest()}"'
         else:
             return Response(status_code=HTTPStatus.PRECONDITION_FAILED, headers=HEADERS)
-    if request.headers.get("if-none-match") == tag:
+    if visit.headers.get("if-none-match") == tag:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=HEADERS)
     return Response(content, headers={**HEADERS, **PRIVATE, "etag": tag}, media_type="application/json")
 
 
-async def _of_the_table(site: Site) -> JsonObject | None:
-    return seen_by_players(parse_json(await _content(_file(site))))
+async def _of_the_table(visit: Visit) -> JsonObject | None:
+    return seen_by_players(parse_json(await _content(_file(visit))))
 
 
 def seen_by_players(fight: JsonObject | None) -> JsonObject | None:
@@ -159,30 +159,30 @@ def _is_down(each: Mapping[str, object]) -> bool:
     return not each.get("hero") and isinstance(now, int) and now <= 0
 
 
-async def _table(site: Site, request: Request) -> Response:
+async def _table(visit: Visit) -> Response:
     """The fight that the game master shows, for whoever is at the table."""
-    return site.page(request, "_table.html", table=await _of_the_table(site))
+    return visit.page("_table.html", table=await _of_the_table(visit))
 
 
-async def _table_twin(site: Site, request: Request) -> Response:
-    return json_response(request, await _of_the_table(site))
+async def _table_twin(visit: Visit) -> Response:
+    return json_response(visit, await _of_the_table(visit))
 
 
-async def _encounter(site: Site, request: Request) -> Response:
+async def _encounter(visit: Visit) -> Response:
     """Proposals for a party, each of which can be fought at once."""
     asked = {
         name: value.strip()
         for name in ("party", "difficulty", "environment", "monsters")
-        if (value := request.query_params.get(name, "")).strip()
+        if (value := visit.query_params.get(name, "")).strip()
     }
     values: dict[str, object] = {"asked": asked, "plan": None, "problem": ""}
     if "party" in asked:
-        seed = request.query_params.get("seed", "")
+        seed = visit.query_params.get("seed", "")
         arguments: dict[str, object] = asked | ({"seed": int(seed[:9])} if seed.isdecimal() else {})
         if "monsters" in asked:
             arguments = {"party": asked["party"], "monsters": [asked["monsters"]]}
         try:
-            plan = await planned(site.view(request), arguments)
+            plan = await planned(visit.view, arguments)
             fights = [
                 (
                     each,
@@ -195,7 +195,7 @@ async def _encounter(site: Site, request: Request) -> Response:
             values |= {"plan": plan, "fights": fights}
         except (FilterError, NotFoundError) as error:
             values["problem"] = str(error)
-    return site.page(request, "encounter.html", **values)
+    return visit.page("encounter.html", **values)
 
 
 PAGES = (

@@ -17,6 +17,7 @@ from lorekeeper.search.query_syntax import called, without_test
 from lorekeeper.search.results import Key, Result
 from lorekeeper.server.found import together
 from lorekeeper.server.page.site import address
+from lorekeeper.server.twins import title_of
 from lorekeeper.text.facts import facts, figure, format_rating, range_of
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View
@@ -140,7 +141,6 @@ def _documents(group: Iterable[Result]) -> Iterable[str]:
 
 async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
     """Hits for groups of keys, of each the first one that exists, without texts."""
-    titles = await view.searcher.documents.titles()
     found: dict[Key, Entity] = {}
     for entity_type in dict.fromkeys(group[0][0] for group in groups):
         wanted = [identity for kind, identity in (group[0] for group in groups) if kind == entity_type]
@@ -149,8 +149,7 @@ async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
     for group in groups:
         entity = found.get(group[0])
         if entity is not None:
-            title = titles.get(entity.document) or entity.document_name or entity.document
-            result = Result(entity, title, None, "name", facts(entity), "")
+            result = Result(entity, await title_of(view, entity), None, "name", facts(entity), "")
             hits.append(Hit(result, list(dict.fromkeys(document for _, (document, _) in group))))
     return hits
 

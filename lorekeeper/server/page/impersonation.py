@@ -18,7 +18,7 @@ from lorekeeper.audience import Viewer
 from lorekeeper.errors import CacheError
 from lorekeeper.people.person import Person
 from lorekeeper.server.identity import VIEWER
-from lorekeeper.server.page.site import SEEN, Page, Site, form, remembering
+from lorekeeper.server.page.site import SEEN, Page, Visit, form, remembering
 
 COOKIE = "lorekeeper_as"
 
@@ -76,9 +76,9 @@ class AsSeen:
         return {VIEWER: viewer, SEEN: Seen(chosen, [person.name for person in present])}
 
 
-async def _choose(_: Site, request: Request) -> Response:
-    fields = await form(request)
-    return remembering(request, COOKIE, quote(fields.get("as", "")[:MAX_CHOICE], safe=""), fields.get("next"))
+async def _choose(visit: Visit) -> Response:
+    fields = await form(visit)
+    return remembering(visit, COOKIE, quote(fields.get("as", "")[:MAX_CHOICE], safe=""), fields.get("next"))
 
 
 PAGES = (Page("/view", _choose, methods=("POST",)),)

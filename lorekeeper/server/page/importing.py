@@ -6,11 +6,10 @@ import asyncio
 from http import HTTPStatus
 from pathlib import Path
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.errors import NotFoundError
-from lorekeeper.server.page.site import Page, Site, form, may_add, redirect
+from lorekeeper.server.page.site import Page, Visit, form, may_add, redirect
 
 PATH, PROGRESS = "/import", "/import/progress"
 
@@ -20,18 +19,18 @@ FIELDS = ("path", "title", "edition", "players")
 NO_FILE = "There is no such file on this machine. Give its whole path, for example {}."
 
 
-async def _import(site: Site, request: Request) -> Response:
-    if not may_add(request):
+async def _import(visit: Visit) -> Response:
+    if not may_add(visit):
         raise NotFoundError("There is no such page.")
-    if request.method != "POST":
-        return _page(site, request)
-    fields = await form(request)
+    if visit.method != "POST":
+        return _page(visit)
+    fields = await form(visit)
     sent = {name: fields.get(name, "").strip() for name in FIELDS}
     path = Path(sent["path"].strip("\"'"))
     if not await asyncio.to_thread(_is_there, path):
         example = Path.home() / "books" / "marches.pdf"
-        return _page(site, request, HTTPStatus.BAD_REQUEST, sent=sent, problem=NO_FILE.format(example))
-    site.library.begin_import(
+        return _page(visit, HTTPStatus.BAD_REQUEST, sent=sent, problem=NO_FILE.format(example))
+    visit.library.begin_import(
         path,
         title=sent["title"] or None,
         edition=sent["edition"] or None,
@@ -47,15 +46,15 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-async def _progress(site: Site, request: Request) -> Response:
-    if not may_add(request):
+async def _progress(visit: Visit) -> Response:
+    if not may_add(visit):
         raise NotFoundError("There is no such page.")
-    return site.page(request, "_importing.html", importing=site.library.importing)
+    return visit.page("_importing.html", importing=visit.library.importing)
 
 
-def _page(site: Site, request: Request, status: int = HTTPStatus.OK, **values: object) -> Response:
+def _page(visit: Visit, status: int = HTTPStatus.OK, **values: object) -> Response:
     values = {"sent": dict.fromkeys(FIELDS, ""), "problem": "", **values}
-    return site.page(request, "import.html", status, importing=site.library.importing, **values)
+    return visit.page("import.html", status, importing=visit.library.importing, **values)
 
 
 PAGES = (Page(PATH, _import, methods=("GET", "POST")), Page(PROGRESS, _progress))

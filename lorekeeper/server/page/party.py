@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import Entity
@@ -14,7 +13,7 @@ from lorekeeper.render.source import words
 from lorekeeper.search.dossier.about import SESSION
 from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.party import CHARACTERS, current
-from lorekeeper.server.page.site import Page, Site
+from lorekeeper.server.page.site import Page, Visit
 from lorekeeper.terms import ABILITIES, MOVEMENTS, PASSIVES, SENSES
 from lorekeeper.text.facts import lead
 from lorekeeper.text.spelling import as_spelt
@@ -79,13 +78,13 @@ def _distances(entity: Entity, named: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{'' if label == 'walk' else f'{label} '}{amount(value)} ft." for label, value in feet)
 
 
-async def _party(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _party(visit: Visit) -> Response:
+    view = visit.view
     await view.refresh()
     parties: dict[str, list[Member]] = {}
     for each in await members(view):
         parties.setdefault(each.entity.document_name or each.entity.document, []).append(each)
-    return site.page(request, "party.html", parties=parties, abilities=ABILITIES, passives=PASSIVES)
+    return visit.page("party.html", parties=parties, abilities=ABILITIES, passives=PASSIVES)
 
 
 PAGES = (Page("/party", _party),)

@@ -13,14 +13,13 @@ from http import HTTPStatus
 
 from markupsafe import Markup
 from starlette.datastructures import QueryParams
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.server.page.entries import html_of
-from lorekeeper.server.page.site import Page, Site, form, may_add, trusted
+from lorekeeper.server.page.site import Page, Visit, form, may_add, trusted
 
 PATH = "/paste"
 
@@ -81,24 +80,24 @@ class ReadEntry:
     html: Markup
 
 
-async def _paste(site: Site, request: Request) -> Response:
-    if not may_add(request):
+async def _paste(visit: Visit) -> Response:
+    if not may_add(visit):
         raise NotFoundError("There is no such page.")
-    if request.method != "POST":
-        return _page(site, request, Sent())
-    sent = _sent(await form(request))
+    if visit.method != "POST":
+        return _page(visit, Sent())
+    sent = _sent(await form(visit))
     if len(sent.text) > MAX_CHARS:
         shorter = replace(sent, text=sent.text[:MAX_CHARS])
-        return _page(site, request, shorter, [TOO_LONG.format(MAX_CHARS)], status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return _page(visit, shorter, [TOO_LONG.format(MAX_CHARS)], status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     if not sent.text.strip():
-        return _page(site, request, sent, ["There is no text in the box."], status=HTTPStatus.BAD_REQUEST)
+        return _page(visit, sent, ["There is no text in the box."], status=HTTPStatus.BAD_REQUEST)
     stores = sent.stores and sent.shown == sent.key
-    entries, problems = await _read(site, sent, stores=stores)
+    entries, problems = await _read(visit, sent, stores=stores)
     if not entries:
-        return _page(site, request, sent, problems, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _page(visit, sent, problems, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     if stores:
-        return _page(site, request, Sent(), entries=entries, stored=True)
-    return _page(site, request, replace(sent, shown=sent.key), problems, entries)
+        return _page(visit, Sent(), entries=entries, stored=True)
+    return _page(visit, replace(sent, shown=sent.key), problems, entries)
 
 
 def _sent(fields: QueryParams) -> Sent:
@@ -106,7 +105,7 @@ def _sent(fields: QueryParams) -> Sent:
     return Sent(text.replace("\r\n", "\n"), bool(secret), done == "store", shown)
 
 
-async def _read(site: Site, sent: Sent, *, stores: bool) -> tuple[list[ReadEntry], list[str]]:
+async def _read(visit: Visit, sent: Sent, *, stores: bool) -> tuple[list[ReadEntry], list[str]]:
     """The entries of a text, which are stored if that is asked for, and what of it was not understood.
 
     Without entries there is a reason. A book's description would change what homebrew is called, so it is refused.
@@ -116,10 +115,10 @@ async def _read(site: Site, sent: Sent, *, stores: bool) -> tuple[list[ReadEntry
     async def take(entities: Sequence[Entity]) -> bool:
         books.extend(entity.name for entity in entities if entity.type == "documents")
         if not books:
-            read.extend([await _entry(site, entity) for entity in entities[:MAX_SHOWN]])
+            read.extend([await _entry(visit, entity) for entity in entities[:MAX_SHOWN]])
         return bool(read)
 
-    report = await site.library.import_paths(
+    report = await visit.library.import_paths(
         [sent.text.encode("utf-8", "replace")],
         document=BOOK,
         audience="dm" if sent.secret else None,
@@ -132,18 +131,17 @@ async def _read(site: Site, sent: Sent, *, stores: bool) -> tuple[list[ReadEntry
     return read, lines if len(lines) <= MAX_SHOWN else [*lines[:MAX_SHOWN], f"... and {len(lines) - MAX_SHOWN:,} more"]
 
 
-async def _entry(site: Site, entity: Entity) -> ReadEntry:
+async def _entry(visit: Visit, entity: Entity) -> ReadEntry:
     """An entry as its page will show it, and what the library has in its place."""
-    stored = await site.library.cache.load(entity.type, [entity.identity])
+    stored = await visit.library.cache.load(entity.type, [entity.identity])
     state = "changed" if stored else "new"
     if stored and stored[0].content_hash == entity.content_hash:
         state = "unchanged"
-    return ReadEntry(entity.name, entity.kind, state, entity.uri, trusted(await html_of(site.library, entity)))
+    return ReadEntry(entity.name, entity.kind, state, entity.uri, trusted(await html_of(visit.library, entity)))
 
 
 def _page(
-    site: Site,
-    request: Request,
+    visit: Visit,
     sent: Sent,
     problems: Sequence[str] = (),
     entries: Sequence[ReadEntry] = (),
@@ -152,7 +150,7 @@ def _page(
     status: int = HTTPStatus.OK,
 ) -> Response:
     values = {"sent": sent, "problems": problems, "entries": entries, "stored": stored, "most": MAX_CHARS}
-    response = site.page(request, "paste.html", status, **values)
+    response = visit.page("paste.html", status, **values)
     response.headers["cache-control"] = "no-store"
     return response
 

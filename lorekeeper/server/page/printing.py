@@ -14,7 +14,7 @@ from lorekeeper.folding import fold
 from lorekeeper.search.query import MAX_QUERY_CHARS
 from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.server.page.entries import Shown, found, html_of, shown
-from lorekeeper.server.page.site import Page, Site, trusted
+from lorekeeper.server.page.site import Page, Visit, trusted
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.sheets import rules_of
 from lorekeeper.system import all_of
@@ -50,13 +50,13 @@ class Printed:
     place: str
 
 
-async def _print(site: Site, request: Request) -> Response:
-    view = site.view(request)
-    entities = await _asked(view, request)
+async def _print(visit: Visit) -> Response:
+    view = visit.view
+    entities = await _asked(view, visit)
     printed = [_placed(await _whole(view, entity)) for entity in entities]
     cards = [each for each in printed if not each.place.startswith("block")]
     blocks = [each for each in printed if each.place.startswith("block")]
-    return site.page(request, "print.html", cards=cards, blocks=blocks, entities=entities)
+    return visit.page("print.html", cards=cards, blocks=blocks, entities=entities)
 
 
 async def _asked(view: View, request: Request) -> Sequence[Entity]:

@@ -31,18 +31,18 @@ from lorekeeper.server.page import (
 )
 from lorekeeper.server.page.files import files
 from lorekeeper.server.page.impersonation import AsSeen, Players
-from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Site
+from lorekeeper.server.page.site import HEADERS, Endpoint, Page, Visit
 
 KEPT = "public, max-age=31536000, immutable"
 """How long files may be kept whose addresses change with their contents."""
 
 
-async def _static(_: Site, request: Request) -> Response:
-    file = files().get(request.path_params["name"])
+async def _static(visit: Visit) -> Response:
+    file = files().get(visit.path_params["name"])
     if file is None:
         raise NotFoundError("there is no such file")
     headers = {**HEADERS, "cache-control": KEPT, "vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if "gzip" in visit.headers.get("accept-encoding", ""):
         return Response(file.packed, headers={**headers, "content-encoding": "gzip"}, media_type=file.media_type)
     return Response(file.content, headers=headers, media_type=file.media_type)
 
@@ -77,10 +77,10 @@ def routes(library: Library, players: Players = tuple) -> list[Route]:
         library: the library.
         players: gives the players at the table, as whom the game master may want to see the pages. Blocking.
     """
-    site = Site(library)
 
     def route(page: Page, *, is_twin: bool = False) -> Route:
-        return Route(page.twin_path if is_twin else page.path, AsSeen(Endpoint(site, page, is_twin=is_twin), players))
+        endpoint = AsSeen(Endpoint(library, page, is_twin=is_twin), players)
+        return Route(page.twin_path if is_twin else page.path, endpoint)
 
     return [
         *(route(page, is_twin=True) for page in PAGES if page.twin),
@@ -89,15 +89,14 @@ def routes(library: Library, players: Players = tuple) -> list[Route]:
     ]
 
 
-async def _nothing(site: Site, request: Request) -> Response:
-    return site.refusal(request, HTTPStatus.NOT_FOUND, "There is no such page.")
+async def _nothing(visit: Visit) -> Response:
+    return visit.refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
 
 
 def not_found(library: Library) -> Callable[[Request, Exception], Awaitable[Response]]:
     """What answers where other routes say that there is nothing: what is forbidden looks like what does not exist."""
-    site = Site(library)
 
     async def answer(request: Request, _: Exception) -> Response:
-        return await _nothing(site, request)
+        return await _nothing(Visit(library, request.scope))
 
     return answer

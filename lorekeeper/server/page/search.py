@@ -34,7 +34,7 @@ from lorekeeper.server.page.desk import desk, examples
 from lorekeeper.server.page.editions import edition_of
 from lorekeeper.server.page.entries import article, nearest
 from lorekeeper.server.page.hits import Hit, Shown, columns, hits_of, merged, shown_of
-from lorekeeper.server.page.site import HEADERS, Page, Site, address, offset_of, reading, redirect, target
+from lorekeeper.server.page.site import HEADERS, Page, Visit, address, offset_of, reading, redirect, target
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.views.view import View
@@ -87,12 +87,12 @@ class Sought:
         return address("/", q=self.text, offset=offset, open=opened)
 
 
-async def _search(site: Site, request: Request) -> Response:
+async def _search(visit: Visit) -> Response:
     """The whole page, or the part of it that an element is to be filled with: the list with its facets, or the entry."""
-    sought, view, part = Sought.of(request), site.view(request), target(request)
+    sought, view, part = Sought.of(visit), visit.view, target(visit)
     if part == "reading":
-        return site.page(request, "_reading.html", sought=sought, **await _opened(view, sought.opened))
-    asked = await _typed(view, sought, ended=not is_key(request))
+        return visit.page("_reading.html", sought=sought, **await _opened(view, sought.opened))
+    asked = await _typed(view, sought, ended=not is_key(visit))
     values: dict[str, object] = {
         "sought": sought,
         "page": None,
@@ -107,23 +107,23 @@ async def _search(site: Site, request: Request) -> Response:
     }
     if part == "results" and not sought.text.strip():
         # the start page, in the place of all that a search has left: its entry and its filters too
-        response = site.page(request, "search.html", **values | {"desk": await desk(view)})
+        response = visit.page("search.html", **values | {"desk": await desk(view)})
         response.headers.update({"hx-retarget": "#main", "hx-reselect": "#main", "hx-reswap": "outerHTML show:none"})
         return _replacing(response, sought)
-    if is_key(request) and asked.words and not asked.phrases:
-        return await _at_a_key(site, request, sought, asked, values)
+    if is_key(visit) and asked.words and not asked.phrases:
+        return await _at_a_key(visit, sought, asked, values)
     if not asked.empty:
-        sought, found = await _listed(view, request, sought, asked)
+        sought, found = await _listed(view, visit, sought, asked)
         values |= found
     if part == "more":
-        return site.page(request, "_rows.html", **values)
+        return visit.page("_rows.html", **values)
     if isinstance(page := values["page"], ResultPage):
         values["facets"] = await _facets(view, sought, asked, page)
     if part == "results":
-        return _replacing(site.page(request, "_results.html", **values), sought)
+        return _replacing(visit.page("_results.html", **values), sought)
     if asked.empty and not sought.opened:
         values["desk"] = await desk(view)
-    return site.page(request, "search.html", **values | await _opened(view, sought.opened))
+    return visit.page("search.html", **values | await _opened(view, sought.opened))
 
 
 async def _listed(view: View, request: Request, sought: Sought, asked: ParsedQuery) -> tuple[Sought, dict[str, object]]:
@@ -144,18 +144,16 @@ async def _listed(view: View, request: Request, sought: Sought, asked: ParsedQue
     }
 
 
-async def _at_a_key(
-    site: Site, request: Request, sought: Sought, asked: ParsedQuery, values: dict[str, object]
-) -> Response:
+async def _at_a_key(visit: Visit, sought: Sought, asked: ParsedQuery, values: dict[str, object]) -> Response:
     """The entries whose names begin as the text does; if there are none, the list stays as it is."""
-    view, query = site.view(request), asked.query(limit=FIRST, typing=True)
-    query, first = replace(query, edition=edition_of(request)), request.headers.get("first-hit", "")
+    view, query = visit.view, asked.query(limit=FIRST, typing=True)
+    query, first = replace(query, edition=edition_of(visit)), visit.headers.get("first-hit", "")
     is_name = len(asked.words) >= SHORTEST_NAME
     found = await begun(view.cache, view.searcher.documents, query, first) if is_name else []
     if not found and not asked.notes:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=HEADERS)
     shown = await _rows(view, sought, asked, await hits_of(view, found[:FIRST]))
-    return _replacing(site.page(request, "_results.html", **values | {"shown": shown}), sought)
+    return _replacing(visit.page("_results.html", **values | {"shown": shown}), sought)
 
 
 def _replacing(response: Response, sought: Sought) -> Response:
@@ -196,13 +194,13 @@ async def _opened(view: View, uri: str) -> dict[str, object]:
         return {"missing": str(error)}
 
 
-async def _twin(site: Site, request: Request) -> Response:
+async def _twin(visit: Visit) -> Response:
     """What the gateway answers to the search that the box says; it has phrases and several types besides."""
-    sought, view = Sought.of(request), site.view(request)
+    sought, view = Sought.of(visit), visit.view
     asked = await _typed(view, sought)
-    with site.library.questions.one():
+    with visit.library.questions.one():
         page = await view.search(asked.query(limit=LIMIT, offset=sought.offset))
-    return json_response(request, page_content(page))
+    return json_response(visit, page_content(page))
 
 
 # --- facets ----------------------------------------------------------------------------------------------------------
@@ -306,9 +304,9 @@ def _choice(text: str, facet: Facet, value: FacetValue, count: int | None, title
     return Choice(value, count, address("/", q=change(text, facet.name, value.value, titles)), without)
 
 
-async def _narrow(_: Site, request: Request) -> Response:
+async def _narrow(visit: Visit) -> Response:
     """The search with a range of a number: what the form of a facet asks for, for browsers with and without scripts."""
-    given = request.query_params
+    given = visit.query_params
     name, least, most = given.get("field", ""), given.get("least", ""), given.get("most", "")
     text = without_test(given.get("q", ""), name)
     test = f"{name}:{least}..{most}" if least or most else ""

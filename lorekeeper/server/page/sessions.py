@@ -21,7 +21,7 @@ from lorekeeper.search.dossier.spans import Span, spans
 from lorekeeper.search.query import MAX_LIMIT
 from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.page.hits import day
-from lorekeeper.server.page.site import Asked, Page, Site, address, offset_of, twin
+from lorekeeper.server.page.site import Asked, Page, Visit, address, offset_of, twin
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import tools_by_name
 from lorekeeper.text.cleaning import clean
@@ -80,17 +80,16 @@ async def session_notes(view: View, document: str) -> list[Entity]:
     return newest_first(await view.cache.get_entities(NOTES, document, limit=MOST, kind=SESSION))
 
 
-async def _sessions(site: Site, request: Request) -> Response:
-    view, oldest = site.view(request), request.query_params.get("order") == "oldest"
+async def _sessions(visit: Visit) -> Response:
+    view, oldest = visit.view, visit.query_params.get("order") == "oldest"
     await view.refresh()
     vaults = await _vaults(view)
-    chosen = request.query_params.get("vault") or next((key for key, _, number in vaults if number), "")
+    chosen = visit.query_params.get("vault") or next((key for key, _, number in vaults if number), "")
     notes = await session_notes(view, chosen) if any(key == chosen for key, _, _ in vaults) else []
-    notes, offset = (notes[::-1] if oldest else notes), offset_of(request)
+    notes, offset = (notes[::-1] if oldest else notes), offset_of(visit)
     shown = await shown_sessions(view, notes[offset : offset + LIMIT])
     further = {"vault": chosen, "order": "oldest" if oldest else None}
-    return site.page(
-        request,
+    return visit.page(
         "sessions.html",
         sessions=shown,
         vaults=[(name, address("/sessions", vault=key), key == chosen) for key, name, number in vaults if number],
@@ -164,23 +163,23 @@ class Day:
     notes: list[Entity]
 
 
-async def _recent(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _recent(visit: Visit) -> Response:
+    view = visit.view
     await view.refresh()
     days: list[Day] = []
-    for each in await recent_notes(view.cache, request.query_params.get("since"), MAX_LIMIT):
+    for each in await recent_notes(view.cache, visit.query_params.get("since"), MAX_LIMIT):
         date = day(each.date)
         if not days or days[-1].date != date:
             days.append(Day(date, []))
         days[-1].notes.append(each.note)
-    return site.page(request, "recent.html", days=days)
+    return visit.page("recent.html", days=days)
 
 
-async def _recent_twin(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _recent_twin(visit: Visit) -> Response:
+    view = visit.view
     await view.refresh()
-    notes = await recent_notes(view.cache, request.query_params.get("since"), MAX_LIMIT)
-    return json_response(request, {"results": [each.content() for each in notes]})
+    notes = await recent_notes(view.cache, visit.query_params.get("since"), MAX_LIMIT)
+    return json_response(visit, {"results": [each.content() for each in notes]})
 
 
 def _sessions_twin(request: Request) -> Asked:

@@ -15,7 +15,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.render.note_html import note_body
 from lorekeeper.server.page.entries import found
 from lorekeeper.server.page.impersonation import Seen
-from lorekeeper.server.page.site import SEEN, Page, Site, address, entry_address, form, redirect, trusted
+from lorekeeper.server.page.site import SEEN, Page, Visit, address, entry_address, form, redirect, trusted
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 from lorekeeper.views.explained import explained
 from lorekeeper.views.opening import EVERYTHING, Look, Target, closed_for_all, look, store, target_of, who
@@ -26,26 +26,26 @@ MAX_LISTED = 50
 """Most lines that are listed."""
 
 
-async def _share(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _share(visit: Visit) -> Response:
+    view = visit.view
     if not view.viewer.sees_all:
         raise NotFoundError("There is no such page.")
-    if request.method != "POST":
-        return await _page(site, request, request.query_params.get("uri", ""), request.query_params.get("with", ""))
-    fields = await form(request)
+    if visit.method != "POST":
+        return await _page(visit, visit.query_params.get("uri", ""), visit.query_params.get("with", ""))
+    fields = await form(visit)
     uri, person, action = (fields.get(name, "") for name in ("uri", "with", "do"))
     if action == "look":
-        return await _page(site, request, uri, person)
+        return await _page(visit, uri, person)
     if action not in ("share", "all", "keep"):
         raise bad_request("the form does not say whether to share the note or to hide it")
-    entity, target = await _target(site, request, uri)
-    vaults = site.library.vaults
+    entity, target = await _target(visit, uri)
+    vaults = visit.library.vaults
     before = await asyncio.to_thread(vaults.shares.all)
     if action == "keep":
         after = closed_for_all(target, before)
     else:
         opens = (EVERYTHING,) if action == "all" else fields.getlist("open")
-        people = _people(request, person)
+        people = _people(visit, person)
         looked = await asyncio.to_thread(look, vaults, target, people)
         _check_unchanged(looked, fields.get("stood", ""))
         after = (await asyncio.to_thread(look, vaults, target, people, opens)).after if opens else looked.after
@@ -59,10 +59,10 @@ def _check_unchanged(looked: Look, stood: str) -> None:
         raise RefusedError(HTTPStatus.CONFLICT, "the notes have changed since this page was loaded; load it again")
 
 
-async def _page(site: Site, request: Request, uri: str, person: str) -> Response:
-    entity, target = await _target(site, request, uri)
-    people = _people(request, person)
-    looked = await asyncio.to_thread(look, site.library.vaults, target, people)
+async def _page(visit: Visit, uri: str, person: str) -> Response:
+    entity, target = await _target(visit, uri)
+    people = _people(visit, person)
+    looked = await asyncio.to_thread(look, visit.library.vaults, target, people)
     common, headings = looked.headings()
     reasons: dict[str, int] = {}
     for note in (note for note in looked.closed if not note.plan):
@@ -80,10 +80,10 @@ async def _page(site: Site, request: Request, uri: str, person: str) -> Response
         "headings": headings,
         "lines": [line for note in looked.open for line, _ in note.lines][:MAX_LISTED],
         "folders": _around(target),
-        "people": _players(request),
+        "people": _players(visit),
         "chosen": people[0] if people else "",
     }
-    return site.page(request, "share.html", entity=entity, share=shown)
+    return visit.page("share.html", entity=entity, share=shown)
 
 
 def _now(entity: Entity | None) -> str:
@@ -108,16 +108,16 @@ def _around(target: Target) -> list[tuple[str, str]]:
     ]
 
 
-async def _target(site: Site, request: Request, uri: str) -> tuple[Entity | None, Target]:
+async def _target(visit: Visit, uri: str) -> tuple[Entity | None, Target]:
     """The note of a uri, None for a folder or a tag, and what is shared; NotFoundError if a vault has neither."""
-    if not uri.startswith("lore://notes/") or not site.library.vaults.exist:
+    if not uri.startswith("lore://notes/") or not visit.library.vaults.exist:
         raise NotFoundError("there is no such note")
     path = uri.removeprefix("lore://notes/").partition("/")[2]
     if path == "." or path.endswith("/") or path.startswith("#"):
         key = uri.removeprefix("lore://notes/").partition("/")[0]
-        return None, await asyncio.to_thread(target_of, site.library.vaults, path, key)
-    entity = await found(site.view(request), uri)
-    return entity, await asyncio.to_thread(target_of, site.library.vaults, entity.uri)
+        return None, await asyncio.to_thread(target_of, visit.library.vaults, path, key)
+    entity = await found(visit.view, uri)
+    return entity, await asyncio.to_thread(target_of, visit.library.vaults, entity.uri)
 
 
 def _html(looked: Look) -> Markup:

@@ -22,7 +22,7 @@ from lorekeeper.server.browsers import PROOF, SIGN_IN, SIGN_OUT, again, forget, 
 from lorekeeper.server.exchange import Exchange
 from lorekeeper.server.failures import RETRY_SECONDS, GuessingError
 from lorekeeper.server.identity import DETAILS, VIEWER, callers_of
-from lorekeeper.server.page.site import Page, Site, form, redirect
+from lorekeeper.server.page.site import Page, Visit, form, redirect
 from lorekeeper.server.recording import EXCHANGE
 from lorekeeper.server.rest.problems import RefusedError, bad_request
 
@@ -40,55 +40,55 @@ MAX_CHALLENGE = 100
 """Longest challenge, in characters."""
 
 
-async def _sign_in(site: Site, request: Request) -> Response:
-    next_ = own_path(request.query_params.get("next"))
-    if request.method == "POST":
-        return await _sent(site, request)
-    key = request.query_params.get("key")
-    if key and request.method == "GET":
-        return await _linked(site, request, key)
-    if VIEWER in request.scope:
+async def _sign_in(visit: Visit) -> Response:
+    next_ = own_path(visit.query_params.get("next"))
+    if visit.method == "POST":
+        return await _sent(visit)
+    key = visit.query_params.get("key")
+    if key and visit.method == "GET":
+        return await _linked(visit, key)
+    if VIEWER in visit.scope:
         return redirect(next_)
-    return again(request.scope, next_) or _form(site, request, next_)
+    return again(visit.scope, next_) or _form(visit, next_)
 
 
-async def _sent(site: Site, request: Request) -> Response:
-    fields = await form(request)
+async def _sent(visit: Visit) -> Response:
+    fields = await form(visit)
     key, token, next_ = (fields.get(name, "").strip() for name in ("key", "token", "next"))
-    return await (_with_link(site, request, key) if key else _with_token(site, request, token, next_))
+    return await (_with_link(visit, key) if key else _with_token(visit, token, next_))
 
 
-async def _linked(site: Site, request: Request, key: str) -> Response:
+async def _linked(visit: Visit, key: str) -> Response:
     """What a link leads to: a button, or for the game master the first page."""
-    purpose = [request.headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz")]
-    if any("pre" in each for each in purpose) or request.headers.get("sec-fetch-dest", "document") != "document":
+    purpose = [visit.headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz")]
+    if any("pre" in each for each in purpose) or visit.headers.get("sec-fetch-dest", "document") != "document":
         raise RefusedError(HTTPStatus.FORBIDDEN, AHEAD)
     try:
-        person = await _looked(request, callers_of(request.scope).sessions.invited, key)
+        person = await _looked(visit, callers_of(visit.scope).sessions.invited, key)
     except TokenError as error:
-        await _failed(request, error)
-        return _form(site, request, "/", USED)
+        await _failed(visit, error)
+        return _form(visit, "/", USED)
     if person is None:
-        return await _with_link(site, request, key)
-    return _form(site, request, "/", invited=person.name, key=key)
+        return await _with_link(visit, key)
+    return _form(visit, "/", invited=person.name, key=key)
 
 
-async def _with_token(site: Site, request: Request, token: str, next_: str) -> Response:
+async def _with_token(visit: Visit, token: str, next_: str) -> Response:
     try:
-        opened = await _looked(request, callers_of(request.scope).sessions.sign_in, token)
+        opened = await _looked(visit, callers_of(visit.scope).sessions.sign_in, token)
     except TokenError as error:
-        await _failed(request, error)
-        return _form(site, request, own_path(next_), WRONG)
-    return await _signed_in(request, opened, own_path(next_))
+        await _failed(visit, error)
+        return _form(visit, own_path(next_), WRONG)
+    return await _signed_in(visit, opened, own_path(next_))
 
 
-async def _with_link(site: Site, request: Request, key: str) -> Response:
+async def _with_link(visit: Visit, key: str) -> Response:
     try:
-        opened = await _looked(request, callers_of(request.scope).sessions.redeem, key)
+        opened = await _looked(visit, callers_of(visit.scope).sessions.redeem, key)
     except TokenError as error:
-        await _failed(request, error)
-        return _form(site, request, "/", USED)
-    return await _signed_in(request, opened, "/")
+        await _failed(visit, error)
+        return _form(visit, "/", USED)
+    return await _signed_in(visit, opened, "/")
 
 
 async def _signed_in(request: Request, opened: Opened, next_: str) -> Response:
@@ -122,19 +122,19 @@ def _address(request: Request) -> str:
     return one_line(request.client.host) if request.client else ""
 
 
-def _form(site: Site, request: Request, next_: str, problem: str = "", *, invited: str = "", key: str = "") -> Response:
+def _form(visit: Visit, next_: str, problem: str = "", *, invited: str = "", key: str = "") -> Response:
     status = HTTPStatus.UNAUTHORIZED if problem else HTTPStatus.OK
-    response = site.page(request, "sign-in.html", status, next=next_, problem=problem, invited=invited, key=key)
+    response = visit.page("sign-in.html", status, next=next_, problem=problem, invited=invited, key=key)
     response.headers["cache-control"] = "no-store"
     if problem:
         response.headers["www-authenticate"] = "Bearer"
     return response
 
 
-async def _sign_out(_: Site, request: Request) -> Response:
-    await _end(request)
+async def _sign_out(visit: Visit) -> Response:
+    await _end(visit)
     response = redirect(SIGN_IN)
-    forget(response, request.scope)
+    forget(response, visit.scope)
     return response
 
 
@@ -143,13 +143,13 @@ async def _end(request: Request) -> None:
         await asyncio.to_thread(callers_of(request.scope).sessions.end, key.encode("latin-1", "replace"))
 
 
-async def _prove(_: Site, request: Request) -> Response:
+async def _prove(visit: Visit) -> Response:
     """That this server reads the file with the links, and has been asked itself, at the address where it listens."""
-    challenge = request.query_params.get("challenge", "")
+    challenge = visit.query_params.get("challenge", "")
     if not 0 < len(challenge) <= MAX_CHALLENGE:
         raise bad_request(f"a challenge has at most {MAX_CHALLENGE} characters")
-    host, port = request.scope.get("server") or ("", 0)
-    sessions = callers_of(request.scope).sessions
+    host, port = visit.scope.get("server") or ("", 0)
+    sessions = callers_of(visit.scope).sessions
     answers = await asyncio.to_thread(sessions.answers, f"{challenge} {host} {port}")
     return JSONResponse({"answers": answers}, headers={"cache-control": "no-store"})
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.datastructures import QueryParams
-from starlette.requests import Request
+from starlette.requests import Request, empty_receive
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -66,7 +66,7 @@ EDITION = "lorekeeper_edition"
 MAX_OFFSET = 100_000
 """The furthest result of a list."""
 
-Handler = Callable[["Site", Request], Coroutine[Any, Any, Response]]
+Handler = Callable[["Visit"], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True)
@@ -91,56 +91,52 @@ class Page:
         return "/search.json" if self.path == "/" else f"{self.path}.json"
 
 
-class Site:
-    """The pages over a library.
+class Visit(Request):
+    """A request for a page, and the library that it is of."""
 
-    Args:
-        library: what is shown, as far as the sender of a request may see it.
-    """
-
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, scope: Scope, receive: Receive = empty_receive) -> None:
+        super().__init__(scope, receive)
         self.library = library
 
-    def view(self, request: Request) -> View:
-        """What the sender of a request sees of the library."""
-        return self.library.view(viewer_of(request.scope))
+    @property
+    def view(self) -> View:
+        """What the sender sees of the library."""
+        return self.library.view(viewer_of(self.scope))
 
-    def page(self, request: Request, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Response:
+    def page(self, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Response:
         """A template as a response; only that it is still the same, if the browser has it already."""
+        theme = self.cookies.get(THEME, "")
         shared = {
-            "request": request,
-            "viewer": request.scope.get(VIEWER),
-            "partial": is_partial(request),
-            "seen": request.scope.get(SEEN),
-            "signed_in": _signed_in(request),
-            "theme": _theme(request),
+            "request": self,
+            "viewer": self.scope.get(VIEWER),
+            "partial": is_partial(self),
+            "seen": self.scope.get(SEEN),
+            "signed_in": _signed_in(self),
+            "theme": theme if theme in THEMES else "",
             "editions": LABELS,
-            "edition": request.cookies.get(EDITION, ""),
-            "may_add": may_add(request),
+            "edition": self.cookies.get(EDITION, ""),
+            "may_add": may_add(self),
         }
         content = templates().get_template(template).render(**shared, **values)
-        note(request, values)
+        note(self, values)
         body = content.encode()
         tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
         headers = {**HEADERS, **PRIVATE, "etag": tag}
-        if request.headers.get("if-none-match") == tag:
+        if self.headers.get("if-none-match") == tag:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body, status, headers, "text/html; charset=utf-8")
 
-    def refusal(
-        self, request: Request, status: int, detail: str, near: Sequence[Entity] = (), hidden: str = ""
-    ) -> Response:
+    def refusal(self, status: int, detail: str, near: Sequence[Entity] = (), hidden: str = "") -> Response:
         """A page that says what is wrong; without the rest of the page for a part of one.
 
         Args:
-            request: that is refused.
             status: of the response.
             detail: what is wrong.
             near: entries that may be meant.
             hidden: uri of the entry that the player does not see as whom the game master looks.
         """
         title = HTTPStatus(status).phrase
-        return self.page(request, "refusal.html", status, title=title, detail=detail, near=near, hidden=hidden)
+        return self.page("refusal.html", status, title=title, detail=detail, near=near, hidden=hidden)
 
 
 @cache
@@ -174,33 +170,33 @@ class Endpoint:
     """A page as an ASGI application.
 
     Args:
-        site: has it.
+        library: whose page it is.
         page: which one.
         is_twin: whether its JSON twin is meant.
     """
 
-    def __init__(self, site: Site, page: Page, *, is_twin: bool = False) -> None:
-        self._site, self._is_twin = site, is_twin
+    def __init__(self, library: Library, page: Page, *, is_twin: bool = False) -> None:
+        self._library, self._is_twin = library, is_twin
         self._handler = page.twin if is_twin and page.twin else page.handler
         self._methods = ("GET",) if is_twin else page.methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = (lambda _, *said: problem(scope, *said)) if self._is_twin else self._site.refusal
-        await respond(self._response, refusal, scope, receive, send)
+        visit = Visit(self._library, scope, receive)
+        await respond(visit, self._response(visit), partial(problem, scope) if self._is_twin else visit.refusal, send)
 
-    async def _response(self, request: Request) -> Response:
-        if request.method not in (*self._methods, *(["HEAD"] if "GET" in self._methods else [])):
+    async def _response(self, visit: Visit) -> Response:
+        if visit.method not in (*self._methods, *(["HEAD"] if "GET" in self._methods else [])):
             raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"use {', '.join(self._methods)}")
-        if request.method not in SAFE and not is_own(request.scope):
+        if visit.method not in SAFE and not is_own(visit.scope):
             raise RefusedError(HTTPStatus.FORBIDDEN, FOREIGN)
-        return await self._handler(self._site, request)
+        return await self._handler(visit)
 
 
 def reading(handler: Handler) -> Handler:
     """The same page from one snapshot, as tools answer (see `View.reading`)."""
 
-    async def answer(site: Site, request: Request) -> Response:
-        return await site.view(request).reading(lambda: handler(site, request))
+    async def answer(visit: Visit) -> Response:
+        return await visit.view.reading(lambda: handler(visit))
 
     return answer
 
@@ -212,9 +208,9 @@ def twin(ask: Callable[[Request], Asked]) -> Handler:
         ask: the tool and its arguments.
     """
 
-    async def answer(site: Site, request: Request) -> Response:
-        tool, arguments = ask(request)
-        return await answered(request, site.library, tool, tool.check(arguments, strict=True))
+    async def answer(visit: Visit) -> Response:
+        tool, arguments = ask(visit)
+        return await answered(visit, visit.library, tool, tool.check(arguments, strict=True))
 
     return answer
 
@@ -236,12 +232,6 @@ def _signed_in(request: Request) -> str:
     """Who has signed in on the page, whoever the page is shown as; "" for nobody."""
     caller = request.scope.get(CALLER)
     return caller.viewer.person or "Game master" if isinstance(caller, Caller) and caller.has_session else ""
-
-
-def _theme(request: Request) -> str:
-    """The theme that was chosen with the button, "" to follow the system's."""
-    chosen = request.cookies.get(THEME, "")
-    return chosen if chosen in THEMES else ""
 
 
 def is_partial(request: Request) -> bool:

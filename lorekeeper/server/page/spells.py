@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.server.page.site import Page, Site
+from lorekeeper.server.page.site import Page, Visit
 from lorekeeper.spell_lists import spell_list
 
 
-async def _spells(site: Site, request: Request) -> Response:
-    view = site.view(request)
+async def _spells(visit: Visit) -> Response:
+    view = visit.view
     await view.refresh()
-    books = request.query_params.getlist("book") or None
+    books = visit.query_params.getlist("book") or None
     order = await view.searcher.documents.order()
-    listed = await spell_list(view.cache, order, request.path_params["name"], books)
+    listed = await spell_list(view.cache, order, visit.path_params["name"], books)
     titles = await view.searcher.documents.titles()
     found = {entity.document for _, group in listed.groups for spell in group for entity in spell.entities}
     shown = {key: titles.get(key, key) for key in order if key in found}
-    return site.page(request, "spells.html", listed=listed, books=shown, chosen=books)
+    return visit.page("spells.html", listed=listed, books=shown, chosen=books)
 
 
 PAGES = (Page("/spells/{name:rest}", _spells),)

@@ -15,7 +15,7 @@ from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.lines import Dossier, Part, Quote
 from lorekeeper.search.dossier.spans import blocks
-from lorekeeper.server.page.site import Asked, Page, Site, address, twin
+from lorekeeper.server.page.site import Asked, Page, Visit, address, twin
 from lorekeeper.server.tools import GATHER_TOPIC
 from lorekeeper.server.topics import described
 from lorekeeper.views.view import View
@@ -53,19 +53,19 @@ class Card:
     quotes: Sequence[Quote]
 
 
-async def _topics(site: Site, request: Request) -> Response:
-    topic = request.query_params.get("q", "").strip()
+async def _topics(visit: Visit) -> Response:
+    topic = visit.query_params.get("q", "").strip()
     values: dict[str, object] = {"topic": topic, "dossier": None, "parts": [], "problem": "", "blocks": blocks}
     if topic:
         try:
-            dossier = await site.view(request).topic(topic, limit=LIMIT)
+            dossier = await visit.view.topic(topic, limit=LIMIT)
             values |= {"dossier": dossier, "title": _title(dossier), "parts": [(p, cards(p)) for p in dossier.parts]}
             values["note"] = linked(dossier.note or "")
         except (FilterError, NotFoundError) as error:
             values["problem"] = str(error)
     if not values["parts"]:
-        values["suggested"] = await _suggested(site.view(request))
-    return site.page(request, "topics.html", **values)
+        values["suggested"] = await _suggested(visit.view)
+    return visit.page("topics.html", **values)
 
 
 async def _suggested(view: View) -> list[tuple[str, list[Entity]]]:

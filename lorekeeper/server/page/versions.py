@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from lorekeeper.editions import edition_label
-from lorekeeper.entities import WHOLE_NAME, Entity
-from lorekeeper.folding import fold
+from lorekeeper.entities import Entity
 from lorekeeper.printable import one_line
+from lorekeeper.server.twins import namesakes, title_of
 from lorekeeper.text.printed_on import page_of, with_page
 from lorekeeper.views.view import View
-
-MAX_VERSIONS = 12
-"""Most versions of an entry that are listed."""
 
 MAX_BELOW = 60
 """Most subclasses or subraces that are listed."""
@@ -46,20 +42,14 @@ class Version:
 
 async def versions_of(view: View, entity: Entity) -> list[Version]:
     """The entries of the same type and name, the entry itself among them, the preferred ones first."""
-    documents = view.searcher.documents
-    scope = (await documents.scopes([entity.type], None))[entity.type]
-    asked: dict[str, Any] = {WHOLE_NAME.name: [fold(entity.name)]}
-    named = await view.cache.get_entities(
-        entity.type, scope, limit=MAX_VERSIONS, prefer=await documents.order(), **asked
-    )
+    named = await namesakes(view, entity)
     return [await version_of(view, each, own=each.identity == entity.identity) for each in named]
 
 
 async def version_of(view: View, entity: Entity, *, own: bool = False) -> Version:
     """An entry with where it is from."""
-    documents = view.searcher.documents
-    title = (await documents.titles()).get(entity.document) or entity.document_name or entity.document
-    edition = edition_label(await documents.edition_of(entity.document))
+    title = await title_of(view, entity)
+    edition = edition_label(await view.searcher.documents.edition_of(entity.document))
     return Version(
         entity, one_line(with_page(title, page_of(entity))), "" if edition in title else one_line(edition), own
     )

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope, Send
 
 from lorekeeper.errors import (
     CacheError,
@@ -71,27 +71,22 @@ def status_of(error: LoreKeeperError) -> int:
 
 
 async def respond(
-    answer: Callable[[Request], Awaitable[Response]],
-    refusal: Callable[[Request, int, str], Response],
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    request: Request, answer: Awaitable[Response], refusal: Callable[[int, str], Response], send: Send
 ) -> None:
     """Answer a request, or refuse it with what is wrong; what is unexpected is in the log."""
-    request = Request(scope, receive)
     try:
-        response = await answer(request)
+        response = await answer
     except RefusedError as refused:
-        response = refusal(request, refused.status, refused.detail)
+        response = refusal(refused.status, refused.detail)
         response.headers.update(refused.headers)
     except LoreKeeperError as error:
-        response = refusal(request, status_of(error), str(error))
+        response = refusal(status_of(error), str(error))
     except ClientDisconnect:
         return
     except Exception:
-        logger.exception("%s failed", getattr(scope.get("route"), "path", scope["method"]))
-        response = refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
-    await response(scope, receive, send)
+        logger.exception("%s failed", getattr(request.scope.get("route"), "path", request.method))
+        response = refusal(HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
+    await response(request.scope, request.receive, send)
 
 
 def problem(scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -74,7 +74,8 @@ class _Resource:
         self._methods = {**methods, **({"HEAD": methods["GET"]} if "GET" in methods else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await respond(self._response, lambda _, *said: problem(scope, *said), scope, receive, send)
+        request = Request(scope, receive)
+        await respond(request, self._response(request), partial(problem, scope), send)
 
     async def _response(self, request: Request) -> Response:
         if not self._methods:
