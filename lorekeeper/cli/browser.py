@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, Call, Commands, argument
-from lorekeeper.cli.serving import HTTP
+from lorekeeper.cli.serving import HTTP, over_http
 from lorekeeper.cli.terminal import say
-from lorekeeper.system import collector_paused, private_file
+from lorekeeper.system import private_file
 
 if TYPE_CHECKING:
     from lorekeeper.people.sessions import Sessions
@@ -64,29 +64,13 @@ async def open_(call: Call) -> int:
     if address := await find():
         await page.show(address)
         return DONE
-    return await _serve(call, lambda: page.show_when(find))
-
-
-async def _serve(call: Call, show: Callable[[], Awaitable[None]]) -> int:
-    """Serve until the process is terminated, and show the page as soon as the server answers."""
-    with collector_paused():
-        from lorekeeper.cli.asking import answering
-        from lorekeeper.composition import people_of
-        from lorekeeper.server.guard import Limits
-        from lorekeeper.server.mcp import serve_http
-
-        library = call.library(serves=True)
-    settings, arguments = call.settings, call.arguments
-    limits = Limits(settings.rate_limit, settings.rate_burst, settings.audit_log)
-    async with library, answering(library, settings):
-        showing = asyncio.ensure_future(show())
-        try:
-            await serve_http(library, settings, people_of(settings), arguments.host, arguments.port, limits)
-        finally:
-            showing.cancel()
-            with suppress(asyncio.CancelledError):
-                await showing
-    return DONE
+    showing = asyncio.ensure_future(page.show_when(find))
+    try:
+        return await over_http(call)
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError):
+            await showing
 
 
 class _Page:

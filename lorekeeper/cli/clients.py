@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument, listing
 from lorekeeper.cli.terminal import say, show
 from lorekeeper.clients.table import CLIENTS, Client
 from lorekeeper.printable import lines, one_line
@@ -20,9 +20,7 @@ commands = Commands()
 
 
 def _notes() -> str:
-    width = max(map(len, CLIENTS))
-    listed = "\n".join(f"  {client.name:{width}}  {client.title}" for client in CLIENTS.values())
-    return f"clients:\n{listed}"
+    return listing("clients", {client.name: client.title for client in CLIENTS.values()})
 
 
 @commands.add(
@@ -81,7 +79,7 @@ def _file(client: Client) -> Path:
     return client.file(sys.platform, Path.home(), os.environ)
 
 
-def _where(client: Client) -> dict[str, object]:
+def _where(client: Client) -> dict[str, str]:
     return {"client": client.name, "file": str(_file(client)), "servers": client.servers}
 
 
@@ -98,9 +96,8 @@ def _told(change: Change) -> dict[str, object]:
 
 def _list(call: Call) -> int:
     """All clients, and in which of them LoreKeeper is."""
-    states = {client.name: _state(client) for client in CLIENTS.values()}
-    content = [{**_where(client), "state": states[client.name]} for client in CLIENTS.values()]
-    call.show(content, lambda: _print_list(states))
+    listed = [{**_where(client), "state": _state(client)} for client in CLIENTS.values()]
+    call.show(listed, lambda: _print_list(listed))
     return DONE
 
 
@@ -122,15 +119,13 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _print_list(states: dict[str, str]) -> None:
-    width, wide = max(map(len, CLIENTS)), max(map(len, states.values()))
-    for name, state in states.items():
-        show(f"  {name:{width}}  {state:{wide}}  {_at_home(_file(CLIENTS[name]))}")
+def _print_list(listed: list[dict[str, str]]) -> None:
+    width, wide = (max(len(each[key]) for each in listed) for key in ("client", "state"))
+    for each in listed:
+        file = Path(each["file"])
+        said = f"~/{file.relative_to(Path.home())}" if file.is_relative_to(Path.home()) else str(file)
+        show(f"  {each['client']:{width}}  {each['state']:{wide}}  {one_line(said)}")
     show("'lorekeeper install --client CLIENT' adds LoreKeeper to one.")
-
-
-def _at_home(file: Path) -> str:
-    return one_line(f"~/{file.relative_to(Path.home())}" if file.is_relative_to(Path.home()) else str(file))
 
 
 def _tell_left_out(call: Call) -> None:

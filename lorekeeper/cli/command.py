@@ -169,6 +169,12 @@ class Commands:
         return declare
 
 
+def listing(title: str, rows: Mapping[str, str]) -> str:
+    """Names and what each is, a row each below a title, for the notes of a help."""
+    width = max(map(len, rows))
+    return "\n".join([f"{title}:", *(f"  {name:{width}}  {text}" for name, text in rows.items())])
+
+
 JSON = argument("--json", action="store_true", help="print one JSON document and nothing else")
 TYPE = argument(
     "--type",

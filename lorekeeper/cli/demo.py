@@ -10,20 +10,16 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
-from lorekeeper.cli.render import Bar, console, plain
+from lorekeeper.cli.render import Bar, console, plain, print_text
 from lorekeeper.clients.server import program
 from lorekeeper.intake.shipped_books import lacking
 from lorekeeper.library import Library
 from lorekeeper.printable import quantity
 from lorekeeper.settings import BACKENDS, PREFIX, Settings
-
-if TYPE_CHECKING:
-    from mcp_types import CallToolResult
 
 QUESTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
@@ -125,43 +121,10 @@ async def _ask(environment: dict[str, str]) -> None:
     async with Client(parameters, read_timeout_seconds=120) as client:
         for question, tool, arguments in QUESTIONS:
             began = time.perf_counter()
-            result = await client.call_tool(tool, {**arguments, "limit": SHOWN, "detail": "json"})
+            result = await client.call_tool(tool, {**arguments, "limit": SHOWN})
             milliseconds = (time.perf_counter() - began) * 1e3
-            _show(question, tool, arguments, result, milliseconds)
-
-
-def _show(question: str, tool: str, arguments: dict[str, Any], result: CallToolResult, milliseconds: float) -> None:
-    """A question, its call, and what was answered."""
-    console.print(f"[bold]{question}[/]  [dim]{milliseconds:.0f} ms[/]")
-    call = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
-    console.print(f"[dim]{plain(tool)}({plain(call)})[/]")
-    content = result.structured_content or {}
-    if "parts" in content:
-        _show_dossier(content["parts"])
-    else:
-        console.print(_table(content["results"]))
-    console.print()
-
-
-def _table(hits: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(justify="right", width=4)
-    table.add_column(ratio=1)
-    for hit in hits:
-        score = f"{hit['score']:.2f}" if "score" in hit else ""
-        described = f"[bold]{plain(hit['name'])}[/]  [green]{plain(hit.get('facts', ''))}[/]"
-        table.add_row(score, f"{described}\n{plain(hit.get('snippet', ''))}\n[cyan]{plain(hit['document_name'])}[/]")
-    return table
-
-
-def _show_dossier(parts: list[dict[str, Any]]) -> None:
-    """The parts of a dossier, each entry with what it says."""
-    for part in parts:
-        console.print(f"[cyan]{plain(part['title'])}[/]")
-        before = ""
-        for line in part["lines"]:
-            if line["uri"] != before:
-                console.print_indented(f"[bold]{plain(line['name'])}[/]  [green]{plain(line['kind'])}[/]", 6)
-                before = line["uri"]
-            where = f"[cyan]{plain(line['section'])}:[/] " if "section" in line else ""
-            console.print_indented(f"{where}{plain(line.get('text', ''))}", 8)
+            console.print(f"[bold]{question}[/]  [dim]{milliseconds:.0f} ms[/]")
+            call = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
+            console.print(f"[dim]{plain(tool)}({plain(call)})[/]")
+            print_text(result.content[0].text)
+            console.print()

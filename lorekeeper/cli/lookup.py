@@ -1,4 +1,4 @@
-"""Commands that read the library: search, documents, stats."""
+"""Commands that read the library: search, show, documents, stats, topic, recent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ commands = Commands()
 ORDERS = ("name", *SHORT, NEWEST, RANDOM)
 
 MOST_SHOWN, MOST_READ = 5, 10
-"""Results where no number is given: for people, and with ``--json``."""
+"""Results where no number is given: for people, as many as 24 lines have room for, and with ``--json``."""
+
+MOST_LINES = 3
+"""Lines of a part of a dossier where no number is given, for people."""
 
 CLOSE = 0.75
 """Likeness from which on a word may be a misspelt command, from 0 to 1."""
@@ -172,7 +175,7 @@ def _question(call: Call) -> JsonObject:
         "also": arguments.also,
         "filters": pairs(arguments.filter, "FIELD=VALUE"),
         "documents": arguments.document,
-        "limit": _limit(call),
+        "limit": (MOST_READ if call.json else MOST_SHOWN) if arguments.limit is None else arguments.limit,
         "offset": arguments.offset,
         "mode": arguments.mode,
         "where": arguments.where,
@@ -181,13 +184,6 @@ def _question(call: Call) -> JsonObject:
         "edition": None if arguments.edition is None else parse_edition(arguments.edition),
         "explain": arguments.explain,
     }
-
-
-def _limit(call: Call) -> int:
-    """How many results: as many as a terminal of 24 lines has room for, unless the caller or a program wants others."""
-    if call.arguments.limit is not None:
-        return int(call.arguments.limit)
-    return MOST_READ if call.json else MOST_SHOWN
 
 
 def _print(call: Call, found: JsonObject) -> None:
@@ -270,4 +266,45 @@ async def stats(call: Call) -> int:
     call.show(content, lambda: print_statistics(statistics, fresh))
     if vaults and not call.json:
         print_vaults(vaults)
+    return DONE
+
+
+@commands.add(
+    "topic",
+    "gather everything about a person, place or theme",
+    argument("topic", nargs="+", metavar="WORDS", help="a name, a theme in a few words, or a uri"),
+    TYPE,
+    argument("--limit", type=int, metavar="N", help="lines of each part, 1 to 50 (default: 3, with --json 10)"),
+    JSON,
+    examples=(
+        "lorekeeper topic Nine-Fingers Keene",
+        'lorekeeper topic "the dying fires" --type notes --limit 5',
+        "lorekeeper topic lore://creatures/srd-2014/vampire",
+    ),
+)
+async def topic(call: Call) -> int:
+    """Gather a dossier, and show it."""
+    asked = call.arguments
+    limit = asked.limit or (MOST_READ if call.json else MOST_LINES)
+    await ask_tool(call, "gather_topic", {"topic": " ".join(asked.topic), "types": asked.type, "limit": limit})
+    return DONE
+
+
+@commands.add(
+    "recent",
+    "list the newest notes, by session or by change",
+    argument("--since", metavar="DATE", help="only since this date, 2026-11-20, or for this long: 24h, 7d, 2w"),
+    argument("--limit", type=int, default=10, metavar="N", help="number of notes, 1 to 50 (default: 10)"),
+    JSON,
+    examples=("lorekeeper recent", "lorekeeper recent --since 7d --limit 20"),
+)
+async def recent(call: Call) -> int:
+    """List the newest notes."""
+    from lorekeeper.cli.render import print_recent
+    from lorekeeper.search.sorting import recent_notes
+
+    async with call.library() as library:
+        view = await refreshed(library)
+        notes = await recent_notes(view.cache, call.arguments.since, call.arguments.limit)
+    call.show({"results": [each.content() for each in notes]}, lambda: print_recent(notes))
     return DONE

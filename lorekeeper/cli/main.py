@@ -27,12 +27,10 @@ from lorekeeper.cli import (
     intake,
     lookup,
     maintenance,
-    models,
     people,
     serving,
     sharing,
     tools,
-    topics,
     vaults,
 )
 from lorekeeper.cli.command import DONE, FAILED, INTERRUPTED, WRONG_USE, Call, Command, Commands, argument
@@ -48,12 +46,12 @@ from lorekeeper.version import VERSION
 commands = Commands()
 
 GROUPS = {
-    "search and read": (lookup.commands, topics.commands, tools.commands),
+    "search and read": (lookup.commands, tools.commands),
     "play": (at_table.commands,),
     "add books and notes": (intake.commands, vaults.commands, editions.commands),
     "connect apps and browsers": (serving.commands, browser.commands, clients.commands),
     "let players ask": (people.commands, audience.commands, sharing.commands, audit.commands),
-    "maintain": (maintenance.commands, models.commands, commands, completion.commands),
+    "maintain": (maintenance.commands, commands, completion.commands),
 }
 """The topics by group, in the order in which the help lists their commands."""
 
@@ -193,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
             command.name,
             help=command.help,
             description=command.help,
-            epilog=_epilog(command),
+            epilog="\n\n".join(filter(None, [command.notes(), "\n  ".join(["examples:", *command.examples])])),
             formatter_class=_HelpFormatter,
         )
         added.set_defaults(run=command.run, saves=command.saves)
@@ -214,12 +212,6 @@ LONGEST = 4 + max(map(len, COMMANDS))
 
 HEADINGS = {topics[0].declared[0].name: title for title, topics in GROUPS.items()}
 """The heading of each group, by its first command."""
-
-
-def _epilog(command: Command) -> str:
-    """What the help of a command says under its arguments."""
-    examples = "\n".join(f"  {example}" for example in command.examples)
-    return "\n\n".join(part for part in (command.notes(), f"examples:\n{examples}") if part)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from lorekeeper.audience import ROLES
-from lorekeeper.cli.command import DONE, JSON, Call, Commands, argument
+from lorekeeper.cli.command import DONE, JSON, Call, Commands, Handler, argument, listing
 from lorekeeper.cli.serving import PORT
 from lorekeeper.cli.terminal import columns, say, show, wrapped
 from lorekeeper.errors import ConfigError
@@ -34,6 +34,9 @@ GIVEN = "Token for {name}, shown only once, since its hash alone is stored. Clie
 LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days.
 The browser must be able to reach the server: run 'lorekeeper serve --transport http --host 0.0.0.0'. --url names another one."""
 
+TITLES = {"dm": "game master", "player": "player"}
+"""What people read for roles."""
+
 LEAST_BESIDE = 24
 """Columns that words beside a QR code need."""
 
@@ -47,15 +50,6 @@ OPTIONS = {"role": ("add",), "character": ("add",), "expires": ("add", "rotate")
 URL = argument(
     "--url", metavar="URL", help="where people open the pages (default: port 8765 of this machine in its network)"
 )
-
-
-def _notes() -> str:
-    width = max(map(len, ACTIONS))
-    listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
-    return (
-        f"actions:\n{listed}\n\nA person who logs in at LOREKEEPER_OAUTH_ISSUER or at a proxy needs the name of that login, "
-        "usually an e-mail address. --expires limits tokens and logins; 'rotate' renews both."
-    )
 
 
 @commands.add(
@@ -79,7 +73,10 @@ def _notes() -> str:
         "lorekeeper people add Ana --role player --character Kaelen --expires 90d",
         "lorekeeper people rotate Ana",
     ),
-    notes=_notes,
+    notes=lambda: (
+        f"{listing('actions', ACTIONS)}\n\nA person who logs in at LOREKEEPER_OAUTH_ISSUER or at a proxy needs the name of that "
+        "login, usually an e-mail address. --expires limits tokens and logins; 'rotate' renews both."
+    ),
 )
 async def people(call: Call) -> int:
     """Do one of the actions."""
@@ -94,32 +91,18 @@ async def people(call: Call) -> int:
     return await _HANDLERS[arguments.action](call)
 
 
-async def _add(call: Call) -> int:
+async def _give_token(call: Call) -> int:
+    """Add or rotate: the token alone on stdout, what there is to say of it on stderr, with the link that signs in a browser."""
     from lorekeeper.composition import people_of
     from lorekeeper.people.person import expiry
 
-    arguments = call.arguments
-    if not arguments.role:
+    arguments, table = call.arguments, people_of(call.settings)
+    is_new = arguments.action == "add"
+    if is_new and not arguments.role:
         raise ConfigError("'people add' needs --role dm, who sees everything, or --role player")
     expires = expiry(arguments.expires) if arguments.expires else None
-    table = people_of(call.settings)
-    person, token = await asyncio.to_thread(
-        table.add, arguments.name, arguments.role, arguments.character or (), expires
-    )
-    return await _show_token(call, person, token)
-
-
-async def _rotate(call: Call) -> int:
-    from lorekeeper.composition import people_of
-    from lorekeeper.people.person import expiry
-
-    expires = expiry(call.arguments.expires) if call.arguments.expires else None
-    person, token = await asyncio.to_thread(people_of(call.settings).rotate, call.arguments.name, expires)
-    return await _show_token(call, person, token)
-
-
-async def _show_token(call: Call, person: Person, token: str) -> int:
-    """The token alone on stdout, what there is to say of it on stderr, with the link that signs in a browser."""
+    change = partial(table.add, role=arguments.role, characters=arguments.character or ()) if is_new else table.rotate
+    person, token = await asyncio.to_thread(change, arguments.name, expires=expires)
     link = await _show_link(call, person)
     if not call.json:
         say(GIVEN.format(name=shown(person.name)))
@@ -176,12 +159,37 @@ def _print_code(link: str, said: str) -> None:
 
 
 async def _list(call: Call) -> int:
-    from lorekeeper.cli.render_people import print_people
     from lorekeeper.composition import people_of
 
     everyone = await asyncio.to_thread(people_of(call.settings).everyone)
-    call.show({"people": [person.as_dict() for person in everyone]}, lambda: print_people(everyone))
+    call.show({"people": [person.as_dict() for person in everyone]}, lambda: _print_people(everyone))
     return DONE
+
+
+def _print_people(people: list[Person]) -> None:
+    """Who is at the table: names, roles, characters and times."""
+    from rich.table import Table
+
+    from lorekeeper.cli.render import console, plain
+    from lorekeeper.dates import written
+
+    if not people:
+        console.print("No people yet. Add one: lorekeeper people add NAME --role player")
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "role", "characters", "added", "expires", "new token"):
+        table.add_column(title, overflow="fold")  # nothing of an address is left out
+    for person in people:
+        expires = "never" if person.expires is None else written(person.expires)
+        table.add_row(
+            plain(person.name),
+            TITLES[person.role],
+            plain(", ".join(person.characters)),
+            written(person.created),
+            f"[red]expired {expires}[/]" if person.expired else expires,
+            written(person.rotated) if person.rotated else "",
+        )
+    console.print(table)
 
 
 async def _remove(call: Call) -> int:
@@ -195,9 +203,4 @@ async def _remove(call: Call) -> int:
     return DONE
 
 
-_HANDLERS: dict[str, Callable[[Call], Awaitable[int]]] = {
-    "add": _add,
-    "list": _list,
-    "remove": _remove,
-    "rotate": _rotate,
-}
+_HANDLERS: dict[str, Handler] = {"add": _give_token, "list": _list, "remove": _remove, "rotate": _give_token}

@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lorekeeper.cli.command import DONE, Call, Commands, argument
 from lorekeeper.cli.terminal import say
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import shown
 from lorekeeper.system import collector_paused
-
-if TYPE_CHECKING:
-    from lorekeeper.server.guard import Limits
 
 commands = Commands()
 
@@ -57,38 +53,39 @@ HTTP = (
 )
 async def serve(call: Call) -> int:
     """Serve until the client disconnects, or, over HTTP, until the process is terminated."""
-    _check_tls(call)
-    if call.arguments.transport == "stdio" and sys.stdin.isatty():
+    tls = call.arguments.tls_cert, call.arguments.tls_key
+    if any(tls) and not all(tls):
+        raise ConfigError("--tls-cert and --tls-key belong together: give the files of both")
+    if call.arguments.transport == "http":
+        return await over_http(call, *tls)
+    if any(tls):
+        raise ConfigError("--tls-cert and --tls-key need --transport http")
+    if sys.stdin.isatty():
         say(NO_CLIENT)
     with collector_paused():
         from lorekeeper.cli.asking import answering
-        from lorekeeper.composition import people_of
-        from lorekeeper.server.mcp import serve_http, serve_stdio
+        from lorekeeper.server.mcp import serve_stdio
 
         library = call.library(serves=True)
     async with library, answering(library, call.settings):
-        if call.arguments.transport == "stdio":
-            await serve_stdio(library, call.settings.audit_log)
-        else:
-            arguments, people = call.arguments, people_of(call.settings)
-            await serve_http(library, call.settings, people, arguments.host, arguments.port, _limits(call))
+        await serve_stdio(library, call.settings.audit_log)
     return DONE
 
 
-def _check_tls(call: Call) -> None:
-    """ConfigError unless there are a certificate and a key for http, or neither."""
-    given = [call.arguments.tls_cert, call.arguments.tls_key]
-    if any(given) and not all(given):
-        raise ConfigError("--tls-cert and --tls-key belong together: give the files of both")
-    if any(given) and call.arguments.transport == "stdio":
-        raise ConfigError("--tls-cert and --tls-key need --transport http")
+async def over_http(call: Call, *tls: Path | None) -> int:
+    """Serve over HTTP until the process is terminated; ``tls`` are the files of a certificate and its key."""
+    with collector_paused():
+        from lorekeeper.cli.asking import answering
+        from lorekeeper.composition import people_of
+        from lorekeeper.server.guard import Limits
+        from lorekeeper.server.mcp import serve_http
 
-
-def _limits(call: Call) -> Limits:
-    from lorekeeper.server.guard import Limits
-
+        library = call.library(serves=True)
     settings, arguments = call.settings, call.arguments
-    return Limits(settings.rate_limit, settings.rate_burst, settings.audit_log, arguments.tls_cert, arguments.tls_key)
+    limits = Limits(settings.rate_limit, settings.rate_burst, settings.audit_log, *tls)
+    async with library, answering(library, settings):
+        await serve_http(library, settings, people_of(settings), arguments.host, arguments.port, limits)
+    return DONE
 
 
 @commands.add("demo", "ask both SRDs and a small campaign some questions", examples=("lorekeeper demo",))

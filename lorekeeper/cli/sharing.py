@@ -102,7 +102,8 @@ async def share(call: Call) -> int:
         if not arguments.dry_run:
             await store(library.vaults, before, found.after)
     names = () if arguments.dry_run else arguments.invite or ()
-    content = _content(target, found) | {"with": list(people), "shared": not arguments.dry_run}
+    content = {"vault": target.vault.key, "kind": target.kind, "name": target.name, **found.as_dict()}
+    content |= {"with": list(people), "shared": not arguments.dry_run}
     content |= {"invited": [await invited(call, name) for name in names]} if names else {}
     call.show(content, lambda: _show_done(target, dry_run=arguments.dry_run))
     await _warn_of_strangers(call, people)
@@ -167,9 +168,9 @@ async def unshare(call: Call) -> int:
             )
         after, left = await asyncio.to_thread(closed_again, library.vaults, target, people)
         if left and people:
-            say(
-                f"{quantity(len(left), 'note')} of it {'is' if len(left) == 1 else 'are'} open to them by other marks: {_few(left)}"
-            )
+            verb = "is" if len(left) == 1 else "are"
+            few = ", ".join(map(shown, left[:3])) + (" ..." if len(left) > 3 else "")
+            say(f"{quantity(len(left), 'note')} of it {verb} open to them by other marks: {few}")
         await store(library.vaults, before, after)
     content = {"vault": vault, "kind": kind, "name": name, "with": list(people), "kept": bool(left) and not people}
     whom = f" with {' and '.join(people)}" if people else ""
@@ -255,10 +256,6 @@ def _answer(call: Call, found: Look, what: str, people: Sequence[str]) -> str:
     return ""
 
 
-def _content(target: Target, found: Look) -> dict[str, Any]:
-    return {"vault": target.vault.key, "kind": target.kind, "name": target.name, **found.as_dict()}
-
-
 def _show(
     call: Call, found: Look, what: str, people: Sequence[str], *, headings: bool = False, lines: bool = False
 ) -> None:
@@ -288,7 +285,3 @@ async def _warn_of_strangers(call: Call, people: Sequence[str]) -> None:
         if fold(name) not in known:
             remedy = f"'lorekeeper people add {name} --role player' adds them"
             say(one_line(f"No person is called {name} yet: {remedy}."))
-
-
-def _few(paths: Sequence[str]) -> str:
-    return ", ".join(map(shown, paths[:3])) + (" ..." if len(paths) > 3 else "")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, argument
+from lorekeeper.cli.command import DONE, FAILED, JSON, Call, Commands, Handler, argument, listing
 from lorekeeper.cli.terminal import YES, show, typed
 from lorekeeper.errors import ConfigError
 from lorekeeper.printable import quantity, shown
@@ -32,15 +31,6 @@ The vault '{key}' stays up to date by itself: every search sees what you saved b
   lorekeeper vault check {key}"""
 
 
-def _notes() -> str:
-    width = max(map(len, ACTIONS))
-    listed = "\n".join(f"  {name:{width}}  {text}" for name, text in ACTIONS.items())
-    return (
-        f"actions:\n{listed}\n\nNothing is ever written into a vault. List files to skip in its file "
-        ".lorekeeperignore, in the syntax of .gitignore."
-    )
-
-
 @commands.add(
     "vault",
     "manage folders of Markdown notes, such as an Obsidian vault",
@@ -56,7 +46,10 @@ def _notes() -> str:
     ),
     JSON,
     examples=("lorekeeper vault add ~/Campaign --exclude Drafts/", "lorekeeper vault check"),
-    notes=_notes,
+    notes=lambda: (
+        f"{listing('actions', ACTIONS)}\n\nNothing is ever written into a vault. List files to skip in its file "
+        ".lorekeeperignore, in the syntax of .gitignore."
+    ),
     saves=True,
 )
 async def vault(call: Call) -> int:
@@ -165,7 +158,7 @@ async def _check(call: Call) -> int:
     return FAILED if findings else DONE
 
 
-_HANDLERS: dict[str, Callable[[Call], Awaitable[int]]] = {
+_HANDLERS: dict[str, Handler] = {
     "add": _add,
     "list": _list,
     "remove": _remove,
