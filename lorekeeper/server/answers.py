@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -111,10 +111,6 @@ def untitled(page: str) -> str:
     return _TITLE.sub("", page)
 
 
-def _quoted(text: str) -> str:
-    return textwrap.indent(lines(text), "   ")
-
-
 # --- one entry -------------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +155,8 @@ async def entity_answer(
         content["secret"] = True
     if missing := await without_text(view, entity):
         content["note"] = missing
-    origin = _origin(entity, content)
+    origin = f"{source_of(content)} ({one_line(entity.document)})"
+    origin = f"{origin}, {content['attribution']}" if content["attribution"] else origin
     contents = [f"Section: {one_line(given.path)}"] if given.path else []
     contents += [f"Within it: {given.within}"] if given.within and not offset else []
     if len(whole) > LONG and not is_part:
@@ -175,7 +172,7 @@ async def entity_answer(
     text = given.text if is_part else untitled(given.text)
     return Answer(
         Entry.model_validate(content),
-        "\n".join([*head, _quoted(text), *more]).rstrip(),
+        "\n".join([*head, textwrap.indent(lines(text), "   "), *more]).rstrip(),
         lines(f"{page}\n\n*Source: {origin}*\n\n{entity.uri}"),
     )
 
@@ -232,12 +229,6 @@ async def subclasses(view: View, entity: Entity) -> list[str]:
     return sorted(each.name for each in found)
 
 
-def _origin(entity: Entity, content: JsonObject) -> str:
-    """Title, edition and key of an entry's document, with its attribution."""
-    origin = f"{source_of(content)} ({one_line(entity.document)})"
-    return f"{origin}, {content['attribution']}" if content["attribution"] else origin
-
-
 # --- documents -------------------------------------------------------------------------------------------------------
 
 
@@ -278,21 +269,18 @@ async def document_list(view: View, entity_type: str | None = None) -> list[Json
         if shown or entity_type is None:
             source = await _attribution(view, key, by_type, records.get(key))
             twins = [twin for twin in with_twins([key]) if twin != key and twin in counts]
-            documents.append(_document(key, source, shown) | ({"searched_with": twins} if twins else {}))
+            content = {
+                "key": key,
+                "name": one_line(source.title or key),
+                "publisher": source.publisher and one_line(source.publisher),
+                "author": source.author and one_line(source.author),
+                "game_system": source.game_system and one_line(source.game_system),
+                "licenses": [one_line(licence) for licence in source.licenses],
+                "url": source.url and one_line(source.url),
+                "counts": shown,
+            }
+            documents.append(content | ({"searched_with": twins} if twins else {}))
     return documents
-
-
-def _document(key: str, source: Attribution, counts: Mapping[str, int]) -> JsonObject:
-    return {
-        "key": key,
-        "name": one_line(source.title or key),
-        "publisher": source.publisher and one_line(source.publisher),
-        "author": source.author and one_line(source.author),
-        "game_system": source.game_system and one_line(source.game_system),
-        "licenses": [one_line(licence) for licence in source.licenses],
-        "url": source.url and one_line(source.url),
-        "counts": dict(counts),
-    }
 
 
 async def _attribution(view: View, key: str, types: Collection[str], record: Entity | None) -> Attribution:

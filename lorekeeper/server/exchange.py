@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, Protocol
 
 from lorekeeper.audience import Viewer
+from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 
 How = Literal["mcp", "rest", "page"]
@@ -17,6 +18,9 @@ Outcome = Literal["answered", "failed", "refused"]
 """Answered; failed, as there is no such entry, or the library cannot be read; refused before anything was looked up."""
 
 SCHEME = "lore://"
+
+MAX_DEPTH = 12
+"""How deep an answer is searched for entries."""
 
 LISTS = ("results", "documents", "resources", "tools", "prompts", "resourceTemplates")
 """Fields of an answer that list what was asked for."""
@@ -90,7 +94,7 @@ class Exchange:
 
     def returned(self, content: object) -> None:
         """Its answer is that, as JSON."""
-        self.uris = list(dict.fromkeys(_uris(content)))
+        self.uris = list(dict.fromkeys(uris_in(content)))
         listed = [content[name] for name in LISTS if name in content] if isinstance(content, dict) else []
         self.results = len(listed[0]) if listed and isinstance(listed[0], list) else len(self.uris)
         mode = content.get("mode") if isinstance(content, dict) else None
@@ -107,17 +111,22 @@ def answered(content: Callable[[], object]) -> None:
         exchange.content = content()
 
 
-def _uris(content: object) -> Iterator[str]:
-    """The uris of entries in an answer, in its order."""
-    if isinstance(content, list):
-        for each in content:
-            yield from _uris(each)
-    if isinstance(content, dict):
-        for name, value in content.items():
-            if name == "uri" and isinstance(value, str) and value.startswith(SCHEME):
-                yield value
-            elif isinstance(value, (dict, list)):
-                yield from _uris(value)
+def uris_in(value: object, depth: int = MAX_DEPTH) -> Iterator[str]:
+    """The uris of entries in an answer, or in what a template gets, in its order: of entries themselves, and what is called so."""
+    if isinstance(value, Entity):
+        yield value.uri
+    elif depth and isinstance(value, (list, tuple)):
+        for each in value:
+            yield from uris_in(each, depth - 1)
+    elif depth and (isinstance(value, Mapping) or is_dataclass(value)):
+        named = (
+            value if isinstance(value, Mapping) else {each.name: getattr(value, each.name) for each in fields(value)}
+        )
+        for name, each in named.items():
+            if name == "uri" and isinstance(each, str) and each.startswith(SCHEME):
+                yield each
+            else:
+                yield from uris_in(each, depth - 1)
 
 
 class RecordingError(LoreKeeperError):

@@ -132,7 +132,8 @@ def application(
     server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str, guard: Guard
 ) -> tuple[ASGIApp, Streams]:
     """The application: who sends a request, from where, and the routes; and its streams."""
-    resource = _protected_resource(settings)
+    issuer, audience = settings.oauth_issuer, settings.oauth_audience
+    resource = ProtectedResource(issuer, audience) if issuer and audience else None
     sessions = _Sessions(server, max_sessions=MAX_SESSIONS)
     mcp = Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))
     routes = [
@@ -146,13 +147,7 @@ def application(
     missing = {HTTPStatus.NOT_FOUND: not_found(library)}
     streams = Streams(Starlette(routes=routes, exception_handlers=missing, lifespan=lambda _: sessions.run()))
     identity = Identity(guard.within(_HostCheck(streams, host, settings)), callers, resource)
-    return _Peer(guard.around(_Headers(identity)), settings.trusted_proxies), streams
-
-
-def _protected_resource(settings: Settings) -> ProtectedResource | None:
-    if settings.oauth_issuer and settings.oauth_audience:
-        return ProtectedResource(settings.oauth_issuer, settings.oauth_audience)
-    return None
+    return _Peer(guard.around(_with_headers(identity)), settings.trusted_proxies), streams
 
 
 class _Peer:
@@ -172,17 +167,10 @@ class _Peer:
         await self._app(scope, receive, send)
 
 
-class _Headers:
-    """Gives every response the headers of pages that it has not got itself: refusals, and what programs read, are no pages.
+def _with_headers(app: ASGIApp) -> ASGIApp:
+    """Gives every response the headers of pages that it has not got itself: refusals, and what programs read, are no pages."""
 
-    Args:
-        app: the application.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -190,7 +178,9 @@ class _Headers:
                     headers.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await app(scope, receive, send_with_headers)
+
+    return answer
 
 
 class _HostCheck:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import nullcontext
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -116,7 +117,9 @@ class Identity:
             await (foreign_refusal(scope) or self._app)(scope, receive, send)
             return
         try:
-            caller = await self._first_look(scope)
+            looking = self._callers.failures.looking(_address(scope)) if _has_token(scope) else nullcontext()
+            async with looking:
+                caller = await self._caller(scope)
         except LoreKeeperError as error:
             may_sign_in = scope["path"] == SIGN_IN and not _has_token(scope)
             door = (foreign_refusal(scope) or self._app) if may_sign_in else await self._refusal(scope, error)
@@ -124,15 +127,10 @@ class Identity:
             return
         scope[VIEWER], scope[CALLER] = caller.viewer, caller
         if caller.credential:
-            scope["user"] = _user(caller)
+            # the form in which the SDK remembers whom a session belongs to: others get "Session not found"
+            token = AccessToken(token="", client_id=caller.credential, scopes=[], subject=caller.viewer.person)
+            scope["user"] = AuthenticatedUser(token)
         await self._answer(foreign_refusal(scope) or self._app, caller, scope, receive, send)
-
-    async def _first_look(self, scope: Scope) -> Caller:
-        """Who sends a request; GuessingError if its token is not to be looked at."""
-        if not _has_token(scope):
-            return await self._caller(scope)
-        async with self._callers.failures.looking(_address(scope)):
-            return await self._caller(scope)
 
     async def _caller(self, scope: Scope) -> Caller:
         headers, proxied = Headers(scope=scope), bool(scope.get(PROXIED))
@@ -221,10 +219,3 @@ def _problem(scope: Scope, status: int, headers: dict[str, str]) -> Response:
     if is_api(scope):
         return problem(scope, status, DETAILS[status], headers)
     return PlainTextResponse(DETAILS[status], status, {"Cache-Control": "no-store", **headers})
-
-
-def _user(caller: Caller) -> AuthenticatedUser:
-    """The caller in the form in which the SDK remembers whom a session belongs to: others get "Session not found"."""
-    return AuthenticatedUser(
-        AccessToken(token="", client_id=caller.credential, scopes=[], subject=caller.viewer.person)
-    )

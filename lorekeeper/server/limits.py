@@ -63,7 +63,8 @@ class RateLimit:
         viewer, exchange = scope.get(VIEWER), scope.get(EXCHANGE)
         if isinstance(exchange, Exchange):
             exchange.viewer, exchange.scope = viewer, scope
-        rates = self._rates(scope)
+        # the JSON of a page is what the gateway answers, and counted as that
+        rates = self._pages if is_page(scope["path"]) and not scope["path"].endswith(".json") else self._others
         if rates and isinstance(viewer, Viewer) and scope.get(USER) and scope["path"] not in ROUTINE:
             key = rates.name, viewer.role, fold(viewer.person)
             if not self._window.hit(rates.rate, *key):
@@ -72,11 +73,6 @@ class RateLimit:
                 return
             await self._turn(rates.burst, key)
         await self._app(scope, receive, send)
-
-    def _rates(self, scope: Scope) -> _Rates | None:
-        """How a request is limited; the JSON of a page is what the gateway answers, and counted as that."""
-        path = scope["path"]
-        return self._pages if is_page(path) and not path.endswith(".json") else self._others
 
     async def _turn(self, burst: RateLimitItem | None, key: tuple[str, ...]) -> None:
         """Wait until a request fits into the burst."""
@@ -100,7 +96,8 @@ class _Rates:
             return None
         single = parse(rate)
         allowed = type(single)(single.amount * factor, single.multiples)
-        return cls(f"times {factor}", allowed, _burst(allowed, burst * factor))
+        at_once = max(burst * factor, math.ceil(allowed.amount / allowed.get_expiry()))
+        return cls(f"times {factor}", allowed, RateLimitItemPerSecond(at_once) if burst else None)
 
 
 class BodyLimit:
@@ -132,7 +129,3 @@ def refusal(scope: Scope, rate: RateLimitItem, seconds: float) -> Response:
         "RateLimit": f'"default";r=0;t={wait}',
     }
     return problem(scope, 429, detail, headers)
-
-
-def _burst(rate: RateLimitItem, burst: int) -> RateLimitItem | None:
-    return RateLimitItemPerSecond(max(burst, math.ceil(rate.amount / rate.get_expiry()))) if burst else None

@@ -213,7 +213,7 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
     def _group(self, view: View) -> _Group:
         """The clients that see the same, created at the first of them."""
         if view not in self._groups:
-            self._groups[view] = _Group(view, self._know_books if view is self._greeting else _nothing)
+            self._groups[view] = _Group(view, self._know_books if view is self._greeting else None)
             if self._is_open:
                 self._groups[view].watch.opened()
         return self._groups[view]
@@ -272,14 +272,10 @@ async def _announced(context: Any, call_next: CallNext) -> Any:
 class _Group:
     """The clients that see the same of a library, and what tells them of changes."""
 
-    def __init__(self, view: View, changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, view: View, changed: Callable[[], Awaitable[None]] | None) -> None:
         self.view = view
         self.clients = Clients()
         self.watch = Watch(view, self.clients, changed)
-
-
-async def _nothing() -> None:
-    """Nothing else is to be done."""
 
 
 class _Opening:

@@ -109,10 +109,10 @@ class Watch:
         view: what the clients see of the library; counted once it is open, then every `PERIOD_SECONDS` as long as they say
             something.
         clients: are told.
-        changed: called with the watch's first count, and after every change.
+        changed: called with the watch's first count, and after every change; None for nothing.
     """
 
-    def __init__(self, view: View, clients: Clients, changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, view: View, clients: Clients, changed: Callable[[], Awaitable[None]] | None) -> None:
         self._bus = InMemorySubscriptionBus()
         self._listener = ListenHandler(self._bus)
         self._listened: Counter[str] = Counter()
@@ -168,9 +168,11 @@ class Watch:
             if present == self._known:
                 return
             self._view.searcher.documents.forget()
-            await self._changed()
+            if self._changed:
+                await self._changed()
             if self._known is not None:
-                await self._tell()
+                await send(self._clients.everyone(), types.ResourceListChangedNotification())
+                await self._bus.publish(ResourcesListChanged())
             self._known = present
 
     async def _compare(self) -> None:
@@ -214,7 +216,3 @@ class Watch:
             except LoreKeeperError as error:
                 logger.debug("changes of the library are not known: %s", error)
             await asyncio.sleep(PERIOD_SECONDS)
-
-    async def _tell(self) -> None:
-        await send(self._clients.everyone(), types.ResourceListChangedNotification())
-        await self._bus.publish(ResourcesListChanged())

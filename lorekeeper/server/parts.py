@@ -38,6 +38,7 @@ MOST_AGAIN = 300
 
 _NONE = ("", "-", "–", "—")
 _LEVEL = re.compile(r"(?:at )?(?:level|lvl)\.? ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|th)?(?: level)?", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,2}")
 _OF_LEVEL = re.compile(r"level (\d{1,2})\b")
 _AGAIN = re.compile(r"^\*[^*\n]*again at level ([^*\n]+)\*", re.MULTILINE)
 _DETAIL = re.compile(r"\([^()]*\)")
@@ -129,7 +130,14 @@ def _level(page: str, wanted: str) -> tuple[str, str] | None:
     """What a class has at a level: its row, the features that come with it, and the names of those that come again."""
     match = _LEVEL.fullmatch(" ".join(wanted.split()))
     level = int(match[1] or match[2]) if match else 0
-    rows = [row for row in _cells(page, "level") if _number(row[0][1]) == level]
+    rows = [
+        list(zip(each.columns, row, strict=False))
+        for each in page_tables(page)
+        if fold(each.columns[0]) == "level"
+        for row in each.rows
+        if row and (number := _NUMBER.match(row[0])) and int(number[0]) == level
+    ]
+    has_feature = any(fold(name) == "features" and cell not in _NONE for row in rows for name, cell in row)
     sections = [each for each in _sections(page) if each.path]
     new = [n for n, each in enumerate(sections) if (at := _OF_LEVEL.match(fold(each.path[-1]))) and int(at[1]) == level]
     if not match or not (rows or new):
@@ -142,7 +150,7 @@ def _level(page: str, wanted: str) -> tuple[str, str] | None:
     }
     said = [[f"{name} {cell}" for name, cell in row[1:] if cell not in _NONE] for row in rows[:1]]
     texts = [f"**Level {level}:** {'; '.join(cells)}" for cells in said]
-    texts += [] if new or texts_again or any(_feature(row) for row in rows) else ["No feature comes with this level."]
+    texts += [] if new or texts_again or has_feature else ["No feature comes with this level."]
     texts += [_text(page, sections, n) for n in new]
     texts += [f"Again at level {level}: {name}. {told}".strip() for name, told in texts_again.items()]
     return f"Level {level}", "\n\n".join(texts)
@@ -169,7 +177,8 @@ def _like(page: str, wanted: str) -> tuple[str, str] | None:
     """What a part of its name is asked for of: headings before features and tables, beginnings before the rest."""
     asked = fold(wanted)
     for test in (lambda name: name.startswith(asked), lambda name: f" {asked} " in f" {name} "):
-        if found := _headings_that(page, test) or _blocks_that(page, test) or _tables_that(page, test):
+        headings = {path for each in _sections(page) if (path := tuple(map(fold, each.path))) and test(path[-1])}
+        if found := _sections_that(page, headings.__contains__) or _blocks_that(page, test) or _tables_that(page, test):
             return found
     return None
 
@@ -245,10 +254,6 @@ def _sections_that(page: str, test: Callable[[tuple[str, ...]], bool]) -> tuple[
     return (_joined(found[chosen[0]].path), "\n\n".join(texts)) if chosen else None
 
 
-def _headings_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
-    return _sections_that(page, lambda path: test(path[-1]))
-
-
 def _blocks_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
     found = [(label, block) for label, block in _labels(page) if test(fold(label))]
     return (found[0][0], "\n\n".join(block for _, block in found)) if found else None
@@ -269,23 +274,6 @@ def _labels(page: str) -> Iterator[tuple[str, str]]:
                 yield name, "\n".join(block).strip()
             name, block = (match[1], []) if match else ("", [])
         block.append(row)
-
-
-def _cells(page: str, heading: str) -> Iterator[list[tuple[str, str]]]:
-    """The rows of the tables whose first column is headed so, each cell with its heading."""
-    for each in page_tables(page):
-        if fold(each.columns[0]) == heading:
-            yield from (list(zip(each.columns, row, strict=False)) for row in each.rows if row)
-
-
-def _feature(row: Sequence[tuple[str, str]]) -> bool:
-    """Whether a row of a class names a feature."""
-    return any(fold(name) == "features" and cell not in _NONE for name, cell in row)
-
-
-def _number(cell: str) -> int | None:
-    match = re.match(r"\d{1,2}", cell)
-    return int(match[0]) if match else None
 
 
 # --- headings --------------------------------------------------------------------------------------------------------

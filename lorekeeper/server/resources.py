@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -49,7 +48,9 @@ TEMPLATES = {
 }
 """Name, title and description of each template."""
 
-SKILL_URI = "skill://lorekeeper/look-up-before-you-answer"
+SKILL_NAME = "look-up-before-you-answer"
+SKILL_USE = "for assistants: when to look things up, and with which tool"
+SKILL_URI = f"skill://lorekeeper/{SKILL_NAME}"
 """Instructions for an assistant: when to look things up, and with which tool."""
 
 SKILL_FILE = Path(__file__).parents[1] / "data" / "skill.md"
@@ -114,39 +115,28 @@ async def _resources(view: View) -> list[types.Resource]:
     records = await view.cache.get_entities("documents")
     titles = await view.searcher.documents.titles()
     counts = await view.cache.documents()
-    lists = [
-        _list_resource(_List(entity_type, key, 0), titles.get(key) or key, number)
-        for entity_type in COLLECTIONS
-        for key, by_type in counts.items()
-        if entity_type != "documents" and (number := by_type.get(entity_type))
+    described = [
+        (each.uri, each.slug, each.name, "source document", {"annotations": _annotations(each)}) for each in records
     ]
-    return [*map(_record_resource, records), *lists, _skill_resource()]
-
-
-def _record_resource(record: Entity) -> types.Resource:
-    return types.Resource(
-        uri=record.uri,
-        name=one_line(record.slug),
-        title=one_line(record.name),
-        mime_type=PAGE_TYPE,
-        description="source document",
-        annotations=_annotations(record),
-    )
-
-
-def _skill_resource() -> types.Resource:
-    return types.Resource(
-        uri=SKILL_URI,
-        name="look-up-before-you-answer",
-        title="Look up before you answer",
-        mime_type=PAGE_TYPE,
-        description="for assistants: when to look things up, and with which tool",
-    )
-
-
-def _skill() -> str:
-    """The text of the skill, without its front matter."""
-    return SKILL_FILE.read_text("utf-8").split("\n---\n", 1)[1].strip()
+    described += [
+        (
+            _List(name, key, 0).at(0),
+            f"{key} {name}",
+            f"{collection.label.capitalize()}s of {titles.get(key) or key}",
+            f"{number} names with their uris",
+            {},
+        )
+        for name, collection in COLLECTIONS.items()
+        for key, by_type in counts.items()
+        if name != "documents" and (number := by_type.get(name))
+    ]
+    described.append((SKILL_URI, SKILL_NAME, "Look up before you answer", SKILL_USE, {}))
+    return [
+        types.Resource(
+            uri=uri, name=one_line(name), title=one_line(title), mime_type=PAGE_TYPE, description=use, **more
+        )
+        for uri, name, title, use, more in described
+    ]
 
 
 def _annotations(record: Entity) -> types.Annotations | None:
@@ -154,17 +144,6 @@ def _annotations(record: Entity) -> types.Annotations | None:
     published = str(record.data.get("publication_date") or "")
     known = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", published)
     return types.Annotations(last_modified=f"{published}Z") if known else None
-
-
-def _list_resource(page: _List, title: str, number: int) -> types.Resource:
-    label = COLLECTIONS[page.entity_type].label
-    return types.Resource(
-        uri=page.at(0),
-        name=one_line(f"{page.document} {page.entity_type}"),
-        title=one_line(f"{label.capitalize()}s of {title}"),
-        mime_type=PAGE_TYPE,
-        description=f"{number} names with their uris",
-    )
 
 
 async def read(view: View, uri: str) -> str:
@@ -175,7 +154,8 @@ async def read(view: View, uri: str) -> str:
         CacheError: the library cannot be read.
     """
     if uri == SKILL_URI:
-        return await asyncio.to_thread(_skill)
+        text = await asyncio.to_thread(SKILL_FILE.read_text, "utf-8")
+        return text.split("\n---\n", 1)[1].strip()  # without its front matter
     page = _list_at(uri)
     if page:
         return await _list_page(view, page, uri)
@@ -214,17 +194,11 @@ async def _list_page(view: View, page: _List, uri: str) -> str:
     of = f" of {one_line(titles.get(page.document) or page.document)}" if page.document else ""
     heading = f"# {COLLECTIONS[page.entity_type].label.capitalize()}s{of}"
     more = f"\n\nNext: <{page.at(last)}>" if last < total else ""
-    return f"{heading}\n\n{page.offset + 1} to {last} of {total}\n\n{_names(entities, titled=not page.document)}{more}"
+    names = "\n".join(_line(entity, titled=not page.document) for entity in entities)
+    return f"{heading}\n\n{page.offset + 1} to {last} of {total}\n\n{names}{more}"
 
 
-def _names(entities: Sequence[Entity], *, titled: bool) -> str:
-    """A line for each entry; with ``titled`` the key of its document stands beside it."""
-    return "\n".join(
-        f"- [{_plain(entity.name)}]({entity.uri})" + (f", {one_line(entity.document)}" if titled else "")
-        for entity in entities
-    )
-
-
-def _plain(name: str) -> str:
-    """A name in which Markdown finds no link."""
-    return re.sub(r"([\[\]\\])", r"\\\1", one_line(name))
+def _line(entity: Entity, *, titled: bool) -> str:
+    """An entry of a list, by a name in which Markdown finds no link; with ``titled`` the key of its document stands beside it."""
+    name = re.sub(r"([\[\]\\])", r"\\\1", one_line(entity.name))
+    return f"- [{name}]({entity.uri})" + (f", {one_line(entity.document)}" if titled else "")

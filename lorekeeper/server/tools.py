@@ -246,10 +246,6 @@ async def _uri(view: View, address: str | None) -> str | None:
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
 
 
-async def _search_lore(view: View, arguments: Arguments) -> Answer:
-    return await _search(view, arguments, _types(arguments), wordings_of(arguments, "query"), {})
-
-
 def _types(arguments: Arguments) -> list[str]:
     """The entity types that are asked for, all by default; ToolError for one that there is not."""
     types: list[str] = arguments.get("types") or SEARCHED
@@ -305,10 +301,6 @@ MAX_NAME, MOST_MEANT = 100, 3
 """Longest name that is looked for in the place of a uri that does not exist, and how many uris are named."""
 
 
-async def _list_documents(view: View, arguments: Arguments) -> Answer:
-    return await documents_answer(view, arguments.get("type"))
-
-
 SEARCH_LORE = Tool(
     name="search_lore",
     title="Search all lore",
@@ -329,7 +321,7 @@ SEARCH_LORE = Tool(
             **_PAGING,
         },
     ),
-    function=_search_lore,
+    function=lambda view, asked: _search(view, asked, _types(asked), wordings_of(asked, "query"), {}),
     answer=Page,
     listed={"query": "", "wordings": FURTHER, "types": "", "where": "", **COMMON},
 )
@@ -379,7 +371,7 @@ LIST_DOCUMENTS = Tool(
     title="List source documents",
     description="List the books and vaults: key, title, publisher, licence, counts. Example: type='spells'.",
     arguments=model("list_documents", {"type": optional_text("only documents with entries of this type")}),
-    function=_list_documents,
+    function=lambda view, asked: documents_answer(view, asked.get("type")),
     answer=Documents,
     listed={"type": ""},
 )

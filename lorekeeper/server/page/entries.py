@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from markupsafe import Markup
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.attribution import Attribution, attribution
@@ -25,6 +24,7 @@ from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result
 from lorekeeper.server.answers import subclasses
 from lorekeeper.server.backlinks import related_of
+from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.page.autolink import condition_words, entries_named
 from lorekeeper.server.page.comparison import beside
 from lorekeeper.server.page.impersonation import Seen
@@ -32,7 +32,6 @@ from lorekeeper.server.page.notes import note_values
 from lorekeeper.server.page.scaling import AtSlot, by_slot
 from lorekeeper.server.page.site import (
     SEEN,
-    Asked,
     Page,
     Visit,
     entry_address,
@@ -61,8 +60,6 @@ _WORDS = re.compile(r"[\W_]+")
 
 MAX_TABLES = 40
 """Most tables to roll on that are listed, and rolled on at once."""
-
-SCHEME = "lore://"
 
 ALONE = ("card-body", "turn")
 """Ids of the elements that an entry is shown in by itself: over what is read, and in a fight."""
@@ -223,11 +220,11 @@ async def _similar(view: View, entity: Entity) -> list[Result]:
     return others[:MAX_ALIKE]
 
 
-def _twin(request: Request) -> Asked:
-    return ENTITY, {IN_PATH: entry_uri(request).removeprefix("lore://")}
-
-
 PAGES = (
-    Page("/entries/{type}/{document}/{slug:rest}", reading(_entry), twin(_twin)),
+    Page(
+        "/entries/{type}/{document}/{slug:rest}",
+        reading(_entry),
+        twin(lambda visit: (ENTITY, {IN_PATH: entry_uri(visit).removeprefix(SCHEME)})),
+    ),
     Page("/alike", _alike),
 )

@@ -9,7 +9,6 @@ from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.encounters.asked import parse_monsters
@@ -30,7 +29,6 @@ from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.system import private_file
 from lorekeeper.text.secrecy import is_secret
-from lorekeeper.views.view import View
 
 MOST = 60
 """Most combatants."""
@@ -54,19 +52,15 @@ async def _fight(visit: Visit) -> Response:
         creatures += [(1, each.entity) for each in await playing(view)]
     if note := asked.get("note"):
         named += encounter_in(await found(view, note))
+    rules = next(iter(edition_of(visit) or view.searcher.documents.edition), "")
     for text in named:
         try:
-            creatures += await _named(view, text, visit)
+            creatures += [(n, (await creature_named(view, name, rules))[0]) for n, name in parse_monsters([text])]
         except LoreKeeperError as error:
             problems.append(str(error))
     read = {"initiative": initiative, "counters": counters, "is_secret": is_secret}
     fighting = combatants(creatures)
     return visit.page("fight.html", fighting=fighting, conditions=CONDITIONS, problems=problems, **read)
-
-
-async def _named(view: View, text: str, request: Request) -> list[tuple[int, Entity]]:
-    rules = next(iter(edition_of(request) or view.searcher.documents.edition), "")
-    return [(count, (await creature_named(view, name, rules))[0]) for count, name in parse_monsters([text])]
 
 
 def combatants(creatures: Sequence[tuple[int, Entity]]) -> list[tuple[str, Entity]]:

@@ -47,16 +47,11 @@ async def _share(visit: Visit) -> Response:
         opens = (EVERYTHING,) if action == "all" else fields.getlist("open")
         people = _people(visit, person)
         looked = await asyncio.to_thread(look, vaults, target, people)
-        _check_unchanged(looked, fields.get("stood", ""))
+        if fields.get("stood", "") != looked.stands:  # other notes or headings would open than the page has shown
+            raise RefusedError(HTTPStatus.CONFLICT, "the notes have changed since this page was loaded; load it again")
         after = (await asyncio.to_thread(look, vaults, target, people, opens)).after if opens else looked.after
     await store(vaults, before, after)
     return redirect(entry_address(entity.uri) if entity else address("/share", uri=uri))
-
-
-def _check_unchanged(looked: Look, stood: str) -> None:
-    """RefusedError if other notes or headings would open than those that the page has shown."""
-    if stood != looked.stands:
-        raise RefusedError(HTTPStatus.CONFLICT, "the notes have changed since this page was loaded; load it again")
 
 
 async def _page(visit: Visit, uri: str, person: str) -> Response:

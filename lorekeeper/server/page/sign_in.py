@@ -12,7 +12,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import TypeVar
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from lorekeeper.errors import TokenError
@@ -55,7 +54,10 @@ async def _sign_in(visit: Visit) -> Response:
 async def _sent(visit: Visit) -> Response:
     fields = await form(visit)
     key, token, next_ = (fields.get(name, "").strip() for name in ("key", "token", "next"))
-    return await (_with_link(visit, key) if key else _with_token(visit, token, next_))
+    sessions = callers_of(visit.scope).sessions
+    if key:
+        return await _let_in(visit, sessions.redeem, key, "/", USED)
+    return await _let_in(visit, sessions.sign_in, token, own_path(next_), WRONG)
 
 
 async def _linked(visit: Visit, key: str) -> Response:
@@ -63,63 +65,49 @@ async def _linked(visit: Visit, key: str) -> Response:
     purpose = [visit.headers.get(name, "") for name in ("sec-purpose", "purpose", "x-moz")]
     if any("pre" in each for each in purpose) or visit.headers.get("sec-fetch-dest", "document") != "document":
         raise RefusedError(HTTPStatus.FORBIDDEN, AHEAD)
+    sessions = callers_of(visit.scope).sessions
     try:
-        person = await _looked(visit, callers_of(visit.scope).sessions.invited, key)
-    except TokenError as error:
-        await _failed(visit, error)
+        person = await _looked(visit, sessions.invited, key)
+    except TokenError:
         return _form(visit, "/", USED)
     if person is None:
-        return await _with_link(visit, key)
+        return await _let_in(visit, sessions.redeem, key, "/", USED)
     return _form(visit, "/", invited=person.name, key=key)
 
 
-async def _with_token(visit: Visit, token: str, next_: str) -> Response:
+async def _let_in(visit: Visit, look: Callable[[bytes], Opened], credential: str, next_: str, problem: str) -> Response:
+    """The response that gives the browser its key, or the form with a problem; the session it had before ends."""
     try:
-        opened = await _looked(visit, callers_of(visit.scope).sessions.sign_in, token)
-    except TokenError as error:
-        await _failed(visit, error)
-        return _form(visit, own_path(next_), WRONG)
-    return await _signed_in(visit, opened, own_path(next_))
-
-
-async def _with_link(visit: Visit, key: str) -> Response:
-    try:
-        opened = await _looked(visit, callers_of(visit.scope).sessions.redeem, key)
-    except TokenError as error:
-        await _failed(visit, error)
-        return _form(visit, "/", USED)
-    return await _signed_in(visit, opened, "/")
-
-
-async def _signed_in(request: Request, opened: Opened, next_: str) -> Response:
-    """The response that gives the browser its key; the session it had before ends."""
-    await _end(request)
-    exchange = request.scope.get(EXCHANGE)
+        opened = await _looked(visit, look, credential)
+    except TokenError:
+        return _form(visit, next_, problem)
+    await _end(visit)
+    exchange = visit.scope.get(EXCHANGE)
     if isinstance(exchange, Exchange):
         exchange.viewer = opened.viewer
     response = redirect(next_)
     response.headers["cache-control"] = "no-store"
-    remember(response, request.scope, opened.key, opened.seconds)
+    remember(response, visit.scope, opened.key, opened.seconds)
     return response
 
 
-async def _looked(request: Request, look: Callable[[bytes], T], credential: str) -> T:
-    """What a token or the key of a link gives; RefusedError while too many wrong ones of the address wait for their answers."""
+async def _looked(visit: Visit, look: Callable[[bytes], T], credential: str) -> T:
+    """What a token or the key of a link gives.
+
+    Raises:
+        TokenError: it is wrong; the answer has waited.
+        RefusedError: too many wrong ones of the address wait for their answers.
+    """
+    address, failures = one_line(visit.client.host) if visit.client else "", callers_of(visit.scope).failures
     try:
-        async with callers_of(request.scope).failures.looking(_address(request)):
+        async with failures.looking(address):
             return await asyncio.to_thread(look, credential.encode())
-    except GuessingError as error:
-        logger.warning("refused %s, %s: %s", _address(request), SIGN_IN, error)
+    except (GuessingError, TokenError) as error:
+        logger.warning("refused %s, %s: %s", address, SIGN_IN, error)
+        if isinstance(error, TokenError):
+            await failures.pause(address)
+            raise
         raise RefusedError(429, DETAILS[429], {"Retry-After": str(RETRY_SECONDS)}) from error
-
-
-async def _failed(request: Request, error: TokenError) -> None:
-    logger.warning("refused %s, %s: %s", _address(request), SIGN_IN, error)
-    await callers_of(request.scope).failures.pause(_address(request))
-
-
-def _address(request: Request) -> str:
-    return one_line(request.client.host) if request.client else ""
 
 
 def _form(visit: Visit, next_: str, problem: str = "", *, invited: str = "", key: str = "") -> Response:
@@ -138,9 +126,9 @@ async def _sign_out(visit: Visit) -> Response:
     return response
 
 
-async def _end(request: Request) -> None:
-    if key := session_key(request.scope):
-        await asyncio.to_thread(callers_of(request.scope).sessions.end, key.encode("latin-1", "replace"))
+async def _end(visit: Visit) -> None:
+    if key := session_key(visit.scope):
+        await asyncio.to_thread(callers_of(visit.scope).sessions.end, key.encode("latin-1", "replace"))
 
 
 async def _prove(visit: Visit) -> Response:

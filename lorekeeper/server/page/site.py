@@ -25,12 +25,14 @@ from lorekeeper.editions import LABELS
 from lorekeeper.entities import Entity, uri_of
 from lorekeeper.library import Library
 from lorekeeper.render.graph import kind_class
+from lorekeeper.search.results import ResultPage
 from lorekeeper.server.browsers import FOREIGN, SAFE, is_own, own_path
 from lorekeeper.server.callers import CALLER, Caller
+from lorekeeper.server.exchange import Exchange
 from lorekeeper.server.identity import PROXIED, VIEWER, viewer_of
 from lorekeeper.server.models import JsonObject
-from lorekeeper.server.page.audit_trail import note
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
+from lorekeeper.server.recording import EXCHANGE
 from lorekeeper.server.rest.problems import RefusedError, bad_request, problem, respond
 from lorekeeper.server.rest.routes import answered
 from lorekeeper.server.tool import Tool
@@ -118,7 +120,12 @@ class Visit(Request):
             "may_add": may_add(self),
         }
         content = templates().get_template(template).render(**shared, **values)
-        note(self, values)
+        exchange, page = self.scope.get(EXCHANGE), values.get("page")
+        if isinstance(exchange, Exchange):
+            exchange.returned(
+                {**values, "page": None, "results": page.results} if isinstance(page, ResultPage) else values
+            )
+            exchange.mode = page.mode if isinstance(page, ResultPage) else ""
         body = content.encode()
         tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
         headers = {**HEADERS, **PRIVATE, "etag": tag}

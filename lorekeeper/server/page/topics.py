@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.printable import one_line
-from lorekeeper.search.dossier.lines import Dossier, Part, Quote
+from lorekeeper.search.dossier.lines import Part, Quote
 from lorekeeper.search.dossier.spans import blocks
-from lorekeeper.server.page.site import Asked, Page, Visit, address, twin
+from lorekeeper.server.page.site import Page, Visit, address, twin
 from lorekeeper.server.tools import GATHER_TOPIC
 from lorekeeper.server.topics import described
 from lorekeeper.views.view import View
@@ -59,7 +58,11 @@ async def _topics(visit: Visit) -> Response:
     if topic:
         try:
             dossier = await visit.view.topic(topic, limit=LIMIT)
-            values |= {"dossier": dossier, "title": _title(dossier), "parts": [(p, cards(p)) for p in dossier.parts]}
+            values |= {
+                "dossier": dossier,
+                "title": one_line(dossier.main.name if dossier.main else dossier.topic),
+                "parts": [(p, cards(p)) for p in dossier.parts],
+            }
             values["note"] = linked(dossier.note or "")
         except (FilterError, NotFoundError) as error:
             values["problem"] = str(error)
@@ -88,10 +91,6 @@ def linked(note: str) -> Markup:
     return Markup("").join([*parts, escape(note[end:])])
 
 
-def _title(dossier: Dossier) -> str:
-    return one_line(dossier.main.name if dossier.main else dossier.topic)
-
-
 def cards(part: Part) -> list[Card]:
     """The lines of a part, those of one entry together."""
     found: list[Card] = []
@@ -104,8 +103,10 @@ def cards(part: Part) -> list[Card]:
     return found
 
 
-def _twin(request: Request) -> Asked:
-    return GATHER_TOPIC, {"topic": request.query_params.get("q", ""), "limit": LIMIT}
-
-
-PAGES = (Page("/topics", _topics, twin(_twin)),)
+PAGES = (
+    Page(
+        "/topics",
+        _topics,
+        twin(lambda visit: (GATHER_TOPIC, {"topic": visit.query_params.get("q", ""), "limit": LIMIT})),
+    ),
+)

@@ -58,7 +58,7 @@ def routes(library: Library) -> list[Route]:
         *operations,
         Route(f"{ROOT}/openapi.json", _Resource({"GET": _describe})),
         Route("/api/{path:rest}", _Resource({})),
-        Route("/healthz", _Resource({"GET": _alive})),
+        Route("/healthz", _Resource({"GET": partial(_status, "alive")})),
         Route("/readyz", _Resource({"GET": partial(_ready, library)})),
     ]
 
@@ -153,19 +153,15 @@ async def _describe(request: Request) -> Response:
 # --- monitoring ------------------------------------------------------------------------------------------------------
 
 
-def _status(word: str) -> Response:
+async def _status(word: str, _: Request) -> Response:
+    """That the event loop answers, as a word."""
     return Response(json_text({"status": word}).encode(), headers={"cache-control": "no-store"}, media_type=JSON_TYPE)
 
 
-async def _alive(_: Request) -> Response:
-    """That the event loop answers."""
-    return _status("alive")
-
-
-async def _ready(library: Library, _: Request) -> Response:
+async def _ready(library: Library, request: Request) -> Response:
     """Whether the library is open and the model is loaded; nothing is opened or loaded for the answer."""
     if not library.ready:
         raise RefusedError(
             HTTPStatus.SERVICE_UNAVAILABLE, "the library or the embedding model is not open yet; ask again soon"
         )
-    return _status("ready")
+    return await _status("ready", request)
