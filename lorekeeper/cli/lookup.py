@@ -168,14 +168,14 @@ def _require_no_typing_error(call: Call, found: JsonObject) -> None:
 
 def _question(call: Call) -> JsonObject:
     """What the arguments ask for, by the attributes of a `Query`; no types for all that are searched by default."""
-    arguments = call.arguments
+    arguments, usual = call.arguments, MOST_READ if call.json else MOST_SHOWN
     return {
         "types": arguments.type,
         "text": " ".join(arguments.query),
         "also": arguments.also,
         "filters": pairs(arguments.filter, "FIELD=VALUE"),
         "documents": arguments.document,
-        "limit": (MOST_READ if call.json else MOST_SHOWN) if arguments.limit is None else arguments.limit,
+        "limit": usual if arguments.limit is None else arguments.limit,
         "offset": arguments.offset,
         "mode": arguments.mode,
         "where": arguments.where,
