@@ -5,6 +5,7 @@ Only files of theirs are read: nothing of a package is imported, so that one whi
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,10 @@ from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.intake.superseded import DOCUMENTS
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import printed_paragraphs, read_pages
-from lorekeeper.normalize.printed_srd.titles import titled
+from lorekeeper.normalize.printed_srd.documents import is_value_or_kind
+from lorekeeper.normalize.printed_srd.layout import Paragraph
+from lorekeeper.normalize.printed_srd.titles import is_title, titled
+from lorekeeper.text.cleaning import sentences
 from lorekeeper.text.sections import full_text
 
 
@@ -80,12 +84,22 @@ BETTER = {"srd-2024": ("race", "magic-item")}
 magic items, their tables are run together in one line or lost, and texts stand under the names of others; but they have items with
 a bonus each by itself, such as "Weapon +1"."""
 
+Phrase = tuple[str, ...]
+"""Words that stand together."""
+
 MAGIC = "magic-item"
 
 OF_CLASSES = "class-feature"
 """The kind of rules that are parts of classes, which the objects have whole."""
 RULE, SECTION = "rule", "section"
 """The kinds of rules that are parts of a text, in the objects and in the pages; others are conditions, skills, languages."""
+
+TOLD, LOST, AROUND = 0.4, 4, 6
+"""Least share of the phrases of a sentence that an entry has if it is told, the words that one may lack, and the paragraphs before
+a sentence, or below a title that is called like an entry, which say whose it is."""
+
+_VALUES = re.compile(r"STR DEX CON|Casting Time:|Proficiency Bonus|@")
+"""What values that stand in one line have, and an address."""
 
 ALL_BUT_A_FEW = 0.8
 """Least share of the phrases of a rule that stands in others too if its text does."""
@@ -106,7 +120,62 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
         ValueError: it is damaged.
     """
     for document in documents:
-        yield from _told_apart([*_united(document)])
+        found = [*_told_apart([*_united(document)])]
+        folder = PAGES.path(document) if document == "srd-2014" and OBJECTS.path(document) else None
+        printed = printed_paragraphs(folder, "2014") if folder else []
+        yield from _completed(found, [each for each in printed if not each.is_row])
+
+
+def _completed(entities: Sequence[Entity], paragraphs: Sequence[Paragraph]) -> Iterator[Entity]:
+    """Entries with the sentences of the pages that none has: the text before says whose they are, or a title and what is below."""
+    printed = Counter(phrase for each in paragraphs for phrase in _phrases(each.text))
+    holders, named, more = (
+        defaultdict[Phrase, set[int]](set),
+        defaultdict[str, set[int]](set),
+        defaultdict[int, list[str]](list),
+    )
+    for number, entity in enumerate(entities):
+        for phrase in (each for text in texts_in(entity.data) for each in _phrases(text)):
+            holders[phrase].add(number)
+        named[fold(entity.name) if entity.type != "rules" else ""].add(number)
+
+    def is_told(sentence: str) -> bool:
+        told = [phrase in holders or printed[phrase] > AROUND for phrase in _phrases(sentence)]
+        return sum(told) >= TOLD * len(told)
+
+    titled: set[int] = set()
+    for place, paragraph in enumerate(paragraphs):
+        if is_title(paragraph.text):
+            title = fold(paragraph.text)
+            titled = named.get(title) or named.get(title.rpartition(" ")[0], set())
+        untold = " ".join(each for each in sentences(paragraph.text) if _is_sentence(each) and not is_told(each))
+        if untold:
+            first = place if titled else max(place - AROUND, 0)
+            votes = Counter(dict.fromkeys(titled, 0.0))
+            for weight, each in enumerate(paragraphs[first : first + AROUND + 1], 1):
+                votes.update(_votes(each.text, holders, titled, weight))
+            owner = max(votes, key=votes.__getitem__, default=0)
+            words = fold(" ".join(texts_in(entities[owner].data))).split()
+            if len(set(fold(untold).split()).difference(words)) >= LOST:
+                more[owner].append(untold)
+    for number, entity in enumerate(entities):
+        texts = filter(None, [entity.data.get("desc"), *more[number]])
+        yield replace(entity, data={**entity.data, "desc": "\n\n".join(texts)}) if more[number] else entity
+
+
+def _votes(text: str, holders: Mapping[Phrase, set[int]], among: set[int], weight: int) -> Counter[int]:
+    """How much of a text each entry has, of all or of some: a phrase counts less the more have it."""
+    votes = Counter[int]()
+    for found in (holders.get(phrase, set()) for phrase in _phrases(text)):
+        votes.update({number: weight / len(found) for number in found & (among or found)})
+    return votes
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text is a sentence rather than values or the rows of a table."""
+    return (
+        text[0].isupper() and text.endswith((".", "!", "?")) and not is_value_or_kind(text) and not _VALUES.search(text)
+    )
 
 
 def _united(document: str) -> Iterator[Entity]:
@@ -130,7 +199,7 @@ def _united(document: str) -> Iterator[Entity]:
         others = [each for each in pages if not _is_from_pages(each)]
         rest = [each for each in others if each.data.get("desc") and _name(each) not in named]
         pages = [each for each in pages if _is_from_pages(each)]
-    taken: set[tuple[str, ...]] = set()
+    taken: set[Phrase] = set()
     for source in (objects, pages) if document == "srd-2014" else (pages, objects):
         known = set(taken)
         for entity in source:
@@ -180,7 +249,7 @@ def _once(objects: Sequence[Entity], pages: Sequence[Entity]) -> tuple[list[Enti
 def _each_text_once(entities: Sequence[Entity]) -> Iterator[Entity]:
     """Entries without the sections whose text stands in one before of the same name: a box may say what the glossary does."""
     several = Counter(fold(each.name) for each in entities)
-    before: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    before: defaultdict[str, set[Phrase]] = defaultdict(set)
     for each in entities:
         name = fold(each.name)
         if each.kind == SECTION and several[name] > 1:
@@ -190,27 +259,27 @@ def _each_text_once(entities: Sequence[Entity]) -> Iterator[Entity]:
         yield each
 
 
-def _told(entities: Iterable[Entity]) -> defaultdict[str, set[tuple[str, ...]]]:
+def _told(entities: Iterable[Entity]) -> defaultdict[str, set[Phrase]]:
     """The phrases of entries by name."""
-    found: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    found: defaultdict[str, set[Phrase]] = defaultdict(set)
     for each in entities:
         found[fold(each.name)] |= _phrases(full_text(each))
     return found
 
 
-def _phrases(text: str) -> set[tuple[str, ...]]:
+def _phrases(text: str) -> set[Phrase]:
     """All words that stand together, four of them at a time."""
     words = fold(text).split()
     return {*zip(words, words[1:], words[2:], words[3:], strict=False)}
 
 
-def _stands(text: str, among: set[tuple[str, ...]]) -> bool:
+def _stands(text: str, among: set[Phrase]) -> bool:
     """Whether a text is among others, but for a few words."""
     phrases = _phrases(text)
     return len(phrases & among) >= ALL_BUT_A_FEW * len(phrases) > 0
 
 
-def _without(entity: Entity, told: set[tuple[str, ...]]) -> Entity:
+def _without(entity: Entity, told: set[Phrase]) -> Entity:
     """A section without the paragraphs that are among others."""
     if entity.kind != SECTION or not told:
         return entity
@@ -229,13 +298,13 @@ def _called(entity: Entity, printed: Mapping[tuple[str, str], str]) -> Entity:
     return replace(entity, name=name, data={**entity.data, "name": name}) if is_other else entity
 
 
-def _known_as(entity: Entity) -> set[tuple[str, ...]]:
+def _known_as(entity: Entity) -> set[Phrase]:
     """Its identity, and its kind and name, unless it is a section: a book has several of one name."""
     named = {(entity.type, entity.kind, entity.name.casefold())} if entity.kind != SECTION else set()
     return {(entity.type, entity.slug), *named}
 
 
-def _with_free_slug(entity: Entity, taken: set[tuple[str, ...]]) -> Entity:
+def _with_free_slug(entity: Entity, taken: set[Phrase]) -> Entity:
     """An entry under the first of its slugs that no other one has: a book may have two parts of one name."""
     slugs = chain([entity.slug], (f"{entity.slug}-{number}" for number in count(2)))
     return replace(entity, slug=next(slug for slug in slugs if (entity.type, slug) not in taken))
@@ -253,3 +322,14 @@ def _objects(document: str, pages: Iterable[Entity]) -> Iterable[Entity]:
 def _pages(document: str) -> Iterable[Entity]:
     path = PAGES.path(document)
     return read_pages(path, document.removeprefix("srd-")).entities if path else ()
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All texts and numbers in the data of an entry."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from texts_in(each)
+    elif value is not None:
+        yield str(value)

@@ -37,7 +37,7 @@ class Document:
         key: of its entries.
         title: as it is printed.
         start: title of its first chapter; what stands before is its contents and its licence.
-        has_rules_alone: whether the listed rules are read alone, as all else has a better source.
+        has_rules_alone: whether what is listed as rules is read alone, as all else has a better source.
     """
 
     key: str
@@ -85,7 +85,7 @@ def read_pages(folder: Path, edition: str) -> Imported:
     entities: dict[tuple[str, str], Entity] = {}
     for entity in read.entities:
         is_part = entity.type == "rules" and _place(entity) in titles and _place(entity) not in rules
-        if not is_part and (not document.has_rules_alone or (entity.type == "rules" and _place(entity) in rules)):
+        if not is_part and (not document.has_rules_alone or _place(entity) in rules):
             made = _keyed(entity, rules)
             key = made.type, made.slug
             entities[key] = _longer(entities[key], made) if key in entities else made

@@ -224,9 +224,10 @@ def _joined(lines: Sequence[Paragraph], known: Counter[str], is_whole: Sign) -> 
     for place, line in enumerate(lines):
         is_caption = is_title(line.text) and any(each.is_row for each in lines[place + 1 : place + 2])
         is_apart = line.is_small or (is_caption and not line.is_row and not last.endswith(":"))
+        is_head = line.text[0].isupper() and any(is_whole(each.text) for each in lines[place : place + 2])
         if found and is_whole(found[-1].text) and not line.text.startswith("("):
             found[-1] = replace(found[-1], is_open=False)
-        if found and _goes_on(found[-1], last, line) and not is_apart:
+        if found and _goes_on(found[-1], last, line) and not (is_apart or is_head):
             found[-1] = _longer(found[-1], line, known)
         elif cut >= 0 and _begins_within(line.text, found[cut].text) and line.page == on_page + 1:
             apart = [replace(each, is_apart=True) for each in found[cut + 1 :]]
