@@ -23,7 +23,16 @@ _FEET = re.compile(r"(\d{1,4}) ?(?:ft\.?|feet)$")
 
 _DEFENCES = ("damage_vulnerabilities", "damage_resistances", "damage_immunities", "condition_immunities")
 
-_KEPT = ("name", "challenge_rating", "proficiency_bonus", "hit_points", "alignment", "subtype", "xp_in_lair")
+_KEPT = (
+    "name",
+    "challenge_rating",
+    "proficiency_bonus",
+    "hit_points",
+    "alignment",
+    "subtype",
+    "xp_in_lair",
+    "legendary_desc",
+)
 
 _ARMOR = {"natural": "natural armor", "dex": ""}
 
@@ -77,6 +86,11 @@ _LINES = [
 ] + [_LAST]
 """The lines of a stat block in print."""
 
+_LEGENDARY = re.compile(
+    r"Legendary Actions (?P<legendary_desc>The [^.]+ can take \d legendary .+? at the start of (?:its|their) turn\.)"
+)
+"""How the legendary actions of a creature are used."""
+
 _OF_FORM = frozenset({"size", "speed"})
 """What each form of a creature has of its own."""
 
@@ -84,8 +98,7 @@ _OF_FORM = frozenset({"size", "speed"})
 def as_printed(o: Object, below: Below) -> Object:
     """A creature with the values that the lines of its stat block have."""
     found, lines = dict[str, str](), below.text[: end.end() if (end := _LAST.search(below.text)) else None]
-    for line in _LINES:
-        match = line.search(lines)
+    for match in (*(line.search(lines) for line in _LINES), _LEGENDARY.search(below.text)):
         found |= {key: value for key, value in (match.groupdict() if match else {}).items() if value}
     if not below.is_own:
         found = {key: value for key, value in found.items() if key not in _OF_FORM}

@@ -313,6 +313,7 @@ class Printed:
             return self._retold(text, len(own), first + same[3]) if same and is_told else text
         if share < _ALIKE_SHORT:
             return text
+        text = self._in_its_letters(text, own, first, operations)
         parts, written, keys = list[str](), 0, [_key(word[0]) for word in own]
         for start, end, theirs, behind in self._others(len(own), first, operations):
             is_first, is_last = not start, end == len(own)
@@ -325,6 +326,16 @@ class Printed:
                 parts += [text[written:left], printed.translate(_PLAIN)]
                 written = right
         return "".join([*parts, text[written:]])
+
+    def _in_its_letters(self, text: str, own: list[re.Match[str]], first: int, operations: list[Any]) -> str:
+        """A text with the capitals that its words have in the book, but for one that begins a sentence on one side."""
+        for kind, start, end, theirs, _ in operations:
+            for place in range(start + 1, end if kind == "equal" else 0):
+                word, at = own[place], first + theirs + place - start
+                printed = self._words[at][0].translate(_PLAIN)
+                if word[0].translate(_PLAIN) != printed and len(word[0]) == len(printed) and not self._begins(at):
+                    text = text[: word.start()] + printed + text[word.end() :]
+        return text
 
     def _others(self, number: int, first: int, operations: list[Any]) -> Iterator[tuple[int, int, int, int]]:
         """The words of a text between equal ones, and behind and before all of these, each with those that the book has there."""
@@ -373,7 +384,7 @@ class Printed:
             return 0.0, 0, []
         at = max(votes, key=lambda offset: (votes[offset], -offset))
         if self._keys[at : at + len(keys)] == keys:
-            return 1.0, at, []
+            return 1.0, at, [("equal", 0, len(keys), 0, len(keys))]
         first, behind = max(at - _NEAR, place[0]), min(at + len(keys) + _NEAR, place[1])
         found = SequenceMatcher(None, keys, self._keys[first:behind], autojunk=False)
         share = sum(block.size for block in found.get_matching_blocks()) / len(keys)
