@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -28,6 +29,9 @@ MAX_PHRASED = 1000
 
 MAX_WORDINGS = 4
 """Most wordings of one query."""
+
+
+_CANNOT = re.compile(r"\bcan['’]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,9 @@ class Query:
 
     @property
     def wordings(self) -> list[str]:
-        """The text and its further wordings, each once."""
-        return list(dict.fromkeys([*([] if self.text is None else [self.text]), *self.also]))
+        """The text and its further wordings, each once; "can't" is no language of thieves."""
+        texts = [*([] if self.text is None else [self.text]), *self.also]
+        return list(dict.fromkeys(_CANNOT.sub("cannot", text) for text in texts))
 
     @property
     def filtered_fields(self) -> set[str]:

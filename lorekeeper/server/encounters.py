@@ -81,7 +81,7 @@ async def planned(view: View, arguments: Arguments) -> Plan:
     """The encounters that a call asks for.
 
     Raises:
-        FilterError: the party, a monster, a filter or the difficulty is wrong, or monsters are given and filters but documents too.
+        FilterError: the party, a monster, a filter or the difficulty is wrong, or monsters are given and filters besides documents.
         NotFoundError: there is no monster of a name; the message has the nearest ones.
     """
     monsters = arguments.get("monsters")

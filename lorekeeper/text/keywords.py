@@ -11,7 +11,7 @@ from lorekeeper.folding import fold
 
 STOP_WORDS = frozenset(
     """
-    a about all an and any are as at be but by can could do does for from had has have he her him his how i if
+    a about all an and any are as at be but by can cannot could do does for from had has have he her him his how i if
     in into is it its me my no not of on or our she so some somebody someone something stuff than that the
     their them then there these they thing things this to us was we what when where which who why will with
     would you your
