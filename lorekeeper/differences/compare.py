@@ -62,7 +62,7 @@ def differences(entities: Sequence[Entity]) -> Differences:
         [*page.facts, *declared(entity, {label for label, _ in page.facts})]
         for entity, page in zip(entities, pages, strict=True)
     ]
-    return Differences(tuple(entities), tuple(facts(lines)), tuple(passages))
+    return Differences(tuple(entities), tuple(facts(lines, [page.facts for page in pages])), tuple(passages))
 
 
 def _told_alike(pages: Sequence[Outline]) -> Sequence[Outline]:

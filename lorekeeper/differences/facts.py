@@ -25,8 +25,8 @@ Changed = Callable[[str, str], tuple[Marks, Marks]]
 """Gives the words of each of two texts that the other does not have."""
 
 
-def facts(pages: Sequence[Sequence[tuple[str, str]]]) -> list[Fact]:
-    """The lines of several pages, each label once, in the order of the first page that has it."""
+def facts(pages: Sequence[Sequence[tuple[str, str]]], printed: Sequence[Sequence[tuple[str, str]]]) -> list[Fact]:
+    """The lines of several pages, each label once, in the order of the first page that has it; ``printed`` are their own ones."""
     rows: dict[tuple[tuple[str, ...], int], list[str | None]] = {}
     labels: dict[tuple[tuple[str, ...], int], str] = {}
     for entry, page in enumerate(pages):
@@ -36,7 +36,7 @@ def facts(pages: Sequence[Sequence[tuple[str, str]]]) -> list[Fact]:
             seen[keys(label)] += 1
             labels.setdefault(key, label)
             rows.setdefault(key, [None] * len(pages))[entry] = value
-    return [_elsewhere(fact(labels[key], values), pages) for key, values in rows.items()]
+    return [_elsewhere(fact(labels[key], values), printed) for key, values in rows.items()]
 
 
 def _elsewhere(found: Fact, pages: Sequence[Sequence[tuple[str, str]]]) -> Fact:

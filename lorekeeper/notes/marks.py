@@ -73,6 +73,7 @@ _INITIALS = re.compile(r"(?<![^\W\d_]\.)(?<![^\W\d_]\. )\b(?:[^\W\d_]\.[ ]?){2,}
 _SEPARATOR = re.compile(r"[&+/,;]")
 _ELIDED = re.compile(r"(?<=\w)['’](?=\w{3})")
 """Between two words, one of which has lost its end: "l'intention", but not "GM's"."""
+_BEHIND_DASH = re.compile(r"\s[-–—]\s")
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that nobody sees, beside those of Unicode's category Cf."""
 
@@ -171,7 +172,7 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         return closing
     said = frozenset[str]().union(*found.values())
     is_line = place in (LINE, SENTENCE)
-    if "not" in said and ("player" in said or (not is_line and "group" in said)):
+    if "not" in said and ("player" in said or (place != SENTENCE and "group" in said)):
         return next(word for word, kinds in found.items() if kinds & {"player", "group"})
     if is_line:
         return ""
@@ -373,6 +374,9 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
         return Mark(text, DM, sign[0], text)
     if word := _closing_word(whole, place, own.spoken, has_letters=_has_letters(text)):
         return Mark(text, DM, word, text)
+    behind = comparable(_BEHIND_DASH.split(text)[-1]).split() if place == NAME else []
+    if role := next((word for word in behind if "role" in stem_kinds(word) and _is_for_a_role(behind)), ""):
+        return Mark(text, DM, role, text)
     if place not in (LINE, SENTENCE) and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
     return UNMARKED

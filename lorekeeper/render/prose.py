@@ -160,20 +160,27 @@ def _tables(rows: list[str]) -> Iterator[str]:
             end += 1
         block = rows[start:end]
         if _is_table(block):
-            above, block[0] = _above(*block[:2])
-            yield from above
-            yield from _table(block)
+            first, *others = _parted(block)
+            yield from () if "|" in first else (first,)
+            yield from _table([first, *others] if "|" in first else others)
         else:
             yield from block or [rows[start]]
         start = max(end, start + 1)
 
 
-def _above(head: str, rule: str) -> tuple[list[str], str]:
-    """The sentence that a table's header stands behind, in a line with it, and the header: it has as many cells as its rule."""
-    sentence, bar, header = head.partition("|")
-    if is_table_rule(rule) and sentence.strip() and len(cells(head)) > len(cells(rule)):
-        return [sentence.strip()], bar + header
-    return [], head
+def _parted(block: list[str]) -> Iterator[str]:
+    """The lines of a table, whose headers have as many cells as the rules below them.
+
+    What stands in a line before a header is a line of its own: a sentence, or the last row of the table above.
+    """
+    for number, (row, rule) in enumerate(zip(block, [*block[1:], ""], strict=True)):
+        parts, width = cells(row), len(cells(rule))
+        is_behind = bool(number) or not row.startswith("|")
+        if is_behind and len(parts) > width and is_table_rule(rule):
+            yield f"| {' | '.join(parts[:-width])} |" if number else parts[0]
+            yield f"| {' | '.join(parts[-width:])} |"
+        else:
+            yield row
 
 
 def _is_table(block: list[str]) -> bool:

@@ -41,6 +41,9 @@ _ROLLED_ON = re.compile(
 )
 """The first lines of a table that is rolled on."""
 
+_BEHIND = re.compile(r"^[^\n]*[^|\s][^\n]*\| *(?:dice: )?1?d(?:\d+|%) *\|[^\n]*\n[|: -]+-[|: -]*$", re.MULTILINE)
+"""The same where its head stands behind a sentence, or behind the last row of another table."""
+
 _DECKS = re.compile(r"\| *1?d\d+ \([^|()\n]+\) *(?=\|)")
 """A column of dice for one of several ways to use a table, as for two sizes of a deck."""
 
@@ -93,7 +96,9 @@ def tables_by_document(corpus: Path, types: Iterable[str] = tuple(ENDPOINTS)) ->
     for name in (name for entity_type in types for name in ENDPOINTS[entity_type]):
         for obj in objects(corpus, name):
             number = sum(
-                len(begun.findall(text)) for text in _texts(obj) for begun in (_ROLLED_ON, _IN_ONE_LINE, _DECKS)
+                len(begun.findall(text))
+                for text in _texts(obj)
+                for begun in (_ROLLED_ON, _BEHIND, _IN_ONE_LINE, _DECKS)
             )
             found[_document(obj)] += number
     return +found
