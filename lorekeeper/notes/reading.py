@@ -61,6 +61,7 @@ from lorekeeper.notes.properties import (
 )
 from lorekeeper.notes.source import Code, front_matter, normal
 from lorekeeper.notes.visibility import (
+    STRICT,
     doubts,
     field_mark,
     has_unsure_mark,
@@ -268,7 +269,8 @@ def _note_mark(opening: Mark, name: str, planned: Mark, properties: Properties, 
     The narrowest holds of what front matter and path, the title, tags and fields in the text say. Sharing opens what has no mark.
     """
     own = body.own
-    fields = ((fact.key, fact.value) for fact in body.facts)
+    bold = "\n".join(line for each in body.sections if not each.path for line in each.text.split("\n") if "**" in line)
+    fields = (*((fact.key, fact.value) for fact in body.facts), *pairs_in(bold, STRICT))
     marks = (opening, title_mark(body.title, own), title_mark(name, own))
     closing = (
         planned,

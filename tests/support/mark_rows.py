@@ -332,6 +332,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
     Row(True, f"\n---\nvisibility: dm\n---\n{WORD} is here.", "Player Handouts/Mira.md"),
     Row(True, f"+++\nsecret = true\n+++\n{WORD} is here.", "Player Handouts/Mira.md"),
     Row(True, f"{OPEN}visibility:: dm\n\n{WORD}"),
+    Row(True, f"{OPEN}**Visibility:** Private\n\n{WORD}"),
     *_front("visibility: players\ntype: faction\nsubtype: dm-intelligence"),
     Row(True, f"---\nvisibility: players\n---\nShe rows.\n\n# 12. Synthèse MJ — une page\n\n{WORD}"),
     *_hidden(f"%%DM-ONLY%%\n{WORD}\n%%END%%"),
