@@ -15,6 +15,7 @@ import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.intake import data_packages
+from lorekeeper.intake.data_packages import texts_in
 from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.printed_srd import read_pages
@@ -22,7 +23,6 @@ from lorekeeper.render import markdown
 from lorekeeper.rolling.tables import tables_of
 from scripts import compare_books
 from scripts.books import ours
-from scripts.books.pages import texts_in
 
 INVENTED = Path(__file__).with_name("data") / "printed_srd"
 

@@ -26,7 +26,7 @@ Changed = Callable[[str, str], tuple[Marks, Marks]]
 
 
 def facts(pages: Sequence[Sequence[tuple[str, str]]], printed: Sequence[Sequence[tuple[str, str]]]) -> list[Fact]:
-    """The lines of several pages, each label once, in the order of the first page that has it; ``printed`` are their own ones."""
+    """The lines of several pages, each label once, in the order of the first page that has it; ``printed`` has those in print."""
     rows: dict[tuple[tuple[str, ...], int], list[str | None]] = {}
     labels: dict[tuple[tuple[str, ...], int], str] = {}
     for entry, page in enumerate(pages):
@@ -43,8 +43,9 @@ def _elsewhere(found: Fact, pages: Sequence[Sequence[tuple[str, str]]]) -> Fact:
     """A fact that says of a page without its line in which one it stands there: one with fewer words, or more."""
     own, values = {*keys(found.label)}, list(found.values)
     for entry, page in enumerate(pages):
-        others = [label for label, _ in page if own < {*keys(label)} or {*keys(label)} < own]
-        if values[entry] is None and others:
+        if values[entry] is None and (
+            others := [label for label, _ in page if own < (its := {*keys(label)}) or its < own]
+        ):
             values[entry] = runs(f"in {', '.join(others)}", set())
     return replace(found, values=tuple(values))
 

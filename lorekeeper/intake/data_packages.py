@@ -147,20 +147,25 @@ def _completed(entities: Sequence[Entity], paragraphs: Sequence[Paragraph]) -> I
     for place, paragraph in enumerate(paragraphs):
         if is_title(paragraph.text):
             title = fold(paragraph.text)
-            titled = named.get(title) or named.get(title.rpartition(" ")[0], set())
+            titled = named.get(title) or named.get(title.rpartition(" ")[0] or title, set())
         untold = " ".join(each for each in sentences(paragraph.text) if _is_sentence(each) and not is_told(each))
         if untold:
             first = place if titled else max(place - AROUND, 0)
             votes = Counter(dict.fromkeys(titled, 0.0))
             for weight, each in enumerate(paragraphs[first : first + AROUND + 1], 1):
                 votes.update(_votes(each.text, holders, titled, weight))
-            owner = max(votes, key=votes.__getitem__, default=0)
-            words = fold(" ".join(texts_in(entities[owner].data))).split()
-            if len(set(fold(untold).split()).difference(words)) >= LOST:
+            owner = max(votes, key=votes.__getitem__, default=None)
+            if owner is not None and _lacks(entities[owner], untold):
                 more[owner].append(untold)
     for number, entity in enumerate(entities):
         texts = filter(None, [entity.data.get("desc"), *more[number]])
         yield replace(entity, data={**entity.data, "desc": "\n\n".join(texts)}) if more[number] else entity
+
+
+def _lacks(entity: Entity, text: str) -> bool:
+    """Whether an entry lacks words of a text."""
+    words = fold(" ".join(texts_in(entity.data))).split()
+    return len(set(fold(text).split()).difference(words)) >= LOST
 
 
 def _votes(text: str, holders: Mapping[Phrase, set[int]], among: set[int], weight: int) -> Counter[int]:

@@ -160,9 +160,10 @@ def _tables(rows: list[str]) -> Iterator[str]:
             end += 1
         block = rows[start:end]
         if _is_table(block):
-            first, *others = _parted(block)
-            yield from () if "|" in first else (first,)
-            yield from _table([first, *others] if "|" in first else others)
+            lines = [*_parted(block)]
+            if "|" not in lines[0]:
+                yield lines.pop(0)
+            yield from _table(lines)
         else:
             yield from block or [rows[start]]
         start = max(end, start + 1)
@@ -174,9 +175,9 @@ def _parted(block: list[str]) -> Iterator[str]:
     What stands in a line before a header is a line of its own: a sentence, or the last row of the table above.
     """
     for number, (row, rule) in enumerate(zip(block, [*block[1:], ""], strict=True)):
-        parts, width = cells(row), len(cells(rule))
-        is_behind = bool(number) or not row.startswith("|")
-        if is_behind and len(parts) > width and is_table_rule(rule):
+        may_be_behind = is_table_rule(rule) and (number or not row.startswith("|"))
+        parts, width = (cells(row), len(cells(rule))) if may_be_behind else ([], 0)
+        if len(parts) > width:
             yield f"| {' | '.join(parts[:-width])} |" if number else parts[0]
             yield f"| {' | '.join(parts[-width:])} |"
         else:

@@ -83,7 +83,7 @@ class Query:
 
     @property
     def wordings(self) -> list[str]:
-        """The text and its further wordings, each once; "can't" is no language of thieves."""
+        """The text and its further wordings, each once; "can't" as "cannot", since "cant" is a language."""
         texts = [*([] if self.text is None else [self.text]), *self.also]
         return list(dict.fromkeys(_CANNOT.sub("cannot", text) for text in texts))
 

@@ -58,8 +58,13 @@ def found_by(entity: Entity, prose: Sequence[Section], wordings: Sequence[str]) 
 
 
 def words_of(entity: Entity, prose: Sequence[Section]) -> str:
-    """All that an entry says but its name: its facts, its sections, and the phrases that people have for it."""
-    return f"{facts(entity)} {' '.join(map(str, prose))} {hint_text(entity)}"
+    """All that an entry says but its name, and the phrases that people have for it."""
+    return f"{own_words(entity, prose)} {hint_text(entity)}"
+
+
+def own_words(entity: Entity, prose: Sequence[Section]) -> str:
+    """All that an entry says but its name: its facts and its sections."""
+    return f"{facts(entity)} {' '.join(map(str, prose))}"
 
 
 def described(entity: Entity) -> list[str]:

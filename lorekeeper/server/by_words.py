@@ -13,13 +13,11 @@ from lorekeeper.search.doubt import CLOSED
 from lorekeeper.search.fusion import CAMPAIGN
 from lorekeeper.search.party import CHARACTERS
 from lorekeeper.search.query import Query
-from lorekeeper.search.results import Result, ResultPage
+from lorekeeper.search.results import Result, ResultPage, own_words, words_of
 from lorekeeper.server.exchange import SCHEME
 from lorekeeper.server.parts import has_part, part
 from lorekeeper.text.evidence import read
-from lorekeeper.text.facts import facts
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.phrases import hint_text
 from lorekeeper.text.rows import in_line
 from lorekeeper.views.view import View
 
@@ -79,12 +77,12 @@ def _word_count(name: str) -> int:
 
 
 def _words(entity: Entity) -> str:
-    return f"{_own_words(entity)} {hint_text(entity)}"
+    return f"{entity.name} {words_of(entity, read(entity))}"
 
 
 def _own_words(entity: Entity) -> str:
-    """What an entry says, without the phrases that people have for it."""
-    return f"{entity.name} {facts(entity)} {' '.join(map(str, read(entity)))}"
+    """The same without the phrases that people have for it."""
+    return f"{entity.name} {own_words(entity, read(entity))}"
 
 
 def _is_part(entity: Entity, name: str) -> bool:

@@ -22,7 +22,7 @@ from lorekeeper.party import PartyFile
 from lorekeeper.printable import one_line
 from lorekeeper.render.creature import defences
 from lorekeeper.search.addresses import addresses
-from lorekeeper.server.answers import Answer, called, secret_mark, with_edition
+from lorekeeper.server.answers import Answer, called, secret_mark
 from lorekeeper.server.arguments import (
     WORDINGS,
     FurtherWordings,
@@ -249,12 +249,6 @@ def _foe(monster: JsonObject, named: Mapping[str, str]) -> str:
 def _worth(monster: JsonObject) -> str:
     rating = "CR unknown" if monster["cr"] is None else f"CR {format_rating(monster['cr'])}"
     return rating if monster["xp"] is None else f"{rating}, {monster['xp']:,} XP"
-
-
-def described(monster: JsonObject) -> str:
-    """ "3 × Goblin (CR 1/4, 50 XP) from srd-2014 [2014]"."""
-    source = with_edition(monster["document"], monster["edition"])
-    return f"{monster['count']:,} × {monster['name']} ({_worth(monster)}) from {source}"
 
 
 PLAN_ENCOUNTER = Tool(

@@ -430,9 +430,10 @@ class Vaults(AsyncClosing):
 
     async def _take_in_listed(self) -> list[ImportFileError]:
         """Give keys to new folders of the setting; what is wrong with others."""
-        if not await asyncio.to_thread(self.registry.new):
+        paths = await asyncio.to_thread(self.registry.new)
+        if not paths:
             return []
-        for path in await asyncio.to_thread(self.registry.new):
+        for path in paths:
             await in_own_thread(self._take_over, path)
         return await asyncio.to_thread(self.registry.take_in_listed, await self._books())
 

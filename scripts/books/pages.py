@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from lorekeeper.intake.data_packages import PAGES
+from lorekeeper.intake.data_packages import PAGES, texts_in
 from lorekeeper.intake.shipped_books import shipped_books
 from lorekeeper.normalize.printed_srd import printed_paragraphs
 from lorekeeper.render.pages import markdown
@@ -78,14 +78,3 @@ def _address(uri: str) -> str:
     """The type and the key of an entry."""
     kind, _, key = uri.removeprefix("lore://").split("/", 2)
     return f"{kind}/{key}"
-
-
-def texts_in(value: object) -> Iterator[str]:
-    """All texts and numbers in the data of an entry."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from texts_in(each)
-    elif value is not None:
-        yield str(value)

@@ -82,9 +82,8 @@ def read(file: TextFile) -> Iterator[Found]:
     if digests is not None:
         yield from (Recalled(digest, str(file.path), partial(_recalled, file, digest)) for digest in digests)
         return
-    if not (file.asked.title or file.asked.edition):
-        title, edition = file.asked.ask()
-        book = _Book(replace(file, asked=replace(file.asked, title=title, edition=edition)))
+    if not (file.asked.title or file.asked.edition) and any(said := file.asked.ask()):
+        book = _Book(replace(file, asked=replace(file.asked, title=said[0], edition=said[1])))
     yield from (Entry(entity, str(file.path)) for entity in book.entities)
     for key in (book.key, _Book(replace(file, asked=Asked())).key):
         file.remembered.add(key, book.entities)
