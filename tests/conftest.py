@@ -101,7 +101,7 @@ def pytest_configure(config: pytest.Config) -> None:
     ):  # a worker inherits it; it has the files of its controller as if they were named
         named = config.option.markexpr or config.args_source is pytest.Config.ArgsSource.ARGS
         os.environ[WITH_PROCESSES] = str(bool(config.option.processes or config.option.thorough or named))
-    examples.load_profile(thorough=config.getoption("thorough"))
+    examples.load_profile(thorough=config.getoption("thorough"), fresh=config.getoption("hypothesis_seed") is not None)
     if MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
     sys.addaudithook(_watch)

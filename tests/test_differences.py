@@ -207,7 +207,16 @@ OF_FEW_WORDS = [
 """A sentence in different passages that has only four words that carry meaning."""
 
 
+BESIDE_ONE_ENTRY_TWICE = [
+    "The sea sea. \n\n**Name.**  The sea sea.",
+    "The sea 2d6 sea 2d6 sea sea sea.",
+    "\n\n**Name.**  The sea 2d6 sea 2d6 sea sea sea.",
+]
+"""A sentence of two entries that in both their passages stands beside a short one of the third."""
+
+
 @given(texts=st.lists(TEXTS.map(" ".join), min_size=2, max_size=4))
+@example(texts=BESIDE_ONE_ENTRY_TWICE)
 @example(texts=BESIDE_A_SHORT_ONE)
 @example(texts=OF_FEW_WORDS)
 @examples(100)

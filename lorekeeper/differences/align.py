@@ -71,6 +71,17 @@ class Draft:
         parts = ((entry, (self.texts.get(entry), other.texts.get(entry))) for entry in entries)
         return Draft({entry: " ".join(filter(None, texts)) for entry, texts in parts})
 
+    def lacking(self, other: Draft) -> dict[int, str]:
+        """The texts of another row that belong to this one: all, or if both have an entry, more equal ones than there."""
+        if not self.texts.keys() & other.texts.keys():
+            return other.texts
+        mine, theirs = ({entry: keys(text) for entry, text in row.texts.items()} for row in (self, other))
+        for key in {*mine.values()} & {*theirs.values()}:
+            moved = {entry: other.texts[entry] for entry in theirs.keys() - mine.keys() if theirs[entry] == key}
+            if moved and [*mine.values()].count(key) + len(moved) > [*theirs.values()].count(key):
+                return moved
+        return {}
+
 
 @dataclass
 class Effort:

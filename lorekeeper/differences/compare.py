@@ -178,15 +178,15 @@ class _Lonely:
         return any(similarity(bag, beside) >= MOVED for bag in mine for beside in theirs)
 
 
-def _with_moved(groups: Sequence[_Group], entries: int, effort: Effort) -> list[_Group]:
+def _with_moved(groups: Sequence[_Group], entries: int, effort: Effort) -> Sequence[_Group]:
     """The passages; a sentence that stands elsewhere in another entry is one row, in a passage of its own if need be."""
-    lonely = [_Lonely(group, row, row.bags()) for group in groups for row in group.rows if len(row.texts) < entries]
-    following: dict[_Group, list[_Group]] = {}
-    for one, other in _pairs(lonely, effort):
-        there = one.row in one.group.rows and other.row in other.group.rows
-        if there and not one.row.texts.keys() & other.row.texts.keys():
-            _join(one, other, following)
-    return [each for group in groups for each in (group, *following.get(group, [])) if each.rows]
+    while True:
+        lonely = [_Lonely(group, row, row.bags()) for group in groups for row in group.rows if len(row.texts) < entries]
+        following: dict[_Group, list[_Group]] = {}
+        joined = [_join(one, other, following) for one, other in _pairs(lonely, effort)]
+        groups = [each for group in groups for each in (group, *following.get(group, [])) if each.rows]
+        if not any(joined):
+            return groups
 
 
 def _pairs(lonely: Sequence[_Lonely], effort: Effort) -> Iterator[tuple[_Lonely, _Lonely]]:
@@ -196,7 +196,7 @@ def _pairs(lonely: Sequence[_Lonely], effort: Effort) -> Iterator[tuple[_Lonely,
         (alike, one, other)
         for rows in sets
         for one, other in combinations(rows, 2)
-        if not one.row.texts.keys() & other.row.texts.keys()
+        if one.row.texts.keys() != other.row.texts.keys()
         and one.fits(other, alike := max(likeness(one.bags, bag) for bag in other.bags))
     ]
     yield from ((one, other) for _, one, other in sorted(found, key=lambda pair: -pair[0]))
@@ -211,20 +211,32 @@ def _equal(lonely: Sequence[_Lonely]) -> list[list[_Lonely]]:
     return [list(rows.values()) for rows in found.values()]
 
 
-def _join(one: _Lonely, other: _Lonely, following: dict[_Group, list[_Group]]) -> None:
-    """Make one row of two."""
-    row = one.row.joined(other.row)
-    other.group.rows.remove(other.row)
+def _join(one: _Lonely, other: _Lonely, following: dict[_Group, list[_Group]]) -> bool:
+    """Make one row of two; of rows that share an entry, of one and those texts of the other that are equal to it."""
+    if one.row not in one.group.rows or other.row not in other.group.rows:
+        return False
+    moved = one.row.lacking(other.row)
+    if not moved:
+        one, other, moved = other, one, other.row.lacking(one.row)
+    if not moved:
+        return False
+    place = other.group.rows.index(other.row)
+    left = {entry: text for entry, text in other.row.texts.items() if entry not in moved}
+    other.group.rows[place : place + 1] = [Draft(left)] if left else []
+    row = one.row.joined(Draft(moved))
     if one.group is other.group:
         one.group.rows[one.group.rows.index(one.row)] = row
-        return
+        return True
     one.group.rows.remove(one.row)
-    paths = {entry: each.group.paths[entry] for each in (one, other) for entry in each.row.texts}
+    paths = {
+        entry: each.group.paths[entry] for each, texts in ((one, one.row.texts), (other, moved)) for entry in texts
+    }
     added = following.setdefault(one.group, [])
     if added and added[-1].paths == paths:
         added[-1].rows.append(row)
     else:
         added.append(_Group(paths, [], [row]))
+    return True
 
 
 def _passage(group: _Group, entries: int) -> Passage:
