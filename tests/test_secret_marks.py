@@ -180,7 +180,6 @@ async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_
     ("path", "text", "audience"),
     [
         ("DM/a.md", "---\nvisibility: players\n---\nText.", DM),
-        ("Shared/Tobias - DM Notes.md", "---\nvisibility: players\n---\nText.", DM),
         ("Player Handouts/GM only/a.md", "---\nvisibility: players\n---\nText.", DM),
         ("a.md", "---\npublish: true\n---\n# GM Notes\n\nText.", DM),
         ("Handouts/a.md", "---\ntags: [dm]\n---\nText.", DM),
@@ -190,10 +189,13 @@ async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_
         ("a.md", "---\ntype: session plan\nvisibility: players\n---\nText.", DM),
         ("a.md", "---\nvisibility: players\nrevealed: false\n---\nText.", DM),
         ("a.md", "---\nvisibility: players\nplayers: false\n---\nText.", DM),
+        ("a.md", "---\nvisibility: players\nsummary: Private plans of the reeve\n---\nText.", DM),
+        ("a.md", "---\nvisibility: players\naliases: [Mira, GM secret file]\n---\nText.", DM),
+        ("a.md", "---\nvisibility: players\nalias: Mira (secret)\nwork: Sekretarz miasta\n---\nText.", PLAYERS),
+        ("a.md", "---\nvisibility: players\nsummary: The party fought off a raid, GM and all\n---\nText.", PLAYERS),
         ("a.md", "---\nparty: yes\n---\nText.", None),
         ("a.md", "---\nvisibility: players\nknown_to_players: false\n---\nText.", DM),
         ("a.md", "---\nvisibility: player-safe\n---\nText.", PLAYERS),
-        ("a.md", "---\nvisibility: gm-facing\n---\nText.", DM),
         ("Handouts/a.md", "---\nvisibility: players\n---\nText.", PLAYERS),
     ],
 )

@@ -13,7 +13,10 @@ from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
 from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import (
+    END_OF_KEY,
+    FIRST_WORDS,
     LINE,
+    LINK,
     MOVED,
     NAME,
     SENTENCE,
@@ -23,6 +26,7 @@ from lorekeeper.notes.marks import (
     Mark,
     OwnMarks,
     audience_of,
+    beginning_mark,
     comparable,
     first_words,
     key_mark,
@@ -56,13 +60,9 @@ _COMMENT_LINE = re.compile(r"\[[^\[\]\n]{1,60}\]:[ \t]*(?:<>|#)[ \t]*[\"'(].*")
 """A link definition that leads nowhere, by which people hide a comment."""
 
 _LABEL = re.compile(r"[ \t]*(?:>[ \t]?)*\[\^([^\]\n]{1,60})\]:")
-_LEADING_LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
-"""A link tells the name of another note, and no more of this one."""
-
-_END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s[-–—]\s|—")
 _BOX = re.compile(r"\[[^\]\n]\]")
-_FIRST_CHARS, _FIRST_WORDS = 120, 3
-"""How far into a line its beginning is looked for, and how many words it has where no colon ends it."""
+_FIRST_CHARS = 120
+"""How far into a line its beginning is looked for."""
 
 _INLINE_HTML = re.compile(
     r"</?(?:b|strong|i|em|u|mark|span|font|small|big|p|sup|sub)(?:\s[^<>]{0,200})?>", re.IGNORECASE
@@ -200,7 +200,7 @@ def _is_label(text: str, label: re.Match[str]) -> bool:
     words = label[1].split()
     is_within = text[: label.start()].rstrip()[-1:].isalnum() and text[label.end() :].lstrip()[:1].islower()
     is_master = len(words) == 1 and "master" in stem_kinds(comparable(words[0]))
-    return len(words) <= _FIRST_WORDS and not (is_within and is_master)
+    return len(words) <= FIRST_WORDS and not (is_within and is_master)
 
 
 def _mark_within(line: str, text: str, own: OwnMarks, *, is_above: bool) -> Mark:
@@ -215,11 +215,12 @@ def _mark_of_beginning(line: str, text: str, own: OwnMarks, *, is_above: bool) -
     """What the first words of a line say, a sign anywhere in it, or the label of a footnote; other lines may be indented below."""
     if label := _LABEL.match(line):
         text = f"{label[1]}: {text}"
-    shown, *rest = _END_OF_KEY.split(read_inline(_LEADING_LINK.sub(" ", text[:_FIRST_CHARS])).text, maxsplit=1)
-    is_short = len(shown.split()) <= _FIRST_WORDS
+    beginning = read_inline(LINK.sub(" ", text[:_FIRST_CHARS])).text
+    shown, *rest = END_OF_KEY.split(beginning, maxsplit=1)
+    is_short = len(shown.split()) <= FIRST_WORDS
     is_alone = len(text.split()) == 1
     is_set_off = text[:1] in "*_=" or _BOX.search(line[: _lead(line)]) or (is_short and (rest or is_above or is_alone))
-    mark = audience_of(first_words(shown, _FIRST_WORDS), LINE if is_set_off else SENTENCE, own)
+    mark = beginning_mark(beginning, own, LINE if is_set_off else SENTENCE)
     if mark.audience != DM and not text.isascii():
         mark = sign_mark(text, own)
     return replace(mark, written=text.strip()[:_FIRST_CHARS]) if mark.audience == DM else UNMARKED
@@ -231,12 +232,12 @@ def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
     is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
     if not key or len(key.split()) > MOST_KEY_WORDS:
         return UNMARKED
-    if not (match["colon"] or match["dash"] or is_emphasised) or _LEADING_LINK.fullmatch(key.strip()):
+    if not (match["colon"] or match["dash"] or is_emphasised) or LINK.fullmatch(key.strip()):
         return UNMARKED
     # a sentence before a colon has other words: "NOTA PARA EL MÁSTER:"
     is_whole = is_emphasised or all(map(stem_kinds, comparable(key).split()))
-    mark = key_mark(key if is_whole else first_words(key, _FIRST_WORDS), value, own)
-    is_pointer = bool(value.strip()) and not _LEADING_LINK.sub("", value).strip("*_.,; \t")
+    mark = key_mark(key if is_whole else first_words(key), value, own)
+    is_pointer = bool(value.strip()) and not LINK.sub("", value).strip("*_.,; \t")
     # "Next session: [[Session 4]]" tells nothing of a plan
     return UNMARKED if mark.audience != DM or (is_pointer and "plan" in stem_kinds(mark.stem)) else mark
 
@@ -431,7 +432,7 @@ class _Tables:
 
 def _plain(cell: str) -> str:
     """What a cell says, without emphasis and links."""
-    return _LEADING_LINK.sub(" ", _INLINE_HTML.sub("", cell)).strip("*_~= :")
+    return LINK.sub(" ", _INLINE_HTML.sub("", cell)).strip("*_~= :")
 
 
 def _row(row: Iterable[str]) -> str:

@@ -39,7 +39,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 18
+RULES = 19
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -49,15 +49,16 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-NAME, TITLE, LINE, SENTENCE, VALUE = "name", "title", "line", "sentence", "value"
+NAME, TITLE, LINE, SENTENCE, VALUE, FRONT = "name", "title", "line", "sentence", "value", "front"
 """Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; what a colon, dash, comma, bracket or box
-sets off at the beginning of a line; how any other line begins; front matter."""
+sets off at the beginning of a line; how any other line begins; a value that says who may see a note; how any other value begins."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
     TITLE: frozenset({"master", "secret", "said", "inner", "plan"}),
     LINE: frozenset({"master", "secret", "said"}),
     SENTENCE: frozenset({"master", "said"}),
+    FRONT: frozenset({"master", "secret", "said"}),
     VALUE: frozenset({"master", "secret", "said", "inner", "none"}),
 }
 _OPENING = frozenset({"player", "group", "public", "open", "the"})
@@ -82,7 +83,13 @@ _NON_PLAYERS = re.compile(rf"\b(?:{'|'.join(each for each in listed('kind npc') 
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
-_FEW_WORDS = 3
+_FEW_WORDS = FIRST_WORDS = 3
+"""Words of what says that something is not known, and of the beginning of a text, at most."""
+
+END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s[-–—]\s|—")
+LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
+"""A link tells the name of another note, and no more of this one."""
+
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 
 
@@ -382,11 +389,17 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
     return UNMARKED
 
 
-def first_words(text: str, number: int) -> str:
-    """The first words of a text, behind an article."""
-    words = text.split()
+def first_words(text: str) -> str:
+    """How a text begins: its words to a colon or a dash, three at most, behind an article."""
+    words = END_OF_KEY.split(LINK.sub(" ", text), maxsplit=1)[0].split()
     start = int(bool(words) and "the" in table("").get(comparable(words[0]), ()))
-    return " ".join(words[start : start + number])
+    return " ".join(words[start : start + FIRST_WORDS])
+
+
+def beginning_mark(text: str, own: OwnMarks = BUILT_IN, place: str = LINE) -> Mark:
+    """What a text closes by its beginning: a line, whatever key a value has, an alias."""
+    mark = audience_of(first_words(text), place, own)
+    return replace(mark, written=text.strip()[:_BEGIN]) if mark.audience == DM else UNMARKED
 
 
 def closes(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> bool:

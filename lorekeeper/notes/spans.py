@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.facts import field_pair
-from lorekeeper.notes.marks import LINE, TITLE, Mark, OwnMarks, audience_of, closes, first_words, is_number
+from lorekeeper.notes.marks import FIRST_WORDS, LINE, TITLE, Mark, OwnMarks, audience_of, closes, first_words, is_number
 from lorekeeper.notes.source import GENERATED, WRITTEN
 
 COMMENT_PROGRAMS = re.compile(
@@ -50,7 +50,6 @@ _OPENING = re.compile(
     re.MULTILINE,
 )
 _CODE = re.compile(r"\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])")
-_FIRST_WORDS = 3
 _SIGN = re.compile(
     r"\s*(?:(start|begin|open|end|stop|close)[\s:_-]+)?([^\n]{1,40}?)\s*[:_ -]?\s*(start|begin|open|end|stop|close)?\s*",
     re.IGNORECASE,
@@ -260,7 +259,7 @@ class SpanScanner:
         """``(secretly a vampire)``, ``[hidden from them]``: what its first words close; a link shows the name of a note alone."""
         if self.text[max(0, opening.start() - 1) : opening.start()] in ("[", "]"):
             return None
-        said = first_words(opening["first"], _FIRST_WORDS)
+        said = first_words(opening["first"])
         if self._line_at(opening.start()).is_heading or not closes(said, LINE, self._own):
             return self._code_of(opening)
         close, end = self._bracketed(opening.start() + 1)
@@ -268,7 +267,7 @@ class SpanScanner:
             return None
         found = self._code_of(opening)
         content = self.text[opening.start() + 1 : close]
-        if found or len(content.split()) <= _FIRST_WORDS:
+        if found or len(content.split()) <= FIRST_WORDS:
             return found
         return self._keep(opening.start(), content, end, self._mark(said, LINE))
 
@@ -325,7 +324,7 @@ class SpanScanner:
     def _said(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``He is kind. DM: he lies``: to the end of the paragraph, or of the emphasis that it stands in."""
         key = opening["said"] or opening["initials"]
-        most = _FIRST_WORDS - bool(opening["dashed"])
+        most = FIRST_WORDS - bool(opening["dashed"])
         if opening.start() <= self._line_at(opening.start()).lead or len(key.split()) > most:
             return None
         if not self._is_secret_word(key):

@@ -8,13 +8,16 @@ from dataclasses import replace
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.notes.marks import (
     BUILT_IN,
+    FRONT,
     NAME,
     OWN,
+    SENTENCE,
     UNMARKED,
     VALUE,
     Mark,
     OwnMarks,
     audience_of,
+    beginning_mark,
     closes,
     comparable,
     humps_apart,
@@ -23,7 +26,6 @@ from lorekeeper.notes.marks import (
     is_undecided,
     narrowest,
     readers,
-    stem_kinds,
     value_audience,
 )
 from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, TAG_KEYS, Properties, listed, texts
@@ -41,11 +43,10 @@ _PUBLISHING = frozenset(words("key publish"))
 _EVERYDAY = frozenset(words("key public"))
 """Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
 
-_PERSONS = frozenset((*words("key person"), *words("key player"), *words("key alias"), *TAG_KEYS, "name", "title"))
-"""Keys whose values name people, or the note itself."""
+_PERSONS = frozenset((*words("key person"), *words("key player"), *TAG_KEYS, "name", "title"))
+"""Keys whose values name people, or the note itself, or are marks by themselves."""
 
-_NAMING, _FEW_WORDS = frozenset({"master", "role", "own", "open", "not", "player", "group", "the"}), 4
-"""The classes of the words of a value that names who may see a note, and how many it has at most."""
+_ALIASES = frozenset(words("key alias"))
 
 _YES, _NO = frozenset(words("value yes")), frozenset(words("value no"))
 
@@ -67,19 +68,18 @@ def property_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
 
 
 def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
-    """What a value says, whatever its key: a word for a secret, or a few that name the game master, or players with a negation.
+    """What a value says of the whole note by its beginning, or that of one of its lines, whatever its key.
 
     Under a key that tells who somebody is, or who wrote the note, it is a person.
     """
-    if _key(key, own) in _PERSONS or is_key(key, own) or not isinstance(value, (str, list)):
+    name = _key(key, own)
+    if name in _PERSONS or is_key(key, own):
         return UNMARKED
-    for text in texts(value):
-        words_of = comparable(humps_apart(text)).split()
-        kinds = [stem_kinds(word) for word in words_of]
-        is_named = 0 < len(words_of) <= _FEW_WORDS and all(each & _NAMING for each in kinds)
-        if (is_named or (len(words_of) == 1 and kinds[0] & {"secret", "said"})) and closes(text, VALUE, own):
-            return Mark(f"{key}: {text}", DM)
-    return UNMARKED
+    written = (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+    # the names of a secret are names as well: "Mira (secret)" closes itself alone, "GM secret file" the note
+    place = SENTENCE if name in _ALIASES else FRONT
+    marks = (beginning_mark(line, own, place) for text in written for line in text.split("\n"))
+    return next((replace(mark, written=f"{key}: {mark.written}") for mark in marks if mark is not UNMARKED), UNMARKED)
 
 
 def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
