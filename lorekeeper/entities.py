@@ -339,7 +339,7 @@ COLLECTIONS: dict[str, Collection] = {
                 Field(ALIASES, T.TEXTS, "another name"),
                 Field("tags", T.TEXTS, "npc is also npc/ally", ("tags",), fold_tag, path_parents, facet=True),
                 Field("modified", T.DATE, "2026-11-20 or 7d", ("modified_after", "modified_before")),
-                Field("session", T.INTEGER, "its number", ("session",), facet=True, omitted=True),
+                Field("session", T.DECIMAL, "its number", ("session",), facet=True, omitted=True),
                 Field("session_date", T.DATE, "date of the session"),
                 Field("dated", T.DATE, "date that it states: of its session, in its keys or its name"),
                 Field(

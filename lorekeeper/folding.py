@@ -12,6 +12,8 @@ from lorekeeper import terms
 _DOCUMENT_PREFIX = re.compile(r"(?:srd|(?=[a-z]*+[0-9-])[a-z0-9-]++)_(.*[^\W_].*)", re.DOTALL)
 
 
+_POINT = re.compile(r"(?<=[0-9])[.,](?=[0-9](?![0-9.,]))")
+
 _ASCII_WORDS = bytes(ord(chr(code).lower() if chr(code).isalnum() else " ") for code in range(128)) + bytes(128)
 """For `bytes.translate`: letters in lower case, digits, and a space for anything else of ASCII."""
 
@@ -58,6 +60,11 @@ def _fold_encoded(error: UnicodeError) -> tuple[str, int]:
 
 _FOLDED = "lorekeeper.folded"
 codecs.register_error(_FOLDED, _fold_encoded)
+
+
+def fold_numbered(text: str) -> str:
+    """`fold` that leaves the point of a number with one decimal, as of a session between two: "Session 0.5" is "session 0.5"."""
+    return ".".join(map(fold, _POINT.split(text)))
 
 
 def fold_key(text: str) -> str:

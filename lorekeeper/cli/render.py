@@ -245,7 +245,7 @@ def print_text(text: str) -> None:
 
 def print_recent(notes: Sequence[Recent]) -> None:
     """Notes under their dates; those whose date is that of a session say so."""
-    from lorekeeper.search.dossier.lines import session_of
+    from lorekeeper.text.notes import session_of
 
     if not notes:
         console.print("No notes with a date.")

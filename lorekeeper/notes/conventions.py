@@ -16,6 +16,7 @@ from lorekeeper.notes.facts import HEADED, PLAIN, leading, pairs_in
 from lorekeeper.notes.kinds import (
     ALONE,
     CHARACTER,
+    COUNT,
     KIND_KEYS,
     NAMED,
     NOTE,
@@ -24,6 +25,7 @@ from lorekeeper.notes.kinds import (
     SESSION,
     Usage,
     by_folders,
+    counted,
     kind_by_lead,
     kind_by_name,
     known,
@@ -46,7 +48,7 @@ FEWEST, MOST_OF, HALF, ALMOST_ALL = 3, 0.6, 0.5, 0.9
 _HEADING, _TITLE = re.compile(r"#{1,6}[ \t]"), re.compile(r"#[ \t]+(\S.*)")
 _STANDS_OUT = re.compile(r"[>\s]*([*_]{1,3})\S[^*_]{1,80}\1\s*")
 _FIRST_LINES = 60
-_COUNTED = re.compile(r"(?<![0-9])0*([0-9]{1,3})(?![0-9])")
+_COUNTED = re.compile(rf"(?<![0-9]){COUNT}")
 _NPCS, _PEOPLE = frozenset(listed("word npc")), frozenset(listed("word person"))
 _NOT_PLAYED = frozenset((*listed("key changed"), *listed("key created"), *listed("key world")))
 
@@ -190,8 +192,8 @@ class Conventions:
         self._day_first = day_first if self._declared.day_first is None else self._declared.day_first
         self._depth = _depth(clues)
         self._counted: dict[str, Usage] = {}
-        for counted in _counting(clues).values():
-            self._read_counted(counted)
+        for numbers in _counting(clues).values():
+            self._read_counted(numbers)
         for dated in _dated(clues).values():
             others = sum(self._clues[path].kind not in ("", SESSION, PREP) for path in dated)
             self._counted |= {
@@ -211,19 +213,19 @@ class Conventions:
     def usage(self, path: str) -> Usage:
         """What the vault says of a note."""
         clue, declared = self._clues.get(path, Clue()), self._declared
-        counted = self._counted.get(path, ALONE)
+        placed = self._counted.get(path, ALONE)
         above = [path, *reversed(folders_above(path))]
         by_key = [self._keys[key] for key in clue.keys if key in self._keys]
         # who has NPCs in a folder of their own means players' characters by another word for people, and the other way round
         folder = next((each for each in reversed(path.split("/")[:-1]) if of_folder(each)), "")
         is_either = not clue.kind and _PEOPLE & set(fold(folder).split()[-1:])
         return replace(
-            counted,
+            placed,
             kind=next((declared.kinds[each] for each in above if each in declared.kinds), self._own_word(path, clue)),
             likely=next(
-                filter(None, (counted.likely, self._folders.get(path.rpartition("/")[0]), *by_key, clue.named)), ""
+                filter(None, (placed.likely, self._folders.get(path.rpartition("/")[0]), *by_key, clue.named)), ""
             ),
-            date_key=fold(declared.date) or counted.date_key,
+            date_key=fold(declared.date) or placed.date_key,
             is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
             is_shared=declared.title == "file" or clue.title in self._shared or self._is_apart(path, clue),
             day_first=self._day_first,
@@ -275,16 +277,16 @@ class Conventions:
                     notes.setdefault(folder, []).append(self._is_placed(path))
         return frozenset(folder for folder, placed in notes.items() if sum(placed) >= max(FEWEST, HALF * len(placed)))
 
-    def _read_counted(self, counted: Mapping[str, int]) -> None:
+    def _read_counted(self, numbers: Mapping[str, float]) -> None:
         """Notes in whose names the same thing counts up: if half are sessions, or real dates rise with it, all are."""
-        paths = sorted(counted, key=counted.__getitem__)
+        paths = sorted(numbers, key=numbers.__getitem__)
         kinds = list(map(self._kind, paths))
-        key = self._rising_key(list({counted[path]: path for path in reversed(paths)}.values())[::-1])
+        key = self._rising_key(list({numbers[path]: path for path in reversed(paths)}.values())[::-1])
         sessions = sum(kind in (SESSION, PREP) for kind in kinds)
         others = sum(kind not in ("", SESSION, PREP) for kind in kinds)
         if sessions < HALF * len(paths) and not (key is not None and others < HALF * len(paths)):
             return
-        self._counted |= {path: Usage(likely=SESSION, number=counted[path], date_key=key or "") for path in paths}
+        self._counted |= {path: Usage(likely=SESSION, number=numbers[path], date_key=key or "") for path in paths}
 
     def _rising_key(self, paths: Sequence[str]) -> str | None:
         """The key whose dates rise in this order, "" for those in names; None if none do."""
@@ -313,17 +315,17 @@ def _depth(paths: Iterable[str]) -> int:
     return depth if len({by_folders(each[depth:]) for each in folders} - {""}) > 1 else 0
 
 
-def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, int]]:
+def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, float]]:
     """The notes whose names have a number behind the same words, by folder and words, each with its number: three at least.
 
     Where all say that they are sessions, two are enough.
     """
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    found: dict[tuple[str, str], dict[str, float]] = {}
     for path in clues:
         folder, _, file = path.rpartition("/")
         stem = without_dates(file.rpartition(".")[0]).replace("_", " ")
         if match := _COUNTED.search(stem):
-            found.setdefault((folder, fold(stem[: match.start()])), {})[path] = int(match[1])
+            found.setdefault((folder, fold(stem[: match.start()])), {})[path] = counted(match)
     return {
         where: paths
         for where, paths in found.items()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from lorekeeper.folding import fold
+from lorekeeper.folding import fold, fold_numbered
 from lorekeeper.notes.dating import date_in, impossible, without_dates
 from lorekeeper.notes.marks import humps_apart, says_plan
 from lorekeeper.records.notes import TOLD
@@ -42,12 +42,14 @@ _BEINGS = frozenset({NPC, CHARACTER, CREATURE, "deity"})
 
 _STATED_KEYS = (*listed("key changed"), *listed("key created"))
 _LEADING_NUMBER = re.compile(r"^[\W\d_]*(?=[^\W\d_])")
-_SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?0*([0-9]{{1,3}})\b")
-_LEADING = re.compile(r"0*([0-9]{1,3})(?=[\s._)-]*[^\W\d_])")
+COUNT = r"0*([0-9]{1,3}(?:[.,][0-9])?)(?![0-9])"
+"""A number that counts: one between two others has a decimal."""
+_SESSION = re.compile(rf"\b(?:{'|'.join(listed('word session'))}) (?:no |nr |number )?{COUNT}\b")
+_LEADING = re.compile(rf"{COUNT}(?=[\s._)-]*[^\W\d_])")
 """The number that sorts a file of a folder of sessions, which may be its only one yet; one of a date is none."""
-_SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?0*([0-9]{{1,3}})[a-z]?\b")
-_SHORTEST_SESSION = re.compile(r"^s ?0*([0-9]{1,3})[a-z]?\b")
-_NUMBER = re.compile(r"\b0*([0-9]{1,3})\b")
+_SHORT_SESSION = re.compile(rf"^(?:{'|'.join(listed('word counted'))}) ?{COUNT}[a-z]?\b")
+_SHORTEST_SESSION = re.compile(rf"^s ?{COUNT}[a-z]?\b")
+_NUMBER = re.compile(rf"\b{COUNT}\b")
 _PARTICLES, _PRONOUNS = frozenset(listed("word particle")), frozenset(listed("word he"))
 
 
@@ -71,7 +73,7 @@ class Usage:
 
     kind: str = ""
     likely: str = ""
-    number: int | None = None
+    number: float | None = None
     date_key: str = ""
     is_apart: bool = False
     is_shared: bool = False
@@ -254,7 +256,7 @@ def _plain(folder: str) -> str:
     return fold(_LEADING_NUMBER.sub("", humps_apart(folder)))
 
 
-def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> int | None:
+def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> float | None:
     """Number of the session a note is about; None for none.
 
     What counts up in the names of many notes is right where a key, copied from the note before, says another number.
@@ -264,27 +266,32 @@ def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage
     if kind == SESSION and usage.number is not None and usage.number == session_number(stem):
         return usage.number
     if number := _NUMBER.search(without_dates(table.text(*listed("key session")))):
-        return int(number[1])
+        return counted(number)
     if kind != SESSION:
         return None
     if number := _NUMBER.fullmatch(table.text(*listed("key number"))):
-        return int(number[1])
+        return counted(number)
     near = next((n for place in (stem, title) if (n := session_number(place)) is not None), usage.number)
     found = next((n for n in (near, *map(session_number, reversed(folders))) if n is not None), None)
     leading = _LEADING.match(without_dates(stem)) if folders and of_folder(folders[-1]) == SESSION else None
-    return int(leading[1]) if found is None and leading else found
+    return counted(leading) if found is None and leading else found
 
 
-def session_number(name: str) -> int | None:
-    """The number in "Session 12", "S03", "Session-3 - The Bridge"; None for none."""
+def session_number(name: str) -> float | None:
+    """The number in "Session 12", "S03", "Session-3 - The Bridge", "Session 0.5"; None for none."""
     name = without_dates(name)
     long = number_in(name, _SESSION)
     return long if long is not None else number_in(_LEADING_NUMBER.sub("", name), _SHORT_SESSION)
 
 
-def number_in(name: str, pattern: re.Pattern[str]) -> int | None:
-    match = pattern.search(fold(name))
-    return int(match[1]) if match else None
+def number_in(name: str, pattern: re.Pattern[str]) -> float | None:
+    match = pattern.search(fold_numbered(name))
+    return counted(match) if match else None
+
+
+def counted(match: re.Match[str]) -> float:
+    """The number of a match of `COUNT`."""
+    return float(match[1].replace(",", "."))
 
 
 def date_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> date | None:

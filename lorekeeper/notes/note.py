@@ -154,7 +154,7 @@ class Note:
     tags: Sequence[str] = ()
     secret_tags: Sequence[str] = ()
     secret_aliases: Sequence[str] = ()
-    session: int | None = None
+    session: float | None = None
     session_date: date | None = None
     dated: date | None = None
     facts: Mapping[str, str] = field(default_factory=dict)

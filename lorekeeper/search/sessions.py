@@ -13,12 +13,12 @@ from weakref import WeakKeyDictionary
 
 from lorekeeper.cache.protocol import Documents, Identity, Ranked, SearchCache
 from lorekeeper.entities import Entity
-from lorekeeper.folding import fold
+from lorekeeper.folding import fold, fold_numbered
 from lorekeeper.order import NEWEST, parse_orders
 from lorekeeper.records.notes import TOLD
 from lorekeeper.search.fusion import NOTES
 from lorekeeper.text.keywords import ASKING_WORDS, STOP_WORDS
-from lorekeeper.text.notes import tale
+from lorekeeper.text.notes import session_of, tale
 from lorekeeper.words import first, listed
 
 SIMILARITY = 0.95
@@ -42,7 +42,7 @@ def _said(what: str) -> str:
 def _numbered() -> re.Pattern[str]:
     session = _said("session")
     return re.compile(
-        rf"\b{session} (?:number |n[or]? )?(\d{{1,4}}|{_said('number')})\b"
+        rf"\b{session} (?:number |n[or]? )?(\d{{1,4}}(?:\.\d)?|{_said('number')})\b"
         rf"|\b(\d{{1,4}})(?:st|nd|rd|th) {session}\b"
         rf"|\b({_said('ordinal')}) {session}\b"
     )
@@ -106,7 +106,7 @@ async def rank(
     """The notes of the sessions that wordings name, under the filters; none if these ask for a session themselves."""
     if "session" in filters:
         return []
-    folded = [fold(wording) for wording in wordings]
+    folded = [fold_numbered(wording) for wording in wordings]
     found = [(note, 0) for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
     if any(map(_last().search, folded)):
         last = await _of_last(cache, documents, filters)
@@ -116,7 +116,7 @@ async def rank(
 
 def beside_session(wording: str) -> str:
     """What a question asks of the session that it names, folded; "" if that is only what happened, in whatever language."""
-    folded = fold(wording)
+    folded = fold_numbered(wording)
     asked = _last().sub(" ", _numbered().sub(" ", folded))
     if asked == folded:
         return wording
@@ -130,17 +130,17 @@ def _asks(word: str) -> bool:
     return not (is_one or first("part ", word) == TOLD)
 
 
-def _numbers(folded: Sequence[str]) -> Iterator[int]:
+def _numbers(folded: Sequence[str]) -> Iterator[float]:
     """The numbers of sessions that folded texts name."""
     written = {word: number for what in ("number", "ordinal") for number, word in enumerate(listed(f"word {what}"))}
     for text in folded:
         for found in _numbered().finditer(text):
             said = found[1] or found[2] or found[3]
-            yield written[said] if said in written else int(said)
+            yield written[said] if said in written else float(said)
 
 
 async def _of_session(
-    cache: SearchCache, number: int, documents: Documents, filters: Mapping[str, Any]
+    cache: SearchCache, number: float, documents: Documents, filters: Mapping[str, Any]
 ) -> list[Entity]:
     return await cache.get_entities(NOTES, documents, limit=MAX_NOTES, **{**filters, "session": number})
 
@@ -150,7 +150,7 @@ async def _of_last(cache: SearchCache, documents: Documents, filters: Mapping[st
     order = (parse_orders([NOTES], NEWEST) or {})[NOTES]
     wanted = {"kind": "session", **filters}
     last = last_told(await cache.get_entities(NOTES, documents, limit=MAX_NEWEST, order=order, **wanted))
-    if last is None or not isinstance(number := last.fields.get("session"), int):
+    if last is None or (number := session_of(last)) is None:
         return [last] if last else []
     same = await _of_session(cache, number, [last.document], filters)
     return [last, *(note for note in same if note.identity != last.identity and note.kind == last.kind)]
@@ -167,7 +167,6 @@ def last_told(newest: Sequence[Entity]) -> Entity | None:
         return note.document, note.fields.get("folder")
 
     here = [note for note in newest if place(note) == place(newest[0])]
-    numbers = [(note.fields.get("session"), note) for note in here]
-    numbered = sorted(((n, note) for n, note in numbers if isinstance(n, int)), key=lambda each: -each[0])
+    numbered = sorted(((n, note) for note in here if (n := session_of(note)) is not None), key=lambda each: -each[0])
     found = [*(note for _, note in numbered), *newest]
     return next(filter(tale, found), next(iter(found), None))

@@ -16,6 +16,7 @@ from lorekeeper.printable import one_line, shown
 from lorekeeper.search.fusion import FUSED_BY_SCORE, FusedHit
 from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.results import Key, ResultPage
+from lorekeeper.text.notes import session_of
 
 SORTED = FUSED_BY_SCORE
 """How many entries of a search for a text are relevant enough to be sorted. The head is the same for all pages."""
@@ -91,16 +92,15 @@ class Recent:
     date: float
     session: bool
 
-    def content(self) -> dict[str, str | int | None]:
+    def content(self) -> dict[str, str | float | None]:
         """The note and its date as JSON."""
-        number = self.note.fields.get("session")
         return {
             "uri": self.note.uri,
             "name": one_line(self.note.name),
             "kind": one_line(self.note.kind),
             "document": self.note.document,
             "date": written(self.date),
-            "session": number if isinstance(number, int) else None,
+            "session": session_of(self.note),
         }
 
 

@@ -17,7 +17,7 @@ from lorekeeper.folding import fold
 from lorekeeper.printable import lines, one_line, shortened
 from lorekeeper.render import UNRELATED, Related, lean, markdown
 from lorekeeper.search.addresses import addresses, as_paths
-from lorekeeper.search.dossier.lines import date_of, session_of
+from lorekeeper.search.dossier.lines import date_of
 from lorekeeper.search.expansion import both_ways
 from lorekeeper.search.results import RULES, Result, ResultPage, label_of
 from lorekeeper.search.versions import ALONE, says_the_same
@@ -29,7 +29,7 @@ from lorekeeper.text.evidence import CLAUSE, FULL, LIST_CHARS
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import SEPARATOR, facts
 from lorekeeper.text.names import canonical_name
-from lorekeeper.text.notes import capped_path
+from lorekeeper.text.notes import capped_path, session_of
 from lorekeeper.text.secrecy import is_secret
 from lorekeeper.views.view import View
 

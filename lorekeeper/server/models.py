@@ -125,7 +125,7 @@ class Line(Identity):
     """What one entry says of a topic."""
 
     section: str = Field(description="headings above the text, empty for the main text")
-    session: int | None = Field(description="number of the session")
+    session: int | float | None = Field(description="number of the session")
     date: str | None = Field(description="date of the session, as 2026-11-20")
     relation: Relation = Field(description="what the entry has to do with the topic")
     text: str = Field(description="what it says, in one line")

@@ -10,11 +10,12 @@ from types import MappingProxyType
 
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search.addresses import addresses, as_paths
-from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of, session_of
+from lorekeeper.search.dossier.lines import Dossier, Line, Part, Quote, date_of
 from lorekeeper.search.dossier.spans import blocks
 from lorekeeper.server.answers import Answer, called
 from lorekeeper.server.found import nothing_found
 from lorekeeper.server.models import Topic
+from lorekeeper.text.notes import session_of
 from lorekeeper.text.printed_on import page_of, with_page
 from lorekeeper.views.view import View
 

@@ -154,9 +154,15 @@ def folder(entity: Entity) -> str:
     return entity.slug.rpartition("/")[0]
 
 
+def session_of(entity: Entity) -> int | float | None:
+    """The number of the session that a note is about, a whole one as such: 12, 0.5; None if it has none."""
+    number = entity.fields.get("session")
+    return (int(number) if number == int(number) else number) if isinstance(number, int | float) else None
+
+
 def session(entity: Entity) -> str:
     """Number and date of the session that a note is about: "session 12, 2026-11-20"."""
-    number, date = entity.fields.get("session"), entity.fields.get("session_date")
+    number, date = session_of(entity), entity.fields.get("session_date")
     parts = [] if number is None else [f"session {number}"]
     return ", ".join([*parts, *([dates.written(date)] if isinstance(date, int) else [])])
 

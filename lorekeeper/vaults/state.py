@@ -90,7 +90,7 @@ class Row:
     clue: list[Any] = field(default_factory=list)
     usage: list[Any] = field(default_factory=list)
     kind: str = ""
-    session: int | None = None
+    session: float | None = None
     played: str = ""
 
     @property

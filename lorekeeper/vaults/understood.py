@@ -56,13 +56,13 @@ def _counted(number: int, name: str) -> str:
 def _sessions(sessions: Mapping[str, Row]) -> str:
     numbers = [row.session for row in sessions.values() if row.session is not None]
     days = [row.played for row in sessions.values() if row.played]
-    parts = [f"{min(numbers)} to {max(numbers)}"] if numbers else []
+    parts = [f"{min(numbers):g} to {max(numbers):g}"] if numbers else []
     parts += [f"{min(days)[:7]} to {max(days)[:7]}"] if days else []
     return quantity(len(sessions), "session") + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _doubts(sessions: Mapping[str, Row]) -> Iterator[str]:
-    by_folder: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+    by_folder: dict[str, list[tuple[float, str, str]]] = defaultdict(list)
     for path, row in sessions.items():
         folder = path.rpartition("/")[0]
         if row.session is not None:
@@ -73,9 +73,9 @@ def _doubts(sessions: Mapping[str, Row]) -> Iterator[str]:
     for found in by_folder.values():
         for (number, day, path), (following, next_day, other) in pairwise(sorted(found)):
             if number == following:
-                yield f"{other}: session {number}, as is {path}"
+                yield f"{other}: session {number:g}, as is {path}"
             elif day and next_day and next_day < day:
-                yield f"{other}: session {following}, played on {next_day}, before session {number}"
+                yield f"{other}: session {following:g}, played on {next_day}, before session {number:g}"
 
 
 def _without_kind(notes: Mapping[str, Row]) -> Iterator[str]:

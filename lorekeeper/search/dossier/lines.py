@@ -11,11 +11,12 @@ from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
 from lorekeeper.search.dossier.spans import joined
+from lorekeeper.text.notes import session_of
 from lorekeeper.text.printed_on import page_of
 
 Relation = Literal["about", "said", "link", "backlink", "mention", "statblock", "rule"]
 
-Content = dict[str, str | int | None]
+Content = dict[str, str | float | None]
 """A line as JSON."""
 
 
@@ -137,12 +138,6 @@ class Dossier:
 def _part(part: Part) -> Mapping[str, object]:
     content = {"title": part.title, "lines": [line.content() for line in part.lines], "left_out": part.left_out}
     return content | ({"more": part.more} if part.more else {})
-
-
-def session_of(entity: Entity) -> int | None:
-    """The number of the session that a note is about, None if it has none."""
-    number = entity.fields.get("session")
-    return number if isinstance(number, int) else None
 
 
 def date_of(entity: Entity) -> str | None:

@@ -23,13 +23,14 @@ from lorekeeper.search.dossier.about import (
     notes_called,
     quotes_about,
 )
-from lorekeeper.search.dossier.lines import Line, Quote, Relation, session_of
+from lorekeeper.search.dossier.lines import Line, Quote, Relation
 from lorekeeper.search.dossier.names import Called, Lexicon, Mention, is_telling
 from lorekeeper.search.dossier.spans import Sentence, Span, spans
 from lorekeeper.search.intent import ways
 from lorekeeper.search.query import Query
 from lorekeeper.text.facts import facts
 from lorekeeper.text.names import canonical_name
+from lorekeeper.text.notes import session_of
 from lorekeeper.words import listed_words
 
 MOST_SESSIONS = 200
@@ -96,7 +97,7 @@ def newest_first(notes: Iterable[Entity]) -> list[Entity]:
     notes = list(notes)
     dated = [(session_of(n), _seconds(n, "session_date")) for n in notes]
 
-    def key(note: Entity) -> tuple[bool, float, int, float, float, str]:
+    def key(note: Entity) -> tuple[bool, float, float, float, float, str]:
         number, date = session_of(note), _seconds(note, "session_date")
         if date is None and number is not None:
             date = max((d for n, d in dated if d is not None and n is not None and n <= number), default=0.0)

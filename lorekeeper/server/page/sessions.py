@@ -14,7 +14,7 @@ from lorekeeper.order import NEWEST
 from lorekeeper.printable import one_line
 from lorekeeper.render import linked_paths
 from lorekeeper.search.dossier.about import SESSION, all_names
-from lorekeeper.search.dossier.lines import date_of, session_of
+from lorekeeper.search.dossier.lines import date_of
 from lorekeeper.search.dossier.names import Lexicon, is_telling
 from lorekeeper.search.dossier.relations import newest_first
 from lorekeeper.search.dossier.spans import Span, spans
@@ -25,7 +25,7 @@ from lorekeeper.server.page.site import Asked, Page, Visit, address, offset_of, 
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import tools_by_name
 from lorekeeper.text.cleaning import clean
-from lorekeeper.text.notes import note_facts, tale
+from lorekeeper.text.notes import note_facts, session_of, tale
 from lorekeeper.views.view import View, apart
 
 NOTES = "notes"
@@ -68,7 +68,7 @@ class Session:
     """
 
     note: Entity
-    number: int | None
+    number: float | None
     date: str
     world: str
     beginning: str
