@@ -198,6 +198,7 @@ async def test_the_last_session_is_the_highest_number_that_tells_something_and_s
         "Sessions/Session 7.md": LOG.format(
             day="2025-03-09", told="They crossed the salt marsh and sold the mule to a monk."
         ),
+        "Sessions/Session 7.5.md": "**Date:** 2025-03-16\n\nA night at the mill, where the party won a lame goose at dice.",
         "Sessions/Session 8.md": LOG.format(day="2025-02-23", told=TOLD),  # its date was copied from an older note
         "Sessions/Session 9.md": f"---\ndata: 2025-03-30\n---\n{FORM}",
         "Sessions/Session 10 plans.md": "The duke will burn the ford and hang the smith from the bell tower.",
@@ -207,15 +208,16 @@ async def test_the_last_session_is_the_highest_number_that_tells_something_and_s
         asked = ["what happened last session", "what did we do last time", "recap of the last session please"]
         asked += ["was geschah in der letzten Sitzung?", "cosa è successo nell'ultima sessione?"]
         asked += ["¿qué pasó en la sesión pasada?", "что было на последней сессии?"]
-        answers = [await ask(library, question) for question in (*asked, "what happened in session 7")]
+        answers = [await ask(library, question) for question in (*asked, "what happened in session 7", "what happened in session 7.5")]
         async with gateway(library, GAME_MASTER) as client:
             desk = (await client.get("/")).text
-    for answer in answers[:-1]:
+    for answer in answers[:-2]:
         first = answer.partition("Session 7")[0]
         assert "Session 8" in first
         assert "rang the drowned bell" in first
         assert not any(word in first for word in ("holds the ford", "buried the old miller", "They will climb"))
-    assert "sold the mule to a monk" in answers[-1]
+    assert "sold the mule to a monk" in answers[-2]
+    assert "Session 7.5, vault (session 7.5, 2025-03-16" in answers[-1].partition("a lame goose")[0]
     assert "rang the drowned bell" in desk
 
 

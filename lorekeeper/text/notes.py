@@ -157,7 +157,9 @@ def folder(entity: Entity) -> str:
 def session_of(entity: Entity) -> int | float | None:
     """The number of the session that a note is about, a whole one as such: 12, 0.5; None if it has none."""
     number = entity.fields.get("session")
-    return (int(number) if number == int(number) else number) if isinstance(number, int | float) else None
+    if not isinstance(number, int | float):
+        return None
+    return int(number) if number == int(number) else number
 
 
 def session(entity: Entity) -> str:
