@@ -208,7 +208,10 @@ async def test_the_last_session_is_the_highest_number_that_tells_something_and_s
         asked = ["what happened last session", "what did we do last time", "recap of the last session please"]
         asked += ["was geschah in der letzten Sitzung?", "cosa è successo nell'ultima sessione?"]
         asked += ["¿qué pasó en la sesión pasada?", "что было на последней сессии?"]
-        answers = [await ask(library, question) for question in (*asked, "what happened in session 7", "what happened in session 7.5")]
+        answers = [
+            await ask(library, question)
+            for question in (*asked, "what happened in session 7", "what happened in session 7.5")
+        ]
         async with gateway(library, GAME_MASTER) as client:
             desk = (await client.get("/")).text
     for answer in answers[:-2]:
