@@ -91,9 +91,7 @@ corpus: $(READY)
 	@test -d "$$LOREKEEPER_CORPUS" || { echo "set LOREKEEPER_CORPUS to the folder of the corpus" >&2; exit 2; }
 	@$(BIN)/python -m pytest --thorough -m corpus $(ARGS)
 
-# Chroma and sqlite-vec are measured beside it where they can be installed.
 bench bench-results: $(READY)
-	@$(PIP) --quiet -e '.[bench]' || echo "the other stores were left out"
 	@$(BIN)/python -m benchmarks.results $(ARGS)
 
 # What the embedding cache of the library has is not embedded again.

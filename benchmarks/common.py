@@ -91,9 +91,9 @@ def report(result: Result, *, as_json: bool) -> int:
 
 
 def missing(*packages: str) -> list[str]:
-    """Notes on packages of the extra ``bench`` that are not installed."""
+    """Notes on packages that are not installed."""
     absent = [p for p in packages if importlib.util.find_spec(p) is None]
-    return [f"{p} is not installed and was left out; pip install 'lorekeeper-rpg[bench]'" for p in absent]
+    return [f"{p} is not installed and was left out" for p in absent]
 
 
 def machine() -> str:

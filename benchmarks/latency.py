@@ -3,7 +3,7 @@
     python -m benchmarks.latency [--json]
 
 The references are measured in the same run, on the same library: pymilvus with the same filter and limit, and with as many
-rows as a hybrid search looks at; and other stores with the same vectors: NumPy by brute force, sqlite-vec, Chroma.
+rows as a hybrid search looks at. `benchmarks.plugin` measures other stores.
 """
 
 from __future__ import annotations
@@ -16,15 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.common import (
     Result,
     Server,
     library,
     median,
     milliseconds,
-    missing,
     percentile,
     questions,
     run,
@@ -80,7 +77,6 @@ def measure() -> Result:
     notes = [
         f"{NUMBER} distinct questions each, on spells, {IN_A_ROW} in a row and in turn; references in italics",
         f"a hybrid search ranks 60 entries and looks at {ROWS} rows for it",
-        *missing("sqlite_vec", "apsw", "chromadb"),
     ]
     return Result("Warm latency", ["tool or reference", "p50", "p95"], rows, claims, notes)
 
@@ -151,47 +147,11 @@ def _searches(place: Path) -> dict[str, Callable[[Any], Any]]:
             "spells", data=[vector], filter=test, limit=limit, output_fields=fields, search_params=SEARCH_PARAMS
         )
 
-    stored = client.query("spells", filter="part >= 0", output_fields=["pk", "vector"], limit=16_384)
-    matrix = np.array([row["vector"] for row in stored], dtype=np.float32)
-    searches: dict[str, Callable[[Any], Any]] = {
+    return {
         f"pymilvus, {LIMIT} rows": milvus(LIMIT),
         f"pymilvus, {LIMIT} rows, filtered": milvus(LIMIT, FILTER),
         f"pymilvus, {ROWS} rows": milvus(ROWS),
-        "NumPy, brute force": lambda vector: np.argpartition(-(matrix @ vector), LIMIT)[:LIMIT],
     }
-    if not missing("sqlite_vec", "apsw"):
-        searches["sqlite-vec"] = _sqlite_vec(matrix)
-    if not missing("chromadb"):
-        searches["Chroma"] = _chroma(place, matrix, [row["pk"] for row in stored])
-    return searches
-
-
-def _sqlite_vec(matrix: Any) -> Callable[[Any], Any]:
-    """Asked through apsw: not every Python's own sqlite3 loads extensions."""
-    import apsw
-    import sqlite_vec
-
-    connection = apsw.Connection(":memory:")
-    connection.enable_load_extension(True)
-    sqlite_vec.load(connection)
-    connection.execute(f"CREATE VIRTUAL TABLE v USING vec0(vector float[{matrix.shape[1]}] distance_metric=cosine)")
-    connection.executemany(
-        "INSERT INTO v (rowid, vector) VALUES (?, ?)", ((i, v.tobytes()) for i, v in enumerate(matrix))
-    )
-    sql = f"SELECT rowid, distance FROM v WHERE vector MATCH ? ORDER BY distance LIMIT {LIMIT}"
-    return lambda vector: connection.execute(sql, (vector.tobytes(),)).fetchall()
-
-
-def _chroma(place: Path, matrix: Any, keys: list[str]) -> Callable[[Any], Any]:
-    import chromadb.config
-
-    client = chromadb.PersistentClient(
-        str(place / "chroma"), settings=chromadb.config.Settings(anonymized_telemetry=False)
-    )
-    made = client.create_collection("spells", metadata={"hnsw:space": "cosine"}, embedding_function=None)
-    for start in range(0, len(keys), 5000):
-        made.add(ids=keys[start : start + 5000], embeddings=matrix[start : start + 5000])
-    return lambda vector: made.query(query_embeddings=[vector], n_results=LIMIT)
 
 
 if __name__ == "__main__":

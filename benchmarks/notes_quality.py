@@ -1,6 +1,6 @@
 """Search quality on graded questions over vaults of notes, alone and beside the books of the library.
 
-    python benchmarks/notes_quality.py QUESTIONS.jsonl VAULTS [--json] [--worst N]
+    python -m benchmarks.notes_quality QUESTIONS.jsonl VAULTS [--json] [--worst N]
 
 QUESTIONS: one object a line: {"id", "vault", "query", "kind", "relevant": [{"path", "heading", "grade"}]}; grades of 2 and
 more answer, 1 helps. VAULTS: a folder with the folder of each vault, under its key. Missing vaults are added to the configured
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import re
 import statistics
 import subprocess
@@ -24,13 +23,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.quality import CUT, ndcg, rows
 from lorekeeper.entities import SEARCHED
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result
 from lorekeeper.settings import load_settings
-
-CUT = 10
 
 Question = dict[str, Any]
 
@@ -45,19 +43,6 @@ def note_of(path: str) -> str:
     return re.sub(r"\.md$", "", path).casefold()
 
 
-def questions_in(path: Path) -> list[Question]:
-    """The questions of a file with one object a line."""
-    rows = map(json.loads, filter(str.strip, path.read_text("utf-8").splitlines()))
-    return [row for row in rows if "query" in row]
-
-
-def answered(question: Question, paths: Sequence[str]) -> int:
-    """The place of the first note that answers, from 0; a note counts once, and `CUT` stands for none among as many."""
-    wanted = {note_of(relevant["path"]) for relevant in question["relevant"] if relevant["grade"] >= 2}
-    ranked = list(dict.fromkeys(map(note_of, paths)))[:CUT]
-    return next((place for place, path in enumerate(ranked) if path in wanted), CUT)
-
-
 def measured(question: Question, results: Sequence[Result]) -> dict[str, float]:
     """The measures of one question, by name."""
     grades: dict[str, int] = {}
@@ -68,16 +53,14 @@ def measured(question: Question, results: Sequence[Result]) -> dict[str, float]:
         if relevant["grade"] >= 2:
             headings[path].add(folded(relevant.get("heading") or ""))
     ranked = list(dict.fromkeys(note_of(result.entity.slug) for result in results))[:CUT]
-    gain = sum((2 ** grades.get(path, 0) - 1) / math.log2(rank + 2) for rank, path in enumerate(ranked))
-    best = sum((2**g - 1) / math.log2(rank + 2) for rank, g in enumerate(sorted(grades.values(), reverse=True)[:CUT]))
-    first = answered(question, ranked)
+    first = next((place for place, path in enumerate(ranked) if grades.get(path, 0) >= 2), CUT)
 
     def answers(result: Result) -> bool:
         wanted = headings.get(note_of(result.entity.slug), set())
         return "" in wanted or bool(wanted & {folded(part) for part in result.section.split(" > ")})
 
     return {
-        "ndcg": gain / best if best else 0.0,
+        "ndcg": ndcg(grades, ranked)[0],
         "first": float(first == 0),
         "in five": float(first < 5),
         "in ten": float(first < CUT),
@@ -113,8 +96,8 @@ async def measure(questions: list[Question], worst: int) -> dict[str, dict[str, 
                     print_worst(scope, question, values, results[:worst])
     return {
         scope: {
-            group: {name: round(statistics.fmean(row[name] for row in rows), 3) for name in rows[0]}
-            for group, rows in sorted(groups.items())
+            group: {name: round(statistics.fmean(each[name] for each in every), 3) for name in every[0]}
+            for group, every in sorted(groups.items())
         }
         for scope, groups in found.items()
     }
@@ -137,7 +120,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="show N results of questions that went wrong")
     arguments = parser.parse_args()
-    questions = questions_in(arguments.questions)
+    questions = [row for row in rows(arguments.questions) if "query" in row]
     add_vaults(arguments.vaults, sorted({question["vault"] for question in questions}))
     table = asyncio.run(measure(questions, arguments.worst))
     if arguments.json:

@@ -57,7 +57,7 @@ def ndcg(relevant: dict[str, int], names: list[str]) -> tuple[float, float]:
     gain = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(found))
     best = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(sorted(grades.values(), reverse=True)[:CUT]))
     wanted = sum(g > 0 for g in grades.values())
-    return gain / best if best else 0.0, sum(g > 0 for g in found) / min(CUT, wanted)
+    return gain / best if best else 0.0, sum(g > 0 for g in found) / min(CUT, wanted or 1)
 
 
 def answered(relevant: dict[str, int], names: list[str]) -> dict[str, float]:
@@ -86,12 +86,8 @@ async def ask(library: Library, query: Query) -> tuple[list[str], float]:
 
 def columns(query: dict[str, Any], wordings: Sequence[str]) -> dict[str, tuple[Sequence[str], Mode]]:
     """How a query is asked, by column: its texts and the mode."""
-    asked = [query["query"]]
-    table: dict[str, tuple[Sequence[str], Mode]] = {
-        "auto": (asked, "auto"),
-        "semantic": (asked, "semantic"),
-        "keyword": (asked, "keyword"),
-    }
+    modes: tuple[Mode, ...] = ("auto", "semantic", "keyword")
+    table: dict[str, tuple[Sequence[str], Mode]] = {mode: ([query["query"]], mode) for mode in modes}
     return table | ({"one": (wordings[:1], "auto"), "all": (wordings, "auto")} if wordings else {})
 
 
