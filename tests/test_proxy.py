@@ -22,7 +22,7 @@ from tests.support.serving import SECONDS
 
 __all__ = ["library"]
 
-NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
 
 MAIN = """daemon off;
 pid nginx.pid;
@@ -71,6 +71,29 @@ def proxy(folder: Path, upstream: int) -> Iterator[httpx.Client]:
         process.wait(SECONDS)
 
 
+ASKED = b"GET /healthz HTTP/1.1\r\nHost: lore.example.com\r\n"
+
+READ_IN_TWO_WAYS = (
+    ASKED + b"X-Long: " + b"x" * 70_000,
+    ASKED + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n",
+    ASKED + b"transfer-encoding: chunked\r\nCONTENT-LENGTH: 4\r\n\r\n0\r\n\r\n",
+    ASKED + b"Content-Length : 4\r\n\r\nabcd",
+    b"nonsense\r\n\r\n",
+)
+"""Heads that are too long, or that two servers could read differently."""
+
+
+def refused(client: httpx.Client, head: bytes) -> bool:
+    """Whether the proxy answers a head with one error, and ends the connection."""
+    address = ("127.0.0.1", client.base_url.port)
+    trusted = ssl.create_default_context()
+    trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(address, SECONDS) as plain, trusted.wrap_socket(plain) as connection:
+        connection.sendall(head)
+        answer = connection.makefile("rb").read()
+    return answer.startswith(b"HTTP/1.1 4") and answer.count(b"HTTP/1.1") == 1
+
+
 @pytest.mark.skipif(NGINX is None, reason="needs nginx")
 def test_a_server_behind_nginx_answers_and_streams(library: Path, tmp_path: Path) -> None:
     with serving(library) as server, proxy(tmp_path, server.port) as client:
@@ -78,6 +101,7 @@ def test_a_server_behind_nginx_answers_and_streams(library: Path, tmp_path: Path
         begin(client)
         assert "Tide Lance" in ask(client).text
         assert client.get("/metrics").text.startswith("# HELP lorekeeper_")
+        assert all(refused(client, head) for head in READ_IN_TWO_WAYS)
         begun, content = threading.Event(), list[bytes]()
 
         def listen() -> None:

@@ -8,8 +8,7 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from operator import attrgetter
 from types import FrameType
@@ -33,16 +32,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from lorekeeper.library import Library
 from lorekeeper.server.callers import Callers
 from lorekeeper.server.guard import Guard
-from lorekeeper.server.heads import HEADER_BYTES, HEADER_LINES, Connection
 from lorekeeper.server.identity import PROXIED, Identity
 from lorekeeper.server.page.routes import not_found
 from lorekeeper.server.page.routes import routes as pages
 from lorekeeper.server.page.site import HEADERS
 from lorekeeper.server.protected_resource import ProtectedResource
-from lorekeeper.server.rest.problems import PROBLEM_TYPE, is_api, problem, problem_content
+from lorekeeper.server.rest.problems import is_api, problem
 from lorekeeper.server.rest.routes import routes as gateway
-from lorekeeper.server.shutdown import Streams
-from lorekeeper.server.tls import Handshakes
 from lorekeeper.settings import Settings
 from lorekeeper.system import descriptor_share
 
@@ -60,8 +56,8 @@ QUEUE = 4096
 REQUEST_SECONDS = 10.0
 """Longest time from the connection, or from the previous response, to the end of a request."""
 
-LINGERING_SECONDS, LINGERING_BYTES = 2.0, 2**18
-"""How long, and how much of, what a client goes on sending is thrown away after it has been refused."""
+HEADER_BYTES = 16 * 2**10
+"""Most bytes of a request line with headers that may wait for their end."""
 
 IDLE_SECONDS = 5
 """How long an idle connection is kept after a response."""
@@ -98,12 +94,12 @@ async def serve(
     """
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogThrottle())
-    app, streams = application(server, library, settings, callers, host, guard)
+    app, sessions = application(server, library, settings, callers, host, guard)
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=_protocol(guard),
+        http=_Connection,
         ws="none",
         lifespan="on",  # without it there are no sessions
         log_config=None,
@@ -114,24 +110,17 @@ async def serve(
         timeout_graceful_shutdown=CLOSING_SECONDS,
         h11_max_incomplete_event_size=HEADER_BYTES,
         proxy_headers=False,  # `_Peer` reads them, and from trusted proxies only
+        ssl_context_factory=(lambda *_: guard.tls) if guard.tls else None,
     )
     AppStatus.enable_automatic_graceful_drain = False  # it would cut off answers too
     with guard.on():
-        await _Uvicorn(config, streams).serve()
-
-
-def _protocol(guard: Guard) -> Callable[..., asyncio.Protocol]:
-    """What makes the protocol of a new connection."""
-    if guard.tls is None:
-        return _Connection
-    handshakes = Handshakes(guard.tls, REQUEST_SECONDS, descriptor_share(MAX_CONNECTIONS))
-    return lambda **options: handshakes.before(partial(_Connection, **options))
+        await _Uvicorn(config, sessions).serve()
 
 
 def application(
     server: Server[Any], library: Library, settings: Settings, callers: Callers, host: str, guard: Guard
-) -> tuple[ASGIApp, Streams]:
-    """The application: who sends a request, from where, and the routes; and its streams."""
+) -> tuple[ASGIApp, _Sessions]:
+    """The application: who sends a request, from where, and the routes; and its sessions."""
     issuer, audience = settings.oauth_issuer, settings.oauth_audience
     resource = ProtectedResource(issuer, audience) if issuer and audience else None
     sessions = _Sessions(server, max_sessions=MAX_SESSIONS)
@@ -145,9 +134,9 @@ def application(
     ]
     guard.declare(routes)
     missing = {HTTPStatus.NOT_FOUND: not_found(library)}
-    streams = Streams(Starlette(routes=routes, exception_handlers=missing, lifespan=lambda _: sessions.run()))
-    identity = Identity(guard.within(_HostCheck(streams, host, settings)), callers, resource)
-    return _Peer(guard.around(_with_headers(identity)), settings.trusted_proxies), streams
+    app = Starlette(routes=routes, exception_handlers=missing, lifespan=lambda _: sessions.run())
+    identity = Identity(guard.within(_HostCheck(app, host, settings)), callers, resource)
+    return _Peer(guard.around(_with_headers(identity)), settings.trusted_proxies), sessions
 
 
 class _Peer:
@@ -224,9 +213,9 @@ class _Uvicorn(uvicorn.Server):  # type: ignore[misc]  # the library has no type
 
     should_exit: bool
 
-    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+    def __init__(self, config: uvicorn.Config, sessions: _Sessions) -> None:
         super().__init__(config)
-        self._streams = streams
+        self._sessions = sessions
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -235,7 +224,7 @@ class _Uvicorn(uvicorn.Server):  # type: ignore[misc]  # the library has no type
                 duplicate.listen(QUEUE)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._streams.close()
+        self._sessions.end_streams()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
@@ -259,15 +248,8 @@ class _Connection(H11Protocol):  # type: ignore[misc]
     """A connection that is closed if its request, or the reading of its response, takes too long, or to make room."""
 
     transport: asyncio.Transport
-    _refused = False
-    """Whether what has come was no request; what comes after it is thrown away."""
-    _thrown_away = 0
     order: tuple[bool, float]
     """(Whether a request is being answered, since when): the connection with the least is closed to make room."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.conn = Connection()
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -279,11 +261,6 @@ class _Connection(H11Protocol):  # type: ignore[misc]
             min(others, key=attrgetter("order")).transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        if self._refused:
-            self._thrown_away += len(data)
-            if self._thrown_away > LINGERING_BYTES:
-                self.transport.abort()
-            return
         super().data_received(data)
         self._watch()
 
@@ -304,22 +281,6 @@ class _Connection(H11Protocol):  # type: ignore[misc]
         self._stop(self._unread)
         super().connection_lost(exc)
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, or has too long a request line and headers, as the gateway does.
-
-        The connection is closed later: closing it while more arrives would take the response from the client.
-        """
-        status = self.conn.status
-        detail = f"{msg} Request line and headers may have {HEADER_BYTES:,} bytes, {HEADER_LINES} headers, one line each, and "
-        body = problem_content(status, f"{detail}either Content-Length or Transfer-Encoding.", "/")
-        length = ("content-length", str(len(body)))
-        headers = [("content-type", PROBLEM_TYPE), length, ("connection", "close")]
-        response = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase)
-        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event))
-        self._refused = True
-        self.loop.call_later(LINGERING_SECONDS, self.transport.close)
-
     def _watch(self) -> None:
         """Run the timer of `REQUEST_SECONDS` while a request is awaited or incomplete."""
         waiting = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
@@ -339,6 +300,12 @@ class _Connection(H11Protocol):  # type: ignore[misc]
 
 class _Sessions(StreamableHTTPSessionManager):  # type: ignore[misc]
     """Sessions: if there are too many, the one that has been idle longest ends, and its client starts another one."""
+
+    def end_streams(self) -> None:
+        """End what would last as long as clients like: streams of notifications, and subscriptions."""
+        for transport in self._server_instances.values():
+            transport.close_standalone_sse_stream()
+        self.app.end_subscriptions()
 
     def _admit_session(self, requestor: Any) -> Any:
         if len(self._server_instances) >= MAX_SESSIONS:

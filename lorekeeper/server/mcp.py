@@ -178,6 +178,11 @@ class _LoreServer(Server[Any]):  # type: ignore[misc]  # the library has no type
             _Opening(library, self._opened),
         ]
 
+    def end_subscriptions(self) -> None:
+        """End the subscriptions of clients, which then know that the server ends."""
+        for group in self._groups.values():
+            group.watch.end_subscriptions()
+
     def create_initialization_options(self, *arguments: Any, **options: Any) -> InitializationOptions:
         """As declared, with changes of the resources."""
         return super().create_initialization_options(

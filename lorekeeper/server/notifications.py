@@ -137,6 +137,10 @@ class Watch:
         finally:
             self._listened -= Counter(uris)
 
+    def end_subscriptions(self) -> None:
+        """End those of the later protocols."""
+        self._listener.close()
+
     async def follow(self, session: ServerSession, uri: str) -> None:
         """Tell a client of the handshake protocol when a resource changes."""
         self._clients.subscribe(session, uri)

@@ -92,19 +92,14 @@ async def respond(
 def problem(scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """The response that describes a problem with the request of a scope."""
     fixed = {"cache-control": "no-store", "vary": "Authorization, Cookie", **(headers or {})}
-    return Response(problem_content(status, detail, path_of(scope)), status, fixed, PROBLEM_TYPE)
-
-
-def problem_content(status: int, detail: str, instance: str) -> bytes:
-    """The body of such a response; ``instance`` is the path of the request."""
     content = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": one_line(detail, MAX_DETAIL),
-        "instance": instance,
+        "instance": path_of(scope),
     }
-    return json_text(content).encode()
+    return Response(json_text(content), status, fixed, PROBLEM_TYPE)
 
 
 def is_api(scope: Scope) -> bool:
