@@ -22,7 +22,9 @@ from tests.support.serving import SECONDS
 
 __all__ = ["library"]
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
+NGINX = shutil.which("nginx") or shutil.which(
+    "nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin"
+)
 
 MAIN = """daemon off;
 pid nginx.pid;
