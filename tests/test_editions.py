@@ -151,6 +151,9 @@ async def test_the_tables_own_edition_comes_first_in_lists_and_pages_join(librar
     assert whole[:3] == ["a5e-ag", "srd-2014", "tide-atlas"]
     pages = [await order_of(library, name="spark", limit=2, offset=offset) for offset in range(0, len(whole), 2)]
     assert [document for page in pages for document in page] == whole
+    listed = [(await call(library, "lookup_spell", edition="2014", limit=3, offset=at)).text for at in (0, 3)]
+    said = ["8 more, 7 outside that edition: offset=3", "5 more, 5 outside that edition: offset=6"]
+    assert [text.splitlines()[-1] for text in listed] == said
     names = [e.name for e in await library.cache.get_entities("spells", name="spark", prefer=["a5e-ag"])]
     assert names == sorted(names, key=lambda name: (fold(name) != "spark", fold(name)))
 

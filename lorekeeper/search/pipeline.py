@@ -838,7 +838,7 @@ class Searcher:
         """The entries under the filters, type after type; variants of one thing share a place (`grouping.places`)."""
         query, scopes = search.query, search.scopes
         named = await by_name.understand(self._cache, query.types, query.filters, scopes)
-        total, rows = await self._rows(query, named.lookups, scopes)
+        total, others, rows = await self._rows(query, named.lookups, scopes)
         shown, used = places(rows, query.limit)
         titles = await self.documents.titles()
         asked = Asked(fields=await self._fields(query))
@@ -859,7 +859,13 @@ class Searcher:
         following = query.following(used, total)
         search.note(named.note)
         search.page = ResultPage(
-            results, total, "structured", following, approximate=named.approximate, read_as=named.name or search.name
+            results,
+            total,
+            "structured",
+            following,
+            approximate=named.approximate,
+            read_as=named.name or search.name,
+            others=others,
         )
         return None
 
@@ -874,18 +880,18 @@ class Searcher:
 
     async def _rows(
         self, query: Query, lookups: Sequence[tuple[str, by_name.Filters]], scopes: Scopes
-    ) -> tuple[int, list[Entity]]:
-        """The number of entries under the filters, and those from the offset on that may be on the page."""
+    ) -> tuple[int, int, list[Entity]]:
+        """The number of entries under the filters, that of other editions than is asked for, and those that may be on the page."""
         orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
         preferred = await self._preferred(query)
         entities: list[Entity] = []
-        total, skip = 0, query.offset
+        total, others, skip = 0, 0, query.offset
         parts = [
-            (entity_type, scope, filters)
+            (place, entity_type, scope, filters)
             for entity_type, filters in lookups
-            for scope in await self._edition_first(query, entity_type, scopes[entity_type])
+            for place, scope in enumerate(await self._edition_first(query, entity_type, scopes[entity_type]))
         ]
-        for entity_type, scope, filters in parts:
+        for place, entity_type, scope, filters in sorted(parts, key=lambda part: part[0]):
             count = await self._cache.count_entities(entity_type, scope, **filters)
             missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
             if missing > 0 and skip < count:
@@ -899,8 +905,8 @@ class Searcher:
                     **filters,
                 )
             skip = max(skip - count, 0)
-            total += count
-        return total, entities
+            total, others = total + count, others + count * place
+        return total, others, entities
 
     async def _edition_first(self, query: Query, entity_type: str, scope: Documents) -> Sequence[Documents]:
         """The documents of a list by filters: in two parts if those of an edition that is asked for come first.

@@ -229,6 +229,7 @@ class ResultPage:
         read_as: the folded name that the one asked for was read as, None if it was not or has several meanings.
         explanation: how the results were found, if the query asks for that.
         found: keys of all results, of this page and the others; of a ranked search only.
+        others: how many of a list in the order of editions are of another one than is asked for; they are its end.
     """
 
     results: list[Result]
@@ -240,6 +241,7 @@ class ResultPage:
     read_as: str | None = None
     explanation: Explanation | None = None
     found: Sequence[Key] = ()
+    others: int = 0
 
 
 @dataclass(frozen=True)

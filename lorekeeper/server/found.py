@@ -326,7 +326,9 @@ class _Writer:
             others.insert(0, first)
         yield from (self._line(*group) for group in others)
         if self._page.next_offset is not None:
-            yield f"{max(self._page.total - self._page.next_offset, 1):,} more: offset={self._page.next_offset}"
+            more = max(self._page.total - self._page.next_offset, 1)
+            others = f", {min(more, self._page.others):,} outside that edition" if self._page.others else ""
+            yield f"{more:,} more{others}: offset={self._page.next_offset}"
 
     def _line(self, result: Result, *versions: Result) -> str:
         """A result of a list: its facts say what it is; of types that have few, its beginning too."""
