@@ -327,8 +327,8 @@ class _Writer:
         yield from (self._line(*group) for group in others)
         if self._page.next_offset is not None:
             more = max(self._page.total - self._page.next_offset, 1)
-            others = f", {min(more, self._page.others):,} outside that edition" if self._page.others else ""
-            yield f"{more:,} more{others}: offset={self._page.next_offset}"
+            outside = f", {min(more, self._page.others):,} outside that edition" if self._page.others else ""
+            yield f"{more:,} more{outside}: offset={self._page.next_offset}"
 
     def _line(self, result: Result, *versions: Result) -> str:
         """A result of a list: its facts say what it is; of types that have few, its beginning too."""
