@@ -24,7 +24,6 @@ from lorekeeper.notes.kinds import (
     PREP,
     QUEST,
     SESSION,
-    SUBKIND_KEYS,
     Usage,
     date_of,
     kind_of,
@@ -274,7 +273,7 @@ def _note_mark(opening: Mark, name: str, planned: Mark, properties: Properties, 
     marks = (opening, title_mark(body.title, own), title_mark(name, own))
     closing = (
         planned,
-        kind_mark(properties, (*KIND_KEYS, *SUBKIND_KEYS), own),
+        kind_mark(properties, own),
         tag_mark((*written_tags(properties), *body.lone_tags), own),
         field_mark(fields, own),
     )

@@ -78,7 +78,9 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
     written = (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
     # the names of a secret are names as well: "Mira (secret)" closes itself alone, "GM secret file" the note
     place = SENTENCE if name in _ALIASES else FRONT
-    marks = (beginning_mark(line, own, place) for text in written for line in text.split("\n"))
+    marks = (
+        beginning_mark(line, own, place) for text in written for line in text.split("\n") if not line[:1].isdigit()
+    )
     return next((replace(mark, written=f"{key}: {mark.written}") for mark in marks if mark is not UNMARKED), UNMARKED)
 
 
@@ -91,9 +93,12 @@ def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
     )
 
 
-def kind_mark(properties: Properties, keys: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
-    """What the kind of a note says: "type: session plan", "type: secret", "subtype: dm-intelligence"."""
-    written = ((properties.key(key), properties.text(key)) for key in keys)
+_SORT_KEYS = (*words("key kind"), *words("key subkind"), *words("key state"))
+
+
+def kind_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
+    """What the kind or the state of a note says: "type: session plan", "subtype: dm-intelligence", "status: draft"."""
+    written = ((properties.key(key), properties.text(key)) for key in _SORT_KEYS)
     marks = (replace(audience_of(text, NAME, own), written=f"{key}: {text}") for key, text in written if text)
     return next((mark for mark in marks if mark.audience == DM), UNMARKED)
 
