@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -68,9 +68,16 @@ class Part:
 
 @dataclass(frozen=True)
 class _Section:
+    """A section: its headings, where it begins, its text up to the next heading, and its text with what is within it."""
+
     path: tuple[str, ...]
-    level: int
     start: int
+    own: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return BETWEEN.join(map(plain, self.path))
 
 
 def part(page: str, wanted: str | None = None, offset: int = 0, most: int = MAX_PAGE_CHARS) -> Part:
@@ -90,24 +97,22 @@ def part(page: str, wanted: str | None = None, offset: int = 0, most: int = MAX_
 
 def outline(page: str) -> str:
     """The names of a page's sections in order, as a line; "" without any. Where they are many, the innermost are only counted."""
-    names = list(dict.fromkeys(each.path for each in _sections(page) if each.path))
+    names = {each.path: each.name for each in _sections(page) if each.path}
     depth = max(map(len, names), default=0)
-    while depth > 1 and sum(len(_joined(path)) + 2 for path in names if len(path) <= depth) > MAX_OUTLINE:
+    while depth > 1 and sum(len(name) + 2 for path, name in names.items() if len(path) <= depth) > MAX_OUTLINE:
         depth -= 1
     found = []
-    for path in names:
+    for path, name in names.items():
         within = sum(each[: len(path)] == path and len(each) > depth for each in names) if len(path) == depth else 0
         if len(path) <= depth:
-            found.append(f"{one_line(_joined(path), LONGEST_NAME)}{f' ({within} within)' if within else ''}")
+            found.append(f"{one_line(name, LONGEST_NAME)}{f' ({within} within)' if within else ''}")
     more = [f"and {len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
     return "; ".join([*found[:MOST_NAMED], *more])
 
 
 def own_texts(page: str) -> Iterator[tuple[str, str]]:
     """Each heading of a page, as a path, with what stands below it up to the next one; "" for what stands below its title."""
-    sections = list(_sections(page))
-    for number, each in enumerate(sections):
-        yield _joined(each.path), _own_text(page, sections, number).partition("\n")[2]
+    return ((each.name, each.own.partition("\n")[2]) for each in _sections(page))
 
 
 # --- what a name is of -----------------------------------------------------------------------------------------------
@@ -115,8 +120,7 @@ def own_texts(page: str) -> Iterator[tuple[str, str]]:
 
 def _section(page: str, wanted: str) -> tuple[str, str]:
     """The name and the text of the part of a page that is called so, or else of what has its words."""
-    readings = (_level, _headed, _labelled, _tabled, _like, _rows, _worded) if fold(wanted) else ()
-    for reading in readings:
+    for reading in (_level, _named, _rows, _worded) if fold(wanted) else ():
         if found := reading(page, wanted):
             return found
     known = "; ".join(filter(None, [outline(page), *dict.fromkeys(label for label, _ in _labels(page))][:MOST_NAMED]))
@@ -139,20 +143,18 @@ def _level(page: str, wanted: str) -> tuple[str, str] | None:
     ]
     has_feature = any(fold(name) == "features" and cell not in _NONE for row in rows for name, cell in row)
     sections = [each for each in _sections(page) if each.path]
-    new = [n for n, each in enumerate(sections) if (at := _OF_LEVEL.match(fold(each.path[-1]))) and int(at[1]) == level]
+    new = [each.text for each in sections if (at := _OF_LEVEL.match(fold(each.path[-1]))) and int(at[1]) == level]
     if not match or not (rows or new):
         return None
     texts_again = {
-        each.path[-1].rpartition(": ")[2]: _of_level(_own_text(page, sections, n), level)
-        for n, each in enumerate(sections)
-        if (named := _AGAIN.search(_own_text(page, sections, n)))
-        and str(level) in re.split(r"\D+", _DETAIL.sub("", named[1]))
+        each.path[-1].rpartition(": ")[2]: _of_level(each.own, level)
+        for each in sections
+        if (named := _AGAIN.search(each.own)) and str(level) in re.split(r"\D+", _DETAIL.sub("", named[1]))
     }
     said = [[f"{name} {cell}" for name, cell in row[1:] if cell not in _NONE] for row in rows[:1]]
     texts = [f"**Level {level}:** {'; '.join(cells)}" for cells in said]
     texts += [] if new or texts_again or has_feature else ["No feature comes with this level."]
-    texts += [_text(page, sections, n) for n in new]
-    texts += [f"Again at level {level}: {name}. {told}".strip() for name, told in texts_again.items()]
+    texts += [*new, *(f"Again at level {level}: {name}. {told}".strip() for name, told in texts_again.items())]
     return f"Level {level}", "\n\n".join(texts)
 
 
@@ -165,33 +167,23 @@ def _of_level(text: str, level: int) -> str:
     return " ".join(named) or snippet(" ".join(told), MOST_AGAIN)
 
 
-def _headed(page: str, wanted: str) -> tuple[str, str] | None:
-    """The sections under a heading, or a path of headings."""
-    asked = tuple(fold(each) for each in wanted.split(BETWEEN.strip()))
-    return _sections_that(page, lambda path: path == asked) or _sections_that(
-        page, lambda path: path[-len(asked) :] == asked
+def _named(page: str, wanted: str) -> tuple[str, str] | None:
+    """What is called so: a heading or a path of headings, what begins with a name in bold, the table of a caption; else what is
+    called so in part: headings before features and tables, beginnings before the rest."""
+    asked, name = tuple(map(fold, wanted.split(BETWEEN.strip()))), fold(wanted)
+    return (
+        _sections_that(page, lambda path: path == asked)
+        or _sections_that(page, lambda path: path[-len(asked) :] == asked)
+        or _of(_labels(page), lambda label: name in (label, fold(label.partition("(")[0])))
+        or _table_of(page, lambda caption: caption == name)
+        or _like(page, lambda each: each.startswith(name))
+        or _like(page, lambda each: f" {name} " in f" {each} ")
     )
 
 
-def _like(page: str, wanted: str) -> tuple[str, str] | None:
-    """What a part of its name is asked for of: headings before features and tables, beginnings before the rest."""
-    asked = fold(wanted)
-    for test in (lambda name: name.startswith(asked), lambda name: f" {asked} " in f" {name} "):
-        headings = {path for each in _sections(page) if (path := tuple(map(fold, each.path))) and test(path[-1])}
-        if found := _sections_that(page, headings.__contains__) or _blocks_that(page, test) or _tables_that(page, test):
-            return found
-    return None
-
-
-def _labelled(page: str, wanted: str) -> tuple[str, str] | None:
-    """The features and lines that begin with a name in bold."""
-    asked = fold(wanted)
-    return _blocks_that(page, lambda name: name == asked or fold(name.partition("(")[0]) == asked)
-
-
-def _tabled(page: str, wanted: str) -> tuple[str, str] | None:
-    """The table of a caption."""
-    return _tables_that(page, lambda name: name == fold(wanted))
+def _like(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
+    """The headings, else the features, else the tables whose names meet a test."""
+    return _sections_that(page, lambda path: test(path[-1])) or _of(_labels(page), test) or _table_of(page, test)
 
 
 def _rows(page: str, wanted: str) -> tuple[str, str] | None:
@@ -243,23 +235,23 @@ def has_part(page: str, name: str) -> bool:
 
 def _sections_that(page: str, test: Callable[[tuple[str, ...]], bool]) -> tuple[str, str] | None:
     """The sections whose folded path meets a test, each once."""
-    found = [each for each in _sections(page) if each.path]
-    chosen = [n for n, each in enumerate(found) if test(tuple(map(fold, each.path)))]
+    chosen = [each for each in _sections(page) if each.path and test(tuple(map(fold, each.path)))]
     texts, after = [], 0
-    for n in chosen:
-        if found[n].start >= after:
-            text = _text(page, found, n)
-            after = found[n].start + len(text)
-            texts.append(f"({_joined(found[n].path)})\n\n{text}" if len(chosen) > 1 else text)
-    return (_joined(found[chosen[0]].path), "\n\n".join(texts)) if chosen else None
+    for each in chosen:
+        if each.start >= after:
+            after = each.start + len(each.text)
+            texts.append(f"({each.name})\n\n{each.text}" if len(chosen) > 1 else each.text)
+    return (chosen[0].name, "\n\n".join(texts)) if chosen else None
 
 
-def _blocks_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
-    found = [(label, block) for label, block in _labels(page) if test(fold(label))]
-    return (found[0][0], "\n\n".join(block for _, block in found)) if found else None
+def _of(named: Iterable[tuple[str, str]], test: Callable[[str], bool]) -> tuple[str, str] | None:
+    """The name and texts of what is called as a test wants."""
+    found = [(name, text) for name, text in named if test(fold(name))]
+    return (found[0][0], "\n\n".join(text for _, text in found)) if found else None
 
 
-def _tables_that(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
+def _table_of(page: str, test: Callable[[str], bool]) -> tuple[str, str] | None:
+    """The first table whose caption meets a test."""
     found = next((each for each in page_tables(page) if each.name and test(fold(each.name))), None)
     return (found.name, "\n".join(table([list(found.columns), *map(list, found.rows)]))) if found else None
 
@@ -279,16 +271,10 @@ def _labels(page: str) -> Iterator[tuple[str, str]]:
 # --- headings --------------------------------------------------------------------------------------------------------
 
 
-def _text(page: str, sections: Sequence[_Section], number: int) -> str:
-    """The text of a section with those within it."""
-    section = sections[number]
-    end = next((each.start for each in sections[number + 1 :] if each.level <= section.level), len(page))
-    return page[section.start : end].strip("\n")
-
-
-def _sections(page: str) -> Iterator[_Section]:
+def _sections(page: str) -> list[_Section]:
     """The sections of a page; that of its title has no path."""
     stack: list[tuple[int, str]] = []
+    begun: list[tuple[tuple[str, ...], int, int]] = []
     at, is_code = 0, False
     for row in page.split("\n"):
         is_code ^= _FENCE.match(row) is not None
@@ -297,24 +283,21 @@ def _sections(page: str) -> Iterator[_Section]:
             stack = [each for each in stack if each[0] < level]
             if level > 1:
                 stack.append((level, match[2].strip()))
-            yield _Section(tuple(name for _, name in stack), level, at)
+            begun.append((tuple(name for _, name in stack), level, at))
         at += len(row) + 1
-
-
-def _own_text(page: str, sections: Sequence[_Section], number: int) -> str:
-    """The text of a section up to the next heading."""
-    return page[sections[number].start : sections[number + 1].start if number + 1 < len(sections) else len(page)]
-
-
-def _joined(path: Sequence[str]) -> str:
-    return BETWEEN.join(plain(name) for name in path)
+    found = []
+    for number, (path, level, start) in enumerate(begun):
+        after = begun[number + 1 :]
+        own_end = after[0][2] if after else len(page)
+        end = next((at for _, other, at in after if other <= level), len(page))
+        found.append(_Section(path, start, page[start:own_end], page[start:end].strip("\n")))
+    return found
 
 
 def _standing(before: str) -> str:
     """The headings that a text stands under that follows another, and the mark of its section."""
-    sections = list(_sections(before))
-    if not sections:
+    if not (sections := _sections(before)):
         return ""
     last = sections[-1]
-    marks = [row for row in before[last.start :].split("\n") if _MARK.fullmatch(row)]
-    return "\n\n".join([f"({_joined(last.path) or 'main text'}, continued)", *marks[-1:], ""])
+    marks = [row for row in last.own.split("\n") if _MARK.fullmatch(row)]
+    return "\n\n".join([f"({last.name or 'main text'}, continued)", *marks[-1:], ""])
