@@ -24,7 +24,7 @@ help:
 	@echo "make lint    ruff, mypy, and the plan of the rooms"
 	@echo "make spec    validate openspec/ (needs npx)"
 	@echo "make corpus  run the tests on a corpus of Open5e files, at LOREKEEPER_CORPUS"
-	@echo "make bench   measure start, latency, indexing, memory, clients, growth; writes benchmarks/RESULTS.md"
+	@echo "make bench   measure start, latency, indexing, memory, growth; writes benchmarks/RESULTS.md"
 	@echo "make vectors build the data package of the open books' vectors, from the Open5e files at LOREKEEPER_CORPUS, in dist/"
 	@echo "make bundle  build the bundle for desktop apps, dist/lorekeeper-VERSION.mcpb (needs npx)"
 	@echo "make release-check  build all of a release into dist/ and check it: wheel, sdist, bundle, server.json, plugin, checksums"

@@ -19,7 +19,7 @@ from benchmarks.common import Result, library, machine
 from benchmarks.growth import chart
 from lorekeeper.version import VERSION
 
-NAMES = ("cold_start", "latency", "indexing", "memory", "clients", "growth")
+NAMES = ("cold_start", "latency", "indexing", "memory", "growth")
 HERE = Path(__file__).resolve().parent
 
 

@@ -28,7 +28,6 @@ PROBLEMS: Mapping[int, str] = {
     415: "The body is not JSON.",
     421: "The Host header does not name this server.",
     429: "Too many requests: ask again after the seconds in Retry-After.",
-    431: "Request header fields too large: send a shorter request line, or fewer headers.",
     500: "LoreKeeper failed; its log has the details.",
     503: "The library or the embedding model is not available now; the detail says what to do.",
 }
