@@ -19,7 +19,7 @@ _COMMENTED = re.compile(_STRING + r"|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _LENIENT = re.compile(
     _STRING + rf"|(?P<twice>[\[{{,:][{SPACE}]*,)|(?P<last>,(?=[{SPACE}]*[}}\]]))|\b(?:NaN|Infinity)\b", re.DOTALL
 )
-"""What `json` reads otherwise: a last comma, which it refuses, and constants that are not JSON. A comma after nothing stays wrong."""
+"""What `json` reads otherwise: a last comma, which it refuses, and constants that are not JSON. A comma after none stays."""
 
 _NAME = re.compile(rf'[{SPACE}]*"')
 _COMMA = re.compile(rf"[{SPACE}]*,")
