@@ -159,7 +159,7 @@ async def test_a_sync_says_in_ten_lines_what_was_understood_and_what_is_doubtful
         await read(library, tmp_path / "vault", notes)
         report = await library.vaults.sync()
     assert report.understood == [
-        "4 sessions (1 to 3, 2024-05 to 2024-05)",
+        "4 sessions (1 to 3, 2024-05)",
         "4 notes of no kind, 1 person, 1 plan",
         "Abende/Abend 3.md: session 3, as is Abende/Abend 3 (Kopie der Runde).md",
         'Zettel/: 4 notes of no kind; [kinds] "Zettel" = "item" in .lorekeeper.toml names it',

@@ -346,13 +346,12 @@ class Body:
 def is_title(heading: str, levels: Sequence[int], path: str, usage: Usage) -> bool:
     """Whether the first of the headings, whose levels are given, is the title of a note.
 
-    One of the first level is, unless it stands above many notes, and among others of its level; a lower one only if the file has
-    the same name.
+    One of the first level is; among others of its level only if it has a word of the file's name, a lower one if it is that.
     """
-    folded = fold(heading)
+    words, named = fold(heading).split(), fold(file_name(path)).split()
     if levels[0] > 1:
-        return bool(folded) and folded == fold(file_name(path))
-    return bool(folded) and not (is_generic(heading, usage) and levels.count(1) > 1)
+        return bool(words) and words == named
+    return bool(words) and (levels.count(1) == 1 or not (is_generic(heading, usage) or set(named).isdisjoint(words)))
 
 
 def _place_at(parts: Sequence[tuple[int, Place]], line: int) -> Place:

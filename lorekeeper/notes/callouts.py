@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 
 from lorekeeper.notes.source import HEAD, TITLE, span
+from lorekeeper.words import listed
 
-INFOBOX = frozenset("infobox info-box statbox aside-infobox profile profilebox".split())
-
-LAYOUT = frozenset("column columns multi-column multicolumn blank blank-container container left right".split())
-"""Words that arrange text and tell nothing, so that no title stands in their place."""
+INFOBOX, LAYOUT = frozenset(listed("callout infobox")), frozenset(listed("callout layout"))
+"""Words of boxes of facts, and those that arrange text and tell nothing, so that no title stands in their place."""
 
 _QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*>[ \t]?")
 HEAD_LINE = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-+]?)[ \t]*(.*)")

@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from lorekeeper.folding import fold
 from lorekeeper.languages import by_language, spoken
@@ -48,6 +49,7 @@ FEWEST, MOST_OF, HALF, ALMOST_ALL = 3, 0.6, 0.5, 0.9
 _HEADING, _TITLE = re.compile(r"#{1,6}[ \t]"), re.compile(r"#[ \t]+(\S.*)")
 _STANDS_OUT = re.compile(r"[>\s]*([*_]{1,3})\S[^*_]{1,80}\1\s*")
 _FIRST_LINES = 60
+_DAY = re.compile(r"\b([0-9]{1,4}) ([^\W\d_]{3,})")
 _COUNTED = re.compile(rf"(?<![0-9]){COUNT}")
 _NPCS, _PEOPLE = frozenset(listed("word npc")), frozenset(listed("word person"))
 _NOT_PLAYED = frozenset((*listed("key changed"), *listed("key created"), *listed("key world")))
@@ -65,6 +67,7 @@ class Clue:
         typed: the word of its own by which it is called what it is, or which says the same as its folder; "" for none.
         named: the kind that its name or its first words tell.
         words: how many function words of each language its first lines have, by its code.
+        day: the number and the word with which its first heading begins, "14 hammer"; "" for another heading.
     """
 
     title: str = ""
@@ -74,6 +77,7 @@ class Clue:
     typed: str = ""
     named: str = ""
     words: dict[str, int] = field(default_factory=dict)
+    day: str = ""
 
 
 def clue_of(path: str, text: str) -> Clue:
@@ -119,6 +123,7 @@ def _clue_of(path: str, text: str) -> Clue:
         _typed(path, properties),
         named,
         by_language(fold(" ".join(lines)).split()),
+        " ".join(day.groups()) if at >= 0 and (day := _DAY.search(fold(lines[at]))) else "",
     )
 
 
@@ -278,15 +283,27 @@ class Conventions:
         return frozenset(folder for folder, placed in notes.items() if sum(placed) >= max(FEWEST, HALF * len(placed)))
 
     def _read_counted(self, numbers: Mapping[str, float]) -> None:
-        """Notes in whose names the same thing counts up: if half are sessions, or real dates rise with it, all are."""
+        """Notes in whose names the same thing counts up: if half are sessions, or dates rise with it, all are.
+
+        Dates of a world are the days by which most of them begin, of months that come again.
+        """
         paths = sorted(numbers, key=numbers.__getitem__)
         kinds = list(map(self._kind, paths))
         key = self._rising_key(list({numbers[path]: path for path in reversed(paths)}.values())[::-1])
         sessions = sum(kind in (SESSION, PREP) for kind in kinds)
         others = sum(kind not in ("", SESSION, PREP) for kind in kinds)
-        if sessions < HALF * len(paths) and not (key is not None and others < HALF * len(paths)):
+        is_told = others < HALF * len(paths) and (key is not None or self._tell_days(paths))
+        if sessions < HALF * len(paths) and not is_told:
             return
         self._counted |= {path: Usage(likely=SESSION, number=numbers[path], date_key=key or "") for path in paths}
+
+    def _tell_days(self, paths: Sequence[str]) -> bool:
+        """Whether most notes, in this order, begin with days that follow each other in each of their months."""
+        days = [day.split() for path in paths if (day := self._clues[path].day)]
+        months = Counter(month for _, month in days)
+        again = [(int(number), month) for number, month in days if months[month] >= FEWEST]
+        steps = [one <= other for (one, month), (other, same) in pairwise(again) if month == same]
+        return len(again) >= max(FEWEST, MOST_OF * len(paths)) and sum(steps) >= ALMOST_ALL * len(steps) > 0
 
     def _rising_key(self, paths: Sequence[str]) -> str | None:
         """The key whose dates rise in this order, "" for those in names; None if none do."""

@@ -29,10 +29,7 @@ _PASSED = re.compile(
 )
 """What stands among facts without being prose: images, rules, tags, nothing."""
 
-_HEADER_WORDS = frozenset(
-    "type stat stats info information key keys value values attribute attributes detail details field".split()
-)
-
+_HEADER_WORDS = frozenset(listed("heading column"))
 
 KNOWN = frozenset(
     key

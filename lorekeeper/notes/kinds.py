@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.folding import fold, fold_numbered
 from lorekeeper.notes.dating import date_in, impossible, without_dates
 from lorekeeper.notes.marks import humps_apart, says_plan
-from lorekeeper.records.notes import TOLD
+from lorekeeper.records.notes import AHEAD, BEFORE, TOLD
 from lorekeeper.words import first, listed, rows, table
 
 if TYPE_CHECKING:  # it imports the reader of YAML, which those who only make entities need not have
@@ -160,9 +160,6 @@ def kind_by_keys(table: Properties, folder: str) -> str:
 
 _ITSELF = frozenset(listed("word session"))
 
-AHEAD, BEFORE = "ahead", "before"
-"""What a part of a note tells that does not tell what happened (`TOLD`): what is to come, or what was before."""
-
 
 def told_under(headings: Iterable[str]) -> str:
     """What stands under headings, by the innermost that says so; "" if none does."""
@@ -257,17 +254,17 @@ def _plain(folder: str) -> str:
 
 
 def session_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> float | None:
-    """Number of the session a note is about; None for none.
+    """Number of the session that a note is about, or prepares; None for none.
 
     What counts up in the names of many notes is right where a key, copied from the note before, says another number.
     """
     *folders, file = path.split("/")
     stem = file.rpartition(".")[0]
-    if kind == SESSION and usage.number is not None and usage.number == session_number(stem):
+    if kind in (SESSION, PREP) and usage.number is not None and usage.number == session_number(stem):
         return usage.number
     if number := _NUMBER.search(without_dates(table.text(*listed("key session")))):
         return counted(number)
-    if kind != SESSION:
+    if kind not in (SESSION, PREP):
         return None
     if number := _NUMBER.fullmatch(table.text(*listed("key number"))):
         return counted(number)

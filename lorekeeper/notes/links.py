@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from lorekeeper.notes.note import PATH_SEPARATOR, Link
+from lorekeeper.words import listed
 
 LINK = re.compile(
     r"(?P<embed>!?)\[\[(?P<wiki>[^\[\]\n]+)\]\]"
@@ -29,7 +30,7 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]{0,30}:|//|www\.", re.IGNORECASE)
 _BACKSLASH = re.compile(r"\\(?=([!-/:-@\[-`{-~])?)")
 _LIST_OR_TABLE = re.compile(r"[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]|[ \t]*\|")
 _BETWEEN = re.compile(r"[|•·←→⟵⟶«»‹›⬅➡◀▶⏮⏭⬆↑/]|<-|->|<<|>>|::")
-_WAYS = frozenset("previous prev next back to up home index main menu last first return parent top contents".split())
+_WAYS = frozenset(listed("word way"))
 _WORDS = re.compile(r"[^\W_]+")
 _DEFINITION = re.compile(
     r"[ \t]{0,3}\[(?P<name>[^\[\]\n^][^\[\]\n]{0,200})\]:[ \t]*(?:<(?P<bracketed>[^<>\n]{1,2000})>|(?P<url>[^\s<>]{1,2000}))"

@@ -24,13 +24,14 @@ _OTHER_NAME = re.compile(
 )
 _EXPLAINED = re.compile(r"(?<![ \t])[ \t]+[-–—|][ \t]+")
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|~~|==)(?=\S)([^*~=\n]+?)(?<=\S)\1")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _UNDERLINED = re.compile(r"(?<!\w)(__|_)(?=\S)([^_\n]+?)(?<=\S)\1(?!\w)")
 _JOINERS = frozenset({"\u200d", "\ufe0f", "\ufe0e", "\u20e3"})
 
 
 def plain(heading: str) -> str:
-    """A heading without the marks of Markdown: links by what they show, no emphasis, no block id."""
-    text = re.sub(r"(?:^|[ \t])\^[\w-]+$", "", read_inline(heading.strip()).text)
+    """A heading without the marks of Markdown and HTML: links by what they show, no emphasis, no block id."""
+    text = re.sub(r"(?:^|[ \t])\^[\w-]+$", "", _TAG.sub("", read_inline(heading.strip()).text))
     for pattern in (_EMPHASIS, _EMPHASIS, _UNDERLINED):
         text = pattern.sub(r"\2", text)
     return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("`", "").split())
@@ -50,7 +51,8 @@ def file_name(path: str) -> str:
     """What the file is called, without suffix; for the note of a folder, the folder's name."""
     *folders, file = path.split("/")
     stem = file.rpartition(".")[0] or file
-    return folders[-1] if folders and stands_for_folder(file, folders) else stem
+    is_index = folders and stands_for_folder(file, folders) and fold(stem) != fold(folders[-1])
+    return folders[-1] if is_index else stem
 
 
 def is_generic(heading: str, usage: Usage = ALONE) -> bool:

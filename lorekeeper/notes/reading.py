@@ -16,7 +16,6 @@ from lorekeeper.notes.body import Body, Fact, Place, held_by
 from lorekeeper.notes.facts import HEADED, KNOWN, pairs_in
 from lorekeeper.notes.keys import DONE, state_of
 from lorekeeper.notes.kinds import (
-    AHEAD,
     ALONE,
     CHARACTER,
     KIND_KEYS,
@@ -72,7 +71,7 @@ from lorekeeper.notes.visibility import (
     says_audience,
 )
 from lorekeeper.printable import one_line
-from lorekeeper.records.notes import TOLD
+from lorekeeper.records.notes import AHEAD, TOLD
 from lorekeeper.records.printed import CREATURE
 from lorekeeper.records.stat_blocks import base_of, in_front_matter
 from lorekeeper.shares import NOTE as BY_ITSELF

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lorekeeper.folding import fold
+from lorekeeper.notes.kinds import own_kind
 from lorekeeper.notes.properties import TAG_KEYS, Properties, joined, written_tags
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
 from lorekeeper.words import listed
@@ -14,7 +15,7 @@ FEWEST_WORDS = 3
 TOOLS = frozenset(listed("file tools"))
 """Folded names of files about the vault's tools, not about its world."""
 
-_TEMPLATES = frozenset({"template", "templates", "templater"})
+_TEMPLATES = frozenset(listed("file template"))
 _TEMPLATE_CODE = re.compile(
     r"<%[-_*+]?\s{0,9}(?:await\s{1,9})?tp\.|\{\{\s{0,9}(?:date|time|title|name|value)\b[^{}\n]{0,60}\}\}", re.IGNORECASE
 )
@@ -39,7 +40,7 @@ def _passed_over(path: str, text: str) -> str | None:
     stem = file.rpartition(".")[0] or file
     if fold(stem) in TOOLS:
         return "about tools"
-    if (fold(stem).split() or [""])[-1] in _TEMPLATES or any(map(_has_templates, folders)):
+    if (fold(stem).split() or [""])[-1] in _TEMPLATES or any(map(has_templates, folders)):
         return "a template"
     front = front_matter(normal(text))
     lines, (properties, _) = front.lines, joined(front.blocks)
@@ -50,10 +51,11 @@ def _passed_over(path: str, text: str) -> str | None:
         "\n".join((*front.blocks, prose))
     ):
         return "a template"
-    return None if _has_words(properties, prose) else "fewer than three words"
+    is_note = _has_words(properties, prose) or own_kind(properties, written_tags(properties))
+    return None if is_note else "fewer than three words"
 
 
-def _has_templates(folder: str) -> bool:
+def has_templates(folder: str) -> bool:
     """Whether a folder is named as one of templates, also where a number or letter sorts it: "99 - Templates"."""
     words = [word for word in fold(folder).split() if len(word) > 1 and not word.isdigit()]
     return len(words) == 1 and words[0] in _TEMPLATES

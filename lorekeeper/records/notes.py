@@ -15,8 +15,8 @@ BETWEEN = " > "
 WRITTEN = "written"
 """Key of a section's text with its links, embedded notes and callouts as written, where it differs from what is searched."""
 
-TOLD = "told"
-"""What a section says of itself that tells what happened."""
+TOLD, AHEAD, BEFORE = "told", "ahead", "before"
+"""What a section says of itself that tells what happened, what is to come, or what was before."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Notes of the sessions that a question names, by number or as the last one: "session 3", "the third session", "last session".
+"""Notes of the sessions that a question names, by number or as the last or next one: "session 3", "the third session".
 
 What was planned for a session is not what was played: a question about what happened prefers notes that are no plans.
 """
@@ -58,6 +58,11 @@ def _last() -> re.Pattern[str]:
 
 
 @cache
+def _next() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:\w{{0,4}}l)?{_said('next')} (?:\w+ )?(?:{_said('session')}|{_said('time')})\b")
+
+
+@cache
 def _played() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{_said('played')}|\w{{3,}}ed)\b")
 
@@ -66,6 +71,9 @@ def _played() -> re.Pattern[str]:
 def _planned() -> re.Pattern[str]:
     return re.compile(rf"\b{_said('planned')}\b")
 
+
+PREP = "prep"
+"""The kind of notes that prepare sessions."""
 
 PLANNED = 0.8
 """What a plan scores, as a share, if the question asks what happened."""
@@ -95,19 +103,31 @@ async def _plans(cache: SearchCache) -> frozenset[Identity]:
     names = await cache.names(NOTES)
     known = _PLANS.get(cache)
     if known is None or known[0] is not names:
-        found = await cache.get_entities(NOTES, limit=MAX_PLANS, kind="prep")
+        found = await cache.get_entities(NOTES, limit=MAX_PLANS, kind=PREP)
         known = _PLANS[cache] = names, frozenset(note.identity for note in found)
     return known[1]
+
+
+def asks_what_comes(question: str) -> bool:
+    """Whether a question is about the next session: "what is planned for next time"."""
+    return _next().search(fold(question)) is not None
 
 
 async def rank(
     cache: SearchCache, wordings: Sequence[str], documents: Documents = None, **filters: Any
 ) -> list[Ranked]:
-    """The notes of the sessions that wordings name, under the filters; none if these ask for a session themselves."""
+    """The notes of the sessions that wordings name, under the filters; none if these ask for a session themselves.
+
+    Of a session by its number what was played comes before its plan, but where a plan is asked for.
+    """
     if "session" in filters:
         return []
     folded = [fold_numbered(wording) for wording in wordings]
-    found = [(note, 0) for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
+    plans = any(map(_planned().search, folded))
+    of_number = [note for n in _numbers(folded) for note in await _of_session(cache, n, documents, filters)]
+    found = [(note, int((note.kind == PREP) != plans)) for note in of_number]
+    if any(map(asks_what_comes, wordings)):
+        found += [(note, place) for place, note in enumerate(await _of_next(cache, documents, filters))]
     if any(map(_last().search, folded)):
         last = await _of_last(cache, documents, filters)
         found += [(note, min(place, 1)) for place, note in enumerate(last)]
@@ -154,6 +174,15 @@ async def _of_last(cache: SearchCache, documents: Documents, filters: Mapping[st
         return [last] if last else []
     same = await _of_session(cache, number, [last.document], filters)
     return [last, *(note for note in same if note.identity != last.identity and note.kind == last.kind)]
+
+
+async def _of_next(cache: SearchCache, documents: Documents, filters: Mapping[str, Any]) -> list[Entity]:
+    """The plans of the sessions after the last one, the next one first, and that one: what is to come follows from it."""
+    last = (await _of_last(cache, documents, filters))[:1]
+    number = next(filter(None, map(session_of, last)), 0)
+    plans = await cache.get_entities(NOTES, documents, limit=MAX_PLANS, **{**filters, "kind": PREP})
+    ahead = [(n, plan) for plan in plans if (n := session_of(plan) or 0) > number]
+    return [*(plan for _, plan in sorted(ahead, key=lambda each: each[0])[:MAX_NOTES]), *last]
 
 
 def last_told(newest: Sequence[Entity]) -> Entity | None:

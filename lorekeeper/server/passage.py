@@ -16,7 +16,7 @@ from lorekeeper.render.prose import HEADING
 from lorekeeper.search.expansion import spelt_out
 from lorekeeper.search.languages import all_function_words
 from lorekeeper.search.linker import without_asking
-from lorekeeper.search.sessions import beside_session
+from lorekeeper.search.sessions import asks_what_comes, beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
 from lorekeeper.server.parts import outline, own_texts, part
 from lorekeeper.text.cleaning import clean, points_back, sentences
@@ -34,7 +34,7 @@ from lorekeeper.text.evidence import (
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.keywords import subject_words
 from lorekeeper.text.matching import STEM, occurring, word_stems
-from lorekeeper.text.notes import tale
+from lorekeeper.text.notes import tale, to_come
 from lorekeeper.text.secrecy import is_secret
 from lorekeeper.text.sections import Section, written
 
@@ -189,7 +189,10 @@ def _of_note(note: Entity, section: str, query: str) -> str:
             each.text for each in headed if each.heading
         ]
         return _cut("\n".join(begins), SECTION)
-    if not _says(" ".join(each.text for each in chosen), asked, note):
+    if note.kind == SESSION and asks_what_comes(query):
+        ahead = "\n".join(each.text.strip("\n") for each in to_come(note) or tale(note))
+        return ahead if len(ahead) <= SECTION else f"… {ahead[ahead.find(' ', -SECTION) + 1 :]}"
+    if not _says(" ".join(each.text for each in chosen or prose), asked, note):
         if note.kind == SESSION and (arc := _arc(note)):
             return arc
         if len(whole) <= WHOLE:

@@ -305,7 +305,7 @@ What happened last time at our table?
 Recall above all: {topic}
 My notes are the document "{document}": put documents=["{document}"] into every search.
 
-1. lookup_note with where="session>=0" and order="newest" (if none has a number, with kind="session" instead): take the \
+1. lookup_note with kind="session" and order="newest": take the \
 latest one or two, and get_entity to read them whole. \
 Only notes say what happened; published books do not. If there are none, search_lore for "last session", "the party went".
 2. gather_topic for each person, place or thread of that session that matters: what earlier sessions say about it, and what \

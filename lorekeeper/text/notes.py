@@ -10,7 +10,17 @@ from functools import lru_cache
 from lorekeeper import dates
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.records.notes import BETWEEN, TOLD, Section, aliases_of, facts_in_text, facts_of, sections_of, title_of
+from lorekeeper.records.notes import (
+    AHEAD,
+    BETWEEN,
+    TOLD,
+    Section,
+    aliases_of,
+    facts_in_text,
+    facts_of,
+    sections_of,
+    title_of,
+)
 
 FEWEST_WORDS, ENOUGH = 10, 200
 """Fewest words of a section that tells something, and how many characters of those that say so are enough."""
@@ -89,6 +99,12 @@ def tale(entity: Entity) -> list[Section]:
     told = [each for each in found if each.tells]
     is_enough = sum(len(each.text) for each in told) >= ENOUGH
     return told if is_enough else sorted(found, key=lambda each: not each.tells)
+
+
+def to_come(entity: Entity) -> list[Section]:
+    """The sections of a note whose headings say that they tell what is to come, as far as they are filled in."""
+    found = (replace(each, text=filled_in(each.text)) for each in sections_of(entity.data) if each.tells == AHEAD)
+    return [each for each in found if each.text.strip()]
 
 
 def labels(text: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from lorekeeper.entities import MAX_RECORD_BYTES
 from lorekeeper.errors import ImportFileError
 from lorekeeper.normalize.unsupported_formats import of_placeholder, of_programs
+from lorekeeper.notes.skipping import has_templates
 from lorekeeper.printable import one_line, shown
 from lorekeeper.regular_files import open_within, read_at_most
 from lorekeeper.vaults.ignoring import MAX_PATTERNS, Ignored, Pattern, parse
@@ -30,8 +31,6 @@ IGNORE_FILE = ".lorekeeperignore"
 
 IGNORE_BYTES = 1 << 16
 """Largest file of patterns that is read."""
-
-TEMPLATE_FOLDERS = frozenset({"template", "templates", "_template", "_templates"})
 
 HIDDEN, TEMPLATE, EXCLUDED, LINK, PROGRAMS = "hidden", "a template", "excluded", "a symbolic link", "of a program"
 
@@ -206,7 +205,7 @@ class _Walk:
         if entry.is_symlink():
             return LINK
         is_folder = entry.is_dir(follow_symlinks=False)
-        if is_folder and entry.name.lower() in TEMPLATE_FOLDERS:
+        if is_folder and has_templates(entry.name):
             return TEMPLATE
         if of_programs(entry.name, is_folder=is_folder):
             return PROGRAMS

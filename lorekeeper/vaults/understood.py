@@ -56,8 +56,9 @@ def _counted(number: int, name: str) -> str:
 def _sessions(sessions: Mapping[str, Row]) -> str:
     numbers = [row.session for row in sessions.values() if row.session is not None]
     days = [row.played for row in sessions.values() if row.played]
-    parts = [f"{min(numbers):g} to {max(numbers):g}"] if numbers else []
-    parts += [f"{min(days)[:7]} to {max(days)[:7]}"] if days else []
+    ends = [(f"{min(numbers):g}", f"{max(numbers):g}")] if numbers else []
+    ends += [(min(days)[:7], max(days)[:7])] if days else []
+    parts = [" to ".join(dict.fromkeys(each)) for each in ends]
     return quantity(len(sessions), "session") + (f" ({', '.join(parts)})" if parts else "")
 
 
