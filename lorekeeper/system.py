@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import math
 import os
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -21,10 +23,22 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 NICENESS = 10
 """How much of the processor an import leaves to others: 19 is all that they want."""
 
+QUIET_SECONDS, LONGEST_SECONDS = 0.2, 0.5
+"""How long bulk work waits behind a question, and at most while it is answered."""
+
+PATIENCE_SECONDS, TURN_SECONDS = 2.0, 0.1
+"""How long bulk work waits for questions without a pause, and how long it then goes on whoever asks."""
+
+LOOK_SECONDS = 0.02
+"""Between two looks whose turn it is."""
+
 _DESCRIPTORS = 1024
 """Assumed if the system does not say how many a process may open."""
 
 _own_process = False
+
+_asks: contextvars.ContextVar[bool] = contextvars.ContextVar("asks", default=False)
+"""Whether a question does it."""
 
 
 def private_folder(path: Path) -> Path:
@@ -85,6 +99,65 @@ def give_way() -> None:
     """Take what other processes leave of the processor: questions are answered before something is imported."""
     with contextlib.suppress(AttributeError, OSError):  # Windows has no such call
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+
+
+class Turns:
+    """Whose turn it is in this process: a question's, or that of what reads, embeds or stores in bulk.
+
+    Bulk work waits before each small piece, but for what a question itself needs. It always ends: after `PATIENCE_SECONDS` of
+    questions it works for `TURN_SECONDS`.
+    """
+
+    def __init__(self) -> None:
+        self._number, self._last, self._until = 0, -math.inf, -math.inf
+        self._since = math.inf
+        """Since when bulk work waits."""
+
+    @contextlib.contextmanager
+    def question(self) -> Iterator[None]:
+        """A question is answered in the body."""
+        self._number += 1
+        self.asked()
+        asks = _asks.set(True)
+        try:
+            yield
+        finally:
+            _asks.reset(asks)
+            self._number -= 1
+            self.asked()
+
+    def asked(self) -> None:
+        """A question begins, or is answered."""
+        self._last = time.monotonic()
+
+    def wait(self) -> None:
+        """Wait for the turn of bulk work, in its thread."""
+        while (left := self._left()) > 0:
+            time.sleep(left)
+
+    async def come(self) -> None:
+        """The same in the event loop."""
+        left = self._left()
+        while left > 0:
+            await asyncio.sleep(left)
+            left = self._left()
+
+    def _left(self) -> float:
+        if _asks.get():
+            return 0.0
+        now = time.monotonic()
+        quiet = self._last + (LONGEST_SECONDS if self._number else QUIET_SECONDS)
+        self._since = min(self._since, now)
+        if now - self._since >= PATIENCE_SECONDS:
+            self._until = now + TURN_SECONDS
+        if now >= quiet or now < self._until:
+            self._since = math.inf
+            return 0.0
+        return min(quiet - now, LOOK_SECONDS)
+
+
+TURNS = Turns()
+"""Those of this process."""
 
 
 def is_own_process() -> bool:

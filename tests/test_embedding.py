@@ -121,6 +121,19 @@ async def test_a_question_goes_before_the_texts_of_an_import_that_are_not_being_
     assert provider.calls == [4, "query", 4, 2]
 
 
+async def test_texts_are_embedded_in_the_end_though_questions_never_cease() -> None:
+    service = EmbeddingService(HashingProvider())
+    questions = 0
+    await service.embed_query("the first")
+    texts = asyncio.create_task(service.embed([f"text {number}" for number in range(10)]))
+    while not texts.done():
+        questions += 1
+        await service.embed_query(f"question {questions}")
+        await asyncio.wait([texts], timeout=0.02)
+    assert (await texts).shape == (10, 64)
+    assert questions > 10
+
+
 async def test_a_model_is_loaded_and_asked_off_the_event_loop() -> None:
     load = Loader()
     service = EmbeddingService(load)

@@ -26,7 +26,7 @@ from lorekeeper.cache.supplied_vectors import GivenVectors
 from lorekeeper.embedding import EmbeddingService, phrase_vectors
 from lorekeeper.embedding.protocol import Vectors, normalized
 from lorekeeper.entities import Entity
-from lorekeeper.system import in_thread
+from lorekeeper.system import TURNS, in_thread
 from lorekeeper.text.passages import CHUNKER, passages
 from lorekeeper.text.phrases import hint_text
 
@@ -153,6 +153,7 @@ class ThreadedCache(LibraryCache):
         return done
 
     async def _write(self, entity_type: str, chunked: Chunked, vectors: Vectors, progress: Progress | None) -> None:
+        await TURNS.come()
         await asyncio.to_thread(self._store.write, entity_type, chunked, vectors, await self.fingerprint())
         if progress:
             progress(len(chunked))

@@ -20,7 +20,7 @@ from lorekeeper.embedding.protocol import SLICE, EmbeddingProvider, Vectors, are
 from lorekeeper.errors import ConfigError, EmbeddingError
 from lorekeeper.measures import counted, timed
 from lorekeeper.printable import MAX_REASON, one_line
-from lorekeeper.system import return_memory
+from lorekeeper.system import TURNS, return_memory
 
 if TYPE_CHECKING:
     from lorekeeper.entities import Entity
@@ -32,9 +32,6 @@ logger = logging.getLogger(__name__)
 
 PENDING_SECONDS = 0.5
 """Between two looks for a model that is being downloaded."""
-
-QUIET_SECONDS = 0.2
-"""After the vector of a query, in which passages wait: what is left of its search has the processor."""
 
 QUERIES_KEPT = 512
 """Queries whose vectors are cached."""
@@ -112,9 +109,6 @@ class EmbeddingService:
 
         self.watched: Callable[[int, int], None] | None = None
         """Called with the number of further texts to compute, and of further ones that are done."""
-
-        self._asked = -QUIET_SECONDS
-        """When a query was asked for the last time."""
 
         self._pending: set[Future[Any]] = set()
 
@@ -212,7 +206,7 @@ class EmbeddingService:
             self.watched(len(missing), 0)
         for part in batched(missing, SLICE):
             for own in batched(part, at_once(provider)):
-                await asyncio.sleep(max(self._asked + QUIET_SECONDS - time.monotonic(), 0))
+                await TURNS.come()
                 vectors |= zip(own, await self._run(self._embed_slice, own), strict=True)
             if self._cache:
                 await self._run(self._cache.put, provider.fingerprint, part, np.stack([vectors[text] for text in part]))
@@ -258,7 +252,7 @@ class EmbeddingService:
         counted("query_embedded", len(missing))
         known = sum(query in self._queries and self._queries[query][0].done() for query in set(queries))
         counted("query_cached", 0 if again else known)
-        self._asked = time.monotonic()
+        TURNS.asked()
         if missing:
             batch = self._submit(self._embed_slice, missing, queries=True)
             self._queries |= {query: (batch, row) for row, query in enumerate(missing)}

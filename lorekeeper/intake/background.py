@@ -18,7 +18,7 @@ from lorekeeper.cache.formats import answering
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.errors import CacheError, EmbeddingError
 from lorekeeper.intake.sync_state import Source, load_state, refresh_lock
-from lorekeeper.system import in_thread
+from lorekeeper.system import TURNS, in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Questions:
         """A question is answered in the body."""
         self._number += 1
         try:
-            with answering():
+            with answering(), TURNS.question():
                 yield
         finally:
             self._number -= 1

@@ -38,6 +38,7 @@ from lorekeeper.normalize.own import SOURCE as OWN
 from lorekeeper.normalize.taken import says_nothing
 from lorekeeper.printable import shown
 from lorekeeper.regular_files import files_below, require_regular
+from lorekeeper.system import TURNS
 from lorekeeper.text.sections import full_text
 
 BATCH_ENTITIES = 128
@@ -120,7 +121,9 @@ class Reader:
 
     def _found(self) -> Iterator[Found]:
         for path in self._files:
-            yield from self._file(path)
+            for found in self._file(path):
+                TURNS.wait()
+                yield found
             self._bytes_before += _size(path)
             self._chars_before += self._window.offset() if self._window else 0
             self._source = self._window = None

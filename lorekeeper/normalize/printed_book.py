@@ -22,6 +22,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.layout import mended, words
 from lorekeeper.normalize.printed_srd.structure import table_lines
 from lorekeeper.records.printed import has_value, kind_said, plain
+from lorekeeper.system import TURNS
 
 BOLD, ITALIC = 1, 2
 
@@ -532,6 +533,7 @@ class _Setter:
         """The book."""
         lines = list(self._found)
         for place, each in enumerate(lines):
+            TURNS.wait()
             if isinstance(each, list):
                 self._flush()
                 mark = lines[place + 1]

@@ -31,6 +31,7 @@ from lorekeeper.normalize.build import Imported, Origin, part_key, slugify
 from lorekeeper.normalize.own import DEFAULT_DOCUMENT
 from lorekeeper.normalize.printed_book import Page, printed_book
 from lorekeeper.printable import one_line, quantity
+from lorekeeper.system import TURNS
 from lorekeeper.text.printed_on import PDF
 
 SUFFIXES = (".pdf",)
@@ -228,6 +229,7 @@ def _pages_of(file: TextFile) -> _Read:
     found, first, size = _Read(), 0, 0
     for _ in range(MOST_STARTS):
         for said in _said(file.path, first):
+            TURNS.wait()
             size += len(said)
             if len(said) >= MAX_LINE or size > MAX_TEXT:
                 raise ValueError(f"it has more text than a book; at most {MAX_TEXT >> 20} MB are read: split it")
