@@ -11,6 +11,7 @@ state Milvus Lite's files were when they and the companion had been compared.
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import uuid
@@ -56,11 +57,12 @@ _MARKS = (
     "CREATE TABLE sealed (type TEXT PRIMARY KEY, description TEXT NOT NULL, files TEXT NOT NULL)",
 )
 
-_STATE = """
-SELECT built.store, NOT EXISTS (SELECT 1 FROM unfinished WHERE type = ?1), vectors.store, embedding, description, files
-FROM (SELECT ?1 AS type) LEFT JOIN built USING (type) LEFT JOIN vectors USING (type) LEFT JOIN sealed USING (type)
+_STATES = """
+SELECT value, built.store, value NOT IN (SELECT type FROM unfinished), vectors.store, embedding, description, files
+FROM json_each(?) LEFT JOIN built ON built.type = value LEFT JOIN vectors ON vectors.type = value
+LEFT JOIN sealed ON sealed.type = value
 """
-"""What is recorded of a type."""
+"""What is recorded of some types."""
 
 _NO_KEY = bytes(KEY_BYTES)
 """Stands where a library in SQLite has the key of a vector in the embedding cache."""
@@ -131,21 +133,21 @@ class Companion(PassageCatalogue):
 
     def state(self, entity_type: str) -> TypeState:
         """What the file records of a type."""
-        state: TypeState = once((self, entity_type), partial(self.ask, "state_in", None, entity_type))
-        return state
+        return once((self, entity_type), lambda: self.file.read(lambda c: self._state_in(c, entity_type)))
 
-    def state_in(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
-        """The same by a connection."""
-        store, finished, *recorded = c.execute(_STATE, (entity_type,)).fetchone()
-        vectors, sealed = tuple(recorded[:2]), tuple(recorded[2:])
-        version = self.version_in(c, entity_type)
-        return TypeState(version, store, bool(finished), vectors, None if sealed[0] is None else sealed)
+    def _state_in(self, c: sqlite3.Connection, entity_type: str) -> TypeState:
+        recorded = once(
+            (self, c), lambda: {row[0]: row[1:] for row in c.execute(_STATES, [json.dumps(self.file.types)])}
+        )
+        store, finished, *vectors, description, files = recorded[entity_type]
+        sealed = None if description is None else (description, files)
+        return TypeState(self.version_in(c, entity_type), store, bool(finished), (vectors[0], vectors[1]), sealed)
 
     def copies(
         self, c: sqlite3.Connection, entity_type: str, store: str, identities: Sequence[Identity]
     ) -> list[Entity] | None:
         """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
-        state = once((self, entity_type), partial(self.state_in, c, entity_type))
+        state = self._state_in(c, entity_type)
         return self.load(c, entity_type, identities) if (state.store, state.finished) == (store, True) else None
 
     def unfinished(self, entity_type: str) -> list[Identity]:
@@ -196,7 +198,7 @@ class Companion(PassageCatalogue):
         self, c: sqlite3.Connection, selection: Selection, vector: Vectors, limit: int, info: CollectionInfo
     ) -> list[Ranked] | None:
         """The entities whose best passage is nearest to a vector, exactly; None if these are another collection's vectors."""
-        state = once((self, selection.entity_type), partial(self.state_in, c, selection.entity_type))
+        state = self._state_in(c, selection.entity_type)
         return self.nearest(c, selection, vector, limit) if state.vectors == (info.store, info.embedding) else None
 
     def copy_vectors(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lorekeeper.cache.protocol import Choose, Identity, Ranked, ValueCounts
 from lorekeeper.cache.snapshot import once
@@ -25,7 +26,7 @@ from lorekeeper.cache.sqlite.keywords import (
     insert_words,
 )
 from lorekeeper.entities import Entity, Field, declared_type
-from lorekeeper.filters import Selection
+from lorekeeper.filters import Selection, name_rank
 from lorekeeper.folding import fold, fold_kind
 from lorekeeper.order import BY_NAME, Order, arranged, as_text
 from lorekeeper.text.evidence import with_made
@@ -48,9 +49,6 @@ RECENT = 256
 
 KEYS = 400
 """Identities per query."""
-
-_AMONG = "id IN (SELECT value FROM json_each(?))"
-"""A test for row ids that are given as a JSON array, however many."""
 
 _BASE = ("document", "slug", "name_folded", "name_key", "kind", "kind_name", "source_api", "hash", "record")
 
@@ -119,18 +117,14 @@ def _none_yet(_: sqlite3.Connection, __: str) -> Recent[Identity, Entity]:
     return Recent(RECENT)
 
 
-def _looked_up(
-    c: sqlite3.Connection, entity_type: str, columns: str, identities: Sequence[Identity]
-) -> list[tuple[Any, ...]]:
-    """What columns have for the identities that exist, in no particular order."""
-    rows: list[tuple[Any, ...]] = []
+def _records(c: sqlite3.Connection, entity_type: str, identities: Sequence[Identity]) -> Iterator[bytes]:
+    """The records of the identities that exist, in no particular order."""
     for start in range(0, len(identities), KEYS):
         part = identities[start : start + KEYS]
         wanted = f"WITH wanted (d, s) AS (VALUES {', '.join(['(?, ?)'] * len(part))})"
         # a CROSS JOIN is made in the order as written: it looks each identity up, instead of reading the whole table
-        sql = f"{wanted} SELECT {columns} FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
-        rows += c.execute(sql, [key for identity in part for key in identity])
-    return rows
+        sql = f"{wanted} SELECT record FROM wanted CROSS JOIN {entity_type} ON document = d AND slug = s"
+        yield from (record for (record,) in c.execute(sql, [key for identity in part for key in identity]))
 
 
 def columns_named(entity_type: str) -> list[str]:
@@ -199,38 +193,52 @@ class Catalogue:
 
         By name that is whole matches first, then by name, preferred document, document and slug.
         """
-        if order == BY_NAME:
-            return [(document, slug) for document, slug, *_ in self._by_name(c, selection, limit, offset)]
-        rows = arranged(
-            self._by_name(c, selection, None, 0, order.fields),
-            order,
-            identity=lambda row: (row[0], row[1]),
-            number=lambda row, name: row[2 + order.fields.index(name)],
-            text=lambda row, name: _text(row[2 + order.fields.index(name)]),
-        )
-        return [(document, slug) for document, slug, *_ in rows[offset : None if limit is None else offset + limit]]
+        columns, places = self._columns_of(c, selection.entity_type), self._by_name(c, selection)
+        if order != BY_NAME:
+            values = self._values(c, selection.entity_type, order.fields, places)
+            places = arranged(
+                places,
+                order,
+                identity=columns.identities.__getitem__,
+                number=lambda place, name: values[place][order.fields.index(name)],
+                text=lambda place, name: _text(values[place][order.fields.index(name)]),
+            )
+        return [columns.identities[place] for place in places[offset : None if limit is None else offset + limit]]
 
-    def _by_name(
-        self,
-        c: sqlite3.Connection,
-        selection: Selection,
-        limit: int | None,
-        offset: int,
-        fields: Sequence[str] = (),
-    ) -> list[tuple[Any, ...]]:
-        """(document, slug, values of number fields) of the entities under the filters, by name."""
-        ranked = [] if selection.name is None else [selection.name]
-        cases = "".join(f"WHEN ? THEN {place} " for place, _ in enumerate(selection.prefer))
-        preferred = f"CASE document {cases}ELSE {len(selection.prefer)} END, " if cases else ""
-        columns = ", ".join(["document", "slug", *(f'"{name}"' for name in fields)])
-        order = f"{'name_rank(name_folded, ?), ' * len(ranked)}name_folded, {preferred}document, slug"
-        rows, test, values = self._rows_meeting(c, selection), "1", list[str]()
-        if rows is not None:  # tested in memory: in the file that would read every entry
-            test = _AMONG
-            values = [json.dumps(self._columns_of(c, selection.entity_type).ids[rows].tolist())]
-        sql = f"SELECT {columns} FROM {selection.entity_type} WHERE {test} ORDER BY {order} LIMIT ? OFFSET ?"
-        parameters = [*values, *ranked, *selection.prefer, -1 if limit is None else limit, offset]
-        return c.execute(sql, parameters).fetchall()
+    def _by_name(self, c: sqlite3.Connection, selection: Selection) -> list[int]:
+        """The places of the entities under the filters, by name."""
+        rows, ranks = self._rows_meeting(c, selection), self._cached(c, selection.entity_type, self._ranks)
+        places = np.argsort(ranks) if rows is None else (met := np.flatnonzero(rows))[np.argsort(ranks[met])]
+        found: list[int] = places.tolist()
+        if selection.name is None and not selection.prefer:
+            return found
+        names = self._names(c, selection.entity_type).folded
+        identities = self._columns_of(c, selection.entity_type).identities
+        preferred = {document: place for place, document in enumerate(selection.prefer)}
+
+        def rank(place: int) -> tuple[int, str, int]:
+            name = names[place]
+            return name_rank(name, selection.name or ""), name, preferred.get(identities[place][0], len(preferred))
+
+        return sorted(found, key=rank)
+
+    def _ranks(self, c: sqlite3.Connection, entity_type: str) -> npt.NDArray[np.intp]:
+        """Where each entity of a type stands among all by name, document and slug."""
+        names, identities = self._names(c, entity_type).folded, self._columns_of(c, entity_type).identities
+        ordered = sorted(range(len(identities)), key=lambda place: (names[place], identities[place]))
+        return np.argsort(np.array(ordered, np.intp))
+
+    def _values(
+        self, c: sqlite3.Connection, entity_type: str, fields: Sequence[str], places: Sequence[int]
+    ) -> Mapping[int, tuple[Any, ...]]:
+        """What some columns have for the entities at some places."""
+        if not fields:
+            return {}
+        ids = self._columns_of(c, entity_type).ids[places].tolist()
+        names = ", ".join(f'"{name}"' for name in fields)
+        sql = f"SELECT id, {names} FROM {entity_type} WHERE id IN (SELECT value FROM json_each(?))"
+        found = {row: tuple(values) for row, *values in c.execute(sql, [json.dumps(ids)])}
+        return {place: found[row] for place, row in zip(places, ids, strict=True)}
 
     def count_by(self, c: sqlite3.Connection, entity_type: str, column: str) -> dict[str, int]:
         """Number of entities by "document" or "kind_name"."""
@@ -245,7 +253,7 @@ class Catalogue:
     ) -> dict[str, ValueCounts]:
         columns, rows = self._columns_of(c, selection.entity_type), self._rows_meeting(c, selection)
         if among is not None:
-            given = columns.among([row for (row,) in _looked_up(c, selection.entity_type, "id", among)])
+            given = columns.at(columns.existing(among))
             rows = given if rows is None else rows & given
         return {column.field.name: column.counts(rows) for column in columns.columns(c, fields)}
 
@@ -262,7 +270,7 @@ class Catalogue:
         recent = self._cached(c, entity_type, _none_yet)
         found = {identity: entity for identity in identities if (entity := recent.get(identity))}
         others = [identity for identity in dict.fromkeys(identities) if identity not in found]
-        for (record,) in _looked_up(c, entity_type, "record", others):
+        for record in _records(c, entity_type, others):
             entity = unpack(entity_type, record)
             found[entity.identity] = entity
         for identity in others:
@@ -291,7 +299,7 @@ class Catalogue:
 
     def names(self, c: sqlite3.Connection, entity_type: str) -> list[str]:
         """The folded names of all entities of a type; they are cached until the type changes."""
-        return self._cached(c, entity_type, NameIndex.read).folded
+        return self._names(c, entity_type).folded
 
     def word_counts(self, c: sqlite3.Connection, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """How many entities of the type have each word, in any form with the same stem; words that none has are left out."""
@@ -306,19 +314,13 @@ class Catalogue:
         choose: Choose,
     ) -> dict[Identity, float]:
         keywords = self._keywords(c, entity_type)
-        chosen = choose(keywords.counts(words), len(keywords.texts.ids))
-        rows = _looked_up(c, entity_type, "id, document, slug", list(among)) if chosen else []
-        identities = {row: (document, slug) for row, document, slug in rows}
-        return {identities[row]: score for row, score in keywords.scores(chosen, identities).items()}
+        chosen = choose(keywords.counts(words), len(keywords.columns.ids))
+        return keywords.scores(chosen, among) if chosen else {}
 
     def version_in(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
         """A value that changes whenever the type changes."""
-
-        def read() -> tuple[int, int]:
-            row = c.execute("SELECT number FROM changes WHERE type = ?", (entity_type,)).fetchone()
-            return self.file.opened, row[0] if row else 0
-
-        return once((c, entity_type), read)
+        changes = once(c, lambda: dict(c.execute("SELECT type, number FROM changes").fetchall()))
+        return self.file.opened, changes.get(entity_type, 0)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -327,9 +329,7 @@ class Catalogue:
     def _rows_meeting(self, c: sqlite3.Connection, selection: Selection) -> Rows | None:
         """The rows under the filters, of the columns of `_columns_of`; None for all of them."""
         entity_type = selection.entity_type
-        return self._columns_of(c, entity_type).meeting(
-            c, selection, lambda: self._cached(c, entity_type, NameIndex.read)
-        )
+        return self._columns_of(c, entity_type).meeting(c, selection, lambda: self._names(c, entity_type))
 
     def _named(
         self,
@@ -341,12 +341,10 @@ class Catalogue:
         """The best of the names that are found by a folded one, under the filters; names and columns have the same rows."""
         if not name or len(name) > MAX_NAME_QUERY:
             return []
-        index, rows = self._cached(c, selection.entity_type, NameIndex.read), self._rows_meeting(c, selection)
+        index, rows = self._names(c, selection.entity_type), self._rows_meeting(c, selection)
         best = [(i, score) for i, score in found(index) if rows is None or rows[i]][:NAMES]
-        sql = f"SELECT id, document, slug FROM {selection.entity_type} WHERE {_AMONG}"
-        found_rows = c.execute(sql, [json.dumps([index.ids[i] for i, _ in best])])
-        identities = {row: (document, slug) for row, document, slug in found_rows}
-        ranked = [Ranked(identities[index.ids[i]], index.folded[i], score) for i, score in best]
+        identities = self._columns_of(c, selection.entity_type).identities
+        ranked = [Ranked(identities[i], index.folded[i], score) for i, score in best]
         first = {each.score: place for place, each in reversed(list(enumerate(ranked)))}
         # of one score they stand in the order in which they were written, which is no order of theirs
         return sorted(ranked, key=lambda each: (first[each.score], each.name, each.identity))
@@ -355,7 +353,13 @@ class Catalogue:
         return self._cached(c, entity_type, Columns.of)
 
     def _keywords(self, c: sqlite3.Connection, entity_type: str) -> Keywords:
-        return Keywords(c, entity_type, self._cached(c, entity_type, Texts.of))
+        return Keywords(c, self._columns_of(c, entity_type), self._cached(c, entity_type, self._texts))
+
+    def _texts(self, c: sqlite3.Connection, entity_type: str) -> Texts:
+        return Texts.of(c, self._columns_of(c, entity_type))
+
+    def _names(self, c: sqlite3.Connection, entity_type: str) -> NameIndex:
+        return self._cached(c, entity_type, NameIndex.read)
 
     def _cached(self, c: sqlite3.Connection, entity_type: str, read: Read[R]) -> R:
         """What a function reads of a type, read again after the type has changed."""

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from lorekeeper.cache.protocol import ValueCounts
+from lorekeeper.cache.protocol import Identity, ValueCounts
 from lorekeeper.entities import ALIASES, WHOLE_NAME, Collection, Field, FieldType, declared_type
 from lorekeeper.filters import Condition, Selection, Stored, loaded, stored
 from lorekeeper.text.name_list import NameList
@@ -116,18 +119,26 @@ class Columns:
     Attributes:
         entity_type: the type.
         ids: row ids, ascending.
+        identities: of the entities, in the order of the ids.
         read: the columns by name, as far as they have been read.
     """
 
     entity_type: str
     ids: npt.NDArray[np.int64]
+    identities: Sequence[Identity]
     read: dict[str, Column] = field(default_factory=dict)
 
     @classmethod
     def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
         """The columns of a type, of which none has been read."""
-        rows = c.execute(f"SELECT id FROM {entity_type} ORDER BY id").fetchall()
-        return cls(entity_type, np.array([row for (row,) in rows], np.int64))
+        rows = sorted(c.execute(f"SELECT id, document, slug FROM {entity_type}"))  # from the index of identities
+        identities = [(sys.intern(document), slug) for _, document, slug in rows]
+        return cls(entity_type, np.array([row for row, _, _ in rows], np.int64), identities)
+
+    @cached_property
+    def places(self) -> Mapping[Identity, int]:
+        """The row of each identity."""
+        return {identity: place for place, identity in enumerate(self.identities)}
 
     def columns(self, c: sqlite3.Connection, fields: Sequence[Field]) -> list[Column]:
         """The columns of some fields; those that have not been read are read in one pass, from the same state as the ids."""
@@ -152,15 +163,19 @@ class Columns:
             rows = met if rows is None else rows & met
         return rows
 
-    def among(self, ids: Sequence[int]) -> Rows:
-        """The rows with these ids, which there are."""
+    def existing(self, identities: Iterable[Identity]) -> list[int]:
+        """The places of those of some identities that there are."""
+        return [place for identity in identities if (place := self.places.get(identity)) is not None]
+
+    def at(self, places: Iterable[int]) -> Rows:
+        """The rows at these places."""
         rows = np.zeros(len(self.ids), np.bool_)
-        rows[np.searchsorted(self.ids, np.fromiter(ids, np.int64, len(ids)))] = True
+        rows[np.fromiter(places, np.intp)] = True
         return rows
 
     def _meeting(self, c: sqlite3.Connection, condition: Condition, names: Callable[[], NameIndex]) -> Rows:
         if condition.op == "name" or is_of_names(condition):
-            met = self.among(names().meeting(condition))
+            met = self.at(names().meeting(condition))
             return ~met if condition.negate else met
         (column,) = self.columns(c, [condition.field])
         return column.meeting(condition)
@@ -178,13 +193,11 @@ class NameIndex:
     """The names of all entities of a type.
 
     Attributes:
-        ids: row ids of the entities, ascending.
-        folded: their folded names.
+        folded: the folded names in the order of the row ids of the entities, as `Columns` has them.
         spelt: the same, to be found by how they are spelt.
-        aliased: row ids of the entities by their folded aliases.
+        aliased: places of the entities by their folded aliases.
     """
 
-    ids: Sequence[int]
     folded: NameList
     spelt: SimilarTexts
     aliased: Mapping[str, Sequence[int]]
@@ -195,9 +208,8 @@ class NameIndex:
         folded = NameList(name for _, name, _ in rows)
         aliased: dict[str, list[int]] = {}
         for alias, row in aliases:
-            aliased.setdefault(alias, []).append(row)
-        spelt = SimilarTexts.of(folded, [key for _, _, key in rows])
-        return cls([row for row, _, _ in rows], folded, spelt, aliased)
+            aliased.setdefault(alias, []).append(bisect_left(rows, row, key=itemgetter(0)))
+        return cls(folded, SimilarTexts.of(folded, [key for _, _, key in rows]), aliased)
 
     @classmethod
     def read(cls, c: sqlite3.Connection, entity_type: str) -> Self:
@@ -209,18 +221,14 @@ class NameIndex:
         )
         return cls.of(named, aliased)
 
-    def meeting(self, condition: Condition) -> list[int]:
-        """Row ids of the entities that meet a condition of which `is_of_names` is true."""
+    def meeting(self, condition: Condition) -> Iterable[int]:
+        """Places of the entities that meet a condition of which `is_of_names` is true."""
         texts = [str(value) for value in condition.values]
         if condition.op == "name":
-            return self.containing(texts[0])
+            return self.folded.places(texts[0])
         if condition.field == WHOLE_NAME:
-            return [self.ids[place] for place in self.folded.named(texts)]
-        return [row for text in texts for row in self.aliased.get(text, ())]
-
-    def containing(self, text: str) -> list[int]:
-        """Row ids of the names that contain a folded text."""
-        return [self.ids[place] for place in self.folded.places(text)]
+            return self.folded.named(texts)
+        return [place for text in texts for place in self.aliased.get(text, ())]
 
     def beginning(self, text: str) -> list[tuple[int, float]]:
         """(index, share) of the names that a user may be typing, best first, from a folded text whose last word may go on.
@@ -233,9 +241,9 @@ class NameIndex:
         for word in whole:
             places &= self.folded.with_words([word])
         found = {place: _begun(text, self.folded[place]) for place in places}
-        for alias, rows in self.aliased.items():
+        for alias, places_of in self.aliased.items():
             if f" {text}" in f" {alias}":
-                for place in (bisect_left(self.ids, row) for row in rows):
+                for place in places_of:
                     found[place] = max(found.get(place, 0.0), ALIAS * _begun(text, alias))
         return sorted(found.items(), key=lambda item: (-item[1], self.folded[item[0]], item[0]))
 

@@ -21,7 +21,6 @@ from lorekeeper.cache.formats import Format, declarations, parse_declarations
 from lorekeeper.cache.snapshot import Snapshot, current, once, renew
 from lorekeeper.entities import COLLECTIONS, Entity, canonical_json, restored
 from lorekeeper.errors import CacheError, ConfigError
-from lorekeeper.filters import name_rank
 from lorekeeper.system import PRIVATE_FILE, keep_private, private_file, private_folder
 from lorekeeper.version import VERSION
 
@@ -222,7 +221,6 @@ class SqliteFile:
         connection = self._connected(side)
         try:
             self._check(connection)
-            connection.create_function("name_rank", 2, name_rank, deterministic=True)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         except BaseException:
             connection.close()

@@ -22,8 +22,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lorekeeper.cache.protocol import ALIASES_BETWEEN, Ranked
-from lorekeeper.cache.sqlite.columns import Rows
+from lorekeeper.cache.protocol import ALIASES_BETWEEN, Identity, Ranked
+from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import DamagedFileError, Recent
 from lorekeeper.entities import Entity
 from lorekeeper.text.facts import indexed_facts
@@ -151,29 +151,29 @@ class Texts:
     """The rows of a full-text table in one state of its file.
 
     Attributes:
-        ids: row ids, ascending, shape (rows,).
+        names: the names, with the aliases behind them, in the order of the row ids.
         phrased: which of them have phrases, shape (rows,).
         counts: how many rows an FTS5 expression matches, for the expressions that have been counted.
         words: the rows that have a word in any form, and their scores, for words that were asked for last.
     """
 
-    ids: npt.NDArray[np.int64]
+    names: Sequence[str]
     phrased: Rows
     counts: dict[str, int] = field(default_factory=dict)
     words: Recent[str, Scored] = field(default_factory=lambda: Recent(KEPT, lambda scored: 1 + len(scored[0])))
 
     @classmethod
-    def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
-        """The rows of a type.
+    def of(cls, c: sqlite3.Connection, columns: Columns) -> Self:
+        """The rows of the type whose columns these are.
 
         Raises:
             DamagedFileError: they are not those of the type's entities.
         """
-        rows = c.execute(f"SELECT rowid, phrases <> '' FROM {entity_type}_fts ORDER BY rowid").fetchall()
-        entities = c.execute(f"SELECT id FROM {entity_type} ORDER BY id").fetchall()
-        if [row for row, _ in rows] != [row for (row,) in entities]:
-            raise DamagedFileError(f"the words of {entity_type} are incomplete")
-        return cls(np.array([row for row, _ in rows], np.int64), np.array([has for _, has in rows], np.bool_))
+        sql = f"SELECT rowid, name, phrases <> '' FROM {columns.entity_type}_fts ORDER BY rowid"
+        rows = c.execute(sql).fetchall()
+        if [row for row, _, _ in rows] != columns.ids.tolist():
+            raise DamagedFileError(f"the words of {columns.entity_type} are incomplete")
+        return cls([name for _, name, _ in rows], np.array([has for _, _, has in rows], np.bool_))
 
 
 @dataclass(frozen=True)
@@ -182,13 +182,18 @@ class Keywords:
 
     Attributes:
         c: reads that state.
-        entity_type: the type.
+        columns: those of the type.
         texts: its rows.
     """
 
     c: sqlite3.Connection
-    entity_type: str
+    columns: Columns
     texts: Texts
+
+    @property
+    def entity_type(self) -> str:
+        """The type."""
+        return self.columns.entity_type
 
     def rank(self, query: KeywordQuery, limit: int, allowed: Rows | None) -> list[Ranked]:
         """The entities with any word of a query, or with all its phrases if it has some, best first.
@@ -198,7 +203,7 @@ class Keywords:
             limit: most entities.
             allowed: the rows under the filters, shape (rows,); None for all.
         """
-        rows = len(self.texts.ids)
+        rows = len(self.columns.ids)
         scores, matched = np.zeros(rows), np.zeros(rows, np.bool_)
 
         def add(found: Iterable[Scored], weights: float | npt.NDArray[np.float64]) -> None:
@@ -221,13 +226,14 @@ class Keywords:
         places = np.flatnonzero(matched if allowed is None else matched & allowed)
         return self._best(places, scores[places], limit, query)
 
-    def scores(self, words: Iterable[str], among: Collection[int]) -> dict[int, float]:
-        """What words add to the scores of some rows, by their ids; rows that have none of them are left out."""
-        scores: defaultdict[int, float] = defaultdict(float)
+    def scores(self, words: Iterable[str], among: Collection[Identity]) -> dict[Identity, float]:
+        """What words add to the scores of some entities; those that have none of them are left out."""
+        scores: defaultdict[Identity, float] = defaultdict(float)
+        ids = self.columns.ids[self.columns.existing(among)].tolist()
         for word in words:
-            places, found = self._as_rare(word, self._scored(quoted(word), among), among)
-            for row, score in zip(self.texts.ids[places].tolist(), found.tolist(), strict=True):
-                scores[row] += score
+            places, found = self._as_rare(word, self._scored(quoted(word), ids), ids)
+            for place, score in zip(places.tolist(), found.tolist(), strict=True):
+                scores[self.columns.identities[place]] += score
         return scores
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
@@ -241,19 +247,18 @@ class Keywords:
         """The best of some rows, in order; equal scores by identity."""
         least = np.partition(scores, -limit)[-limit] if len(scores) > limit else -np.inf
         best = scores >= least
-        entries = described(self.c, self.entity_type, self.texts.ids[places[best]].tolist())
-        complete = self._complete(query)[places[best]].tolist()
-        hits = [
-            Ranked((document, slug), name, score, complete=whole)
-            for (document, slug, name), score, whole in zip(entries, scores[best].tolist(), complete, strict=True)
-        ]
+        found = zip(
+            places[best].tolist(), scores[best].tolist(), self._complete(query)[places[best]].tolist(), strict=True
+        )
+        identities, names = self.columns.identities, self.texts.names
+        hits = [Ranked(identities[place], names[place], score, complete=whole) for place, score, whole in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.identity))[:limit]
 
     def _complete(self, query: KeywordQuery) -> Rows:
         """Which rows have all words of one of the query's lists, shape (rows,)."""
-        complete = np.zeros(len(self.texts.ids), np.bool_)
+        complete = np.zeros(len(self.columns.ids), np.bool_)
         for words in query.complete:
-            having = np.zeros(len(self.texts.ids), np.intp)
+            having = np.zeros(len(complete), np.intp)
             for word in words:
                 having[self._word(word)[0]] += 1
             complete |= having == len(words)
@@ -271,20 +276,21 @@ class Keywords:
         if found is None:
             found = self._as_rare(word, self._scored(quoted(word)))
             self.texts.words.put(word, found)
+            self.texts.counts[quoted(word)] = len(found[0])
         return found
 
     def _scored(self, expression: str, ids: Collection[int] | None = None) -> Scored:
         """The rows that an FTS5 expression matches, and their BM25 scores, above 0; of all rows, or of some ids."""
         rows = self._matching(f"rowid, -bm25({self.entity_type}_fts, {_BM25})", expression, ids)
         found = np.array(rows, np.float64).reshape(-1, 2)
-        return np.searchsorted(self.texts.ids, found[:, 0].astype(np.int64)), found[:, 1]
+        return np.searchsorted(self.columns.ids, found[:, 0].astype(np.int64)), found[:, 1]
 
     def _as_rare(self, word: str, scored: Scored, ids: Collection[int] | None = None) -> Scored:
         """The scores of a word, in notes with a rarity above 0: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, as in Lucene."""
         if self.entity_type != "notes":
             return scored
         places, scores = scored
-        rows, having = len(self.texts.ids), len(places) if ids is None else self._count(quoted(word))
+        rows, having = len(self.columns.ids), len(places) if ids is None else self._count(quoted(word))
         share = (rows - having + 0.5) / (having + 0.5)
         return places, scores * (math.log1p(share) / max(math.log(share), LEAST_RARITY))
 
@@ -294,16 +300,3 @@ class Keywords:
         among = "" if ids is None else f" AND +{fts}.rowid IN (SELECT value FROM json_each(?))"
         values = (expression,) if ids is None else (expression, json.dumps(list(ids)))
         return self.c.execute(f"SELECT {columns} FROM {fts} WHERE {fts} MATCH ?{among}", values).fetchall()
-
-
-def described(c: sqlite3.Connection, entity_type: str, ids: Sequence[int]) -> list[tuple[str, str, str]]:
-    """(document, slug, name) of some rows, in their order; DamagedFileError if one of them is not there."""
-    fts = f"{entity_type}_fts"
-    sql = (
-        f"SELECT document, slug, {fts}.name FROM json_each(?) CROSS JOIN {entity_type} ON {entity_type}.id = value "
-        f"CROSS JOIN {fts} ON {fts}.rowid = value"
-    )
-    rows = c.execute(sql, (json.dumps(ids),)).fetchall()
-    if len(rows) < len(ids):
-        raise DamagedFileError(f"an entry of {entity_type} is incomplete")
-    return rows

@@ -38,14 +38,12 @@ from lorekeeper.cache.protocol import (
     LOOKED,
     SCORE_DIGITS,
     SECTIONED,
-    Identity,
     Ranked,
     nearest_sections,
 )
 from lorekeeper.cache.sqlite import catalogue
 from lorekeeper.cache.sqlite.catalogue import Catalogue, changed
 from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, DamagedFileError, SqliteFile, columns, vectors_file
-from lorekeeper.cache.sqlite.keywords import described
 from lorekeeper.cache.vectors import pack_vector, unpack_vectors
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import CacheError
@@ -99,13 +97,6 @@ class _Known(NamedTuple):
     state: _State
     hashes: Mapping[int, str]
     matrix: Matrix | None
-
-
-class _Scored(NamedTuple):
-    entity: int
-    score: float
-    section: str
-    text: str
 
 
 def statements(types: Sequence[str]) -> list[str]:
@@ -166,7 +157,45 @@ class PassageCatalogue(Catalogue):
         if not scores:
             return []
         owners, parts = matrix.entities[matrix.owners[places]].tolist(), matrix.parts[places].tolist()
-        return _ranked(c, entity_type, _scored(c, entity_type, owners, parts, scores), limit, looked)
+        return self._ranked(c, entity_type, list(zip(owners, parts, strict=True)), scores, limit, looked)
+
+    def _ranked(
+        self,
+        c: sqlite3.Connection,
+        entity_type: str,
+        passages: Sequence[tuple[int, int]],
+        scores: Sequence[float],
+        limit: int,
+        looked: int,
+    ) -> list[Ranked]:
+        """The entities of some passages (row id of the entity, part), which come best first, in the order of their best ones."""
+        columns, names = self._columns_of(c, entity_type), self._cached(c, entity_type, self._texts).names
+        own: dict[int, list[int]] = {}
+        for number, (entity, _) in enumerate(passages):
+            own.setdefault(entity, []).append(number)
+        found = np.searchsorted(columns.ids, list(own))
+        if columns.ids.take(found, mode="clip").tolist() != list(own):
+            raise DamagedFileError(f"an entry of {entity_type} is incomplete")
+        places = dict(zip(own, found.tolist(), strict=True))
+        identities = {entity: columns.identities[place] for entity, place in places.items()}
+        best = sorted(own, key=lambda entity: (-scores[own[entity][0]], identities[entity]))[:limit]
+        wanted = sorted({*range(min(looked, len(passages))), *(own[entity][0] for entity in best)})
+        texts = dict(zip(wanted, _texts(c, entity_type, [passages[number] for number in wanted]), strict=True))
+        near = nearest_sections(
+            (identities[entity], texts[number][0], scores[number])
+            for number, (entity, _) in enumerate(passages[:looked])
+        )
+        ranking: list[Ranked] = []
+        for entity in best:
+            first, *others = own[entity]
+            name, identity, (section, text) = names[places[entity]], identities[entity], texts[first]
+            if ALIASES_BETWEEN in name:
+                name = _beginning(name, self._names(c, entity_type).folded[places[entity]])
+            second = scores[others[0]] if others else None
+            ranking.append(
+                Ranked(identity, name, scores[first], text, section, second=second, near=near.get(identity, ()))
+            )
+        return ranking
 
     def matrix(self, c: sqlite3.Connection, entity_type: str) -> Matrix | None:
         """The vectors of a type in memory, cached until it changes; None if it has none."""
@@ -250,18 +279,16 @@ def _matrix(c: sqlite3.Connection, entity_type: str, ids: Sequence[int] | None =
         return Matrix.of(batches())
 
 
-def _scored(
-    c: sqlite3.Connection, entity_type: str, owners: Sequence[int], parts: Sequence[int], scores: Sequence[float]
-) -> list[_Scored]:
-    """Some passages with their similarities, in their order."""
+def _texts(c: sqlite3.Connection, entity_type: str, passages: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
+    """(section, text) of some passages, in their order."""
     rows = c.execute(
         f"SELECT section, passage FROM json_each(?) AS wanted CROSS JOIN {entity_type}{PASSAGES} AS own "
         "ON entity = json_extract(wanted.value, '$[0]') AND part = json_extract(wanted.value, '$[1]')",
-        (json.dumps(list(zip(owners, parts, strict=True))),),
+        (json.dumps(passages),),
     ).fetchall()
-    if len(rows) != len(scores):
+    if len(rows) != len(passages):
         raise DamagedFileError(f"passages of {entity_type} are missing")
-    return [_Scored(owner, score, *row) for owner, score, row in zip(owners, scores, rows, strict=True)]
+    return rows
 
 
 @contextmanager
@@ -273,42 +300,7 @@ def _damage_of(entity_type: str) -> Iterator[None]:
         raise DamagedFileError(f"the vectors of {entity_type} are damaged") from error
 
 
-def _ranked(
-    c: sqlite3.Connection, entity_type: str, passages: Sequence[_Scored], limit: int, looked: int
-) -> list[Ranked]:
-    """The entities of some passages, which come best first, in the order of their best ones."""
-    own: dict[int, list[_Scored]] = {}
-    for passage in passages:
-        own.setdefault(passage.entity, []).append(passage)
-    entries = dict(zip(own, described(c, entity_type, list(own)), strict=True))
-    identities: dict[int, Identity] = {entity: (document, slug) for entity, (document, slug, _) in entries.items()}
-    near = nearest_sections((identities[each.entity], each.section, each.score) for each in passages[:looked])
-    best = sorted(own, key=lambda entity: (-own[entity][0].score, identities[entity]))[:limit]
-    names = {entity: entries[entity][2] for entity in best}
-    names |= _without_aliases(c, entity_type, {e: name for e, name in names.items() if ALIASES_BETWEEN in name})
-    ranking: list[Ranked] = []
-    for entity in best:
-        first, *others = own[entity]
-        second = others[0].score if others else None
-        sections = near.get(identities[entity], ())
-        ranking.append(
-            Ranked(
-                identities[entity], names[entity], first.score, first.text, first.section, second=second, near=sections
-            )
-        )
-    return ranking
-
-
-def _without_aliases(c: sqlite3.Connection, entity_type: str, names: Mapping[int, str]) -> dict[int, str]:
-    """Names of entities that have their aliases behind them, or ` / ` in them, without the aliases."""
-    if not names:
-        return {}
-    sql = f"SELECT id, name_folded FROM {entity_type} WHERE id IN (SELECT value FROM json_each(?))"
-    folded = dict(c.execute(sql, (json.dumps(list(names)),)))
-    return {entity: _beginning(name, folded.get(entity)) for entity, name in names.items()}
-
-
-def _beginning(written: str, folded: str | None) -> str:
+def _beginning(written: str, folded: str) -> str:
     """The shortest beginning of a text that is the folded one, which ends where an alias may begin; else the whole text."""
     parts = written.split(ALIASES_BETWEEN)
     beginnings = (ALIASES_BETWEEN.join(parts[:number]) for number in range(1, len(parts)))
