@@ -1,7 +1,7 @@
 """Languages by their function words.
 
 The words are in `lorekeeper/data/function_words.tsv`: articles, pronouns, prepositions, conjunctions, auxiliary verbs and question
-words of seven languages, compiled for this file, folded. They are closed classes, so that a few dozen words mark most sentences.
+words of eight languages, compiled for this file, folded. They are closed classes, so that a few dozen words mark most sentences.
 """
 
 from __future__ import annotations

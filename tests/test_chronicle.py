@@ -311,16 +311,14 @@ async def test_beside_npcs_another_word_for_people_means_players_characters(tmp_
     assert alone["Personaggi/Aldo.md"].kind == "npc"
 
 
-async def test_folders_above_the_whole_vault_tell_nothing_and_places_within_a_folder_of_people_only_where_they_are(
-    tmp_path,
-):
+async def test_places_within_a_folder_of_people_tell_only_where_they_are(tmp_path):
     notes = {
-        "src/site/notes/Home.md": "Welcome to all who come.",
-        "src/site/notes/Quests/Silver Forest/The Old Well.md": "The party may look into the well.",
-        "src/site/notes/NPCs/Mill plot/Ada.md": "A miller who lost her mill.",
-        "src/site/notes/NPCs/Villains/figure from session 2.md": "A figure with a hood.",
-        "src/site/notes/MagicalArtifacts/Coal.md": "A piece of coal that glows.",
-        "src/site/notes/ITDD Session Notes/Session 1.md": "The party set out at dawn.",
+        "site/Home.md": "Welcome to all who come.",
+        "site/Quests/Silver Forest/The Old Well.md": "The party may look into the well.",
+        "site/NPCs/Mill plot/Ada.md": "A miller who lost her mill.",
+        "site/NPCs/Villains/figure from session 2.md": "A figure with a hood.",
+        "site/MagicalArtifacts/Coal.md": "A piece of coal that glows.",
+        "site/ITDD Session Notes/Session 1.md": "The party set out at dawn.",
     }
     assert await kinds(tmp_path, notes) == ["note", "quest", "npc", "npc", "item", "session"]
 
@@ -375,3 +373,29 @@ async def test_names_of_people_lead_to_their_notes_without_brackets_and_those_of
     text = page[page.index("They met") :].partition("was dead")[0]
     assert text.count("<a ") == 1
     assert text.index("<a ") < text.index("Mira Voss</a>") < text.index("Old Tom. Mira Voss swore")
+
+
+async def test_days_of_a_world_that_rise_with_numbers_make_sessions_and_plans_and_tasks_say_what_comes_next(tmp_path):
+    days = {
+        f"Zápisky/00{n} Večer.md": f"## {day}. Oťávra 735\n\n- Došli jsme k brodu {n}."
+        for n, day in enumerate((2, 2, 3), 1)
+    }
+    notes = {
+        **days,
+        "Příprava/Session 4 plan.md": "Vévoda spálí brod.",
+        "Úkoly/Mlýn.md": "Mlýn hoří.\n"
+        + "Mlynář mlčí o mlýně.\n" * 60
+        + "- [x] Najít mlynáře\n- [ ] Koupit mlýnský kámen\n",
+        "Kniha/Ada.md": "# Vzhled\n\nJizva na čele.\n\n# Povaha\n\nTichá a pomalá.",
+        "Kniha/Brod.md": "---\ntags: Location\n---\n",
+    }
+    async with vault_library(tmp_path) as library:
+        found = await read(library, tmp_path / "vault", notes)
+        coming = await ask(library, "what is planned for the next session?")
+        left = await ask(library, "co ještě zbývá pro mlýn?")
+    told = [said(found[path])[:3] for path in notes]
+    evenings = [(f"00{n} Večer", "session", n) for n in (1, 2, 3)]
+    others = [("Session 4 plan", "prep", 4), ("Mlýn", "quest", None), ("Ada", "note", None), ("Brod", "location", None)]
+    assert told == [*evenings, *others]
+    assert coming.index("Vévoda spálí brod") < coming.index("003 Večer")
+    assert "[ ] Koupit mlýnský kámen" in left

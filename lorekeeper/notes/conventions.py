@@ -195,7 +195,6 @@ class Conventions:
         self._named_by_file = {folder for folder, number in by_file.items() if number > HALF * folders[folder]}
         day_first = day_first_in(text for clue in clues.values() for text in clue.dates.values())
         self._day_first = day_first if self._declared.day_first is None else self._declared.day_first
-        self._depth = _depth(clues)
         self._counted: dict[str, Usage] = {}
         for numbers in _counting(clues).values():
             self._read_counted(numbers)
@@ -213,7 +212,7 @@ class Conventions:
         names_npcs = any(_NPCS & set(fold(name).split()) for name in named)
         self._people = CHARACTER if names_npcs else NPC * names_party
         self._typed = _of_folders((path, clue.typed) for path, clue in clues.items())
-        self._sessions, self._spoken = self._folders_of_sessions(), spoken(clue.words for clue in clues.values())
+        self._spoken = spoken(clue.words for clue in clues.values())
 
     def usage(self, path: str) -> Usage:
         """What the vault says of a note."""
@@ -231,20 +230,16 @@ class Conventions:
                 filter(None, (placed.likely, self._folders.get(path.rpartition("/")[0]), *by_key, clue.named)), ""
             ),
             date_key=fold(declared.date) or placed.date_key,
-            is_apart=not self._is_placed(path) and not self._sessions.isdisjoint(folders_above(path)),
             is_shared=declared.title == "file" or clue.title in self._shared or self._is_apart(path, clue),
             day_first=self._day_first,
             people=self._people if is_either else "",
-            depth=self._depth,
             spoken=self._spoken,
         )
 
     def _own_word(self, path: str, clue: Clue) -> str:
         """The vault's own word for what the notes of a folder are, where the folder is none that we know."""
         folder = path.rpartition("/")[0]
-        is_own = (
-            clue.typed and clue.typed == self._typed.get(folder) and not by_folders(folder.split("/")[self._depth :])
-        )
+        is_own = clue.typed and clue.typed == self._typed.get(folder) and not by_folders(folder.split("/"))
         return clue.typed if is_own else ""
 
     def _is_apart(self, path: str, clue: Clue) -> bool:
@@ -254,7 +249,7 @@ class Conventions:
 
     def _kind(self, path: str) -> str:
         """The kind that a note says itself, or its folders."""
-        return self._clues[path].kind or by_folders(path.split("/")[self._depth : -1])
+        return self._clues[path].kind or by_folders(path.split("/")[:-1])
 
     def _kinds_of_keys(self) -> dict[str, str]:
         """The keys that most notes of a kind have whose notes bear a name, and hardly any others, each with that kind."""
@@ -266,21 +261,6 @@ class Conventions:
             )
             if kind in NAMED and kinds[kind] >= max(ALMOST_ALL * (kinds.total() - kinds[""]), HALF * numbers[kind])
         }
-
-    def _is_placed(self, path: str) -> bool:
-        """Whether a number or a date of our calendar says when the session of a note was."""
-        texts = (path.rpartition("/")[2], *self._clues[path].dates.values()) if path in self._clues else ()
-        is_dated = any(date_in(text, day_first=self._day_first) for text in texts)
-        return is_dated or path in self._counted or self._clues.get(path, Clue()).kind == SESSION
-
-    def _folders_of_sessions(self) -> frozenset[str]:
-        """The folders of sessions, half of whose notes have a number or a date."""
-        notes: dict[str, list[bool]] = {}
-        for path in self._clues:
-            for folder in folders_above(path):
-                if SESSION in (of_folder(folder.rpartition("/")[2]), self._folders.get(folder)):
-                    notes.setdefault(folder, []).append(self._is_placed(path))
-        return frozenset(folder for folder, placed in notes.items() if sum(placed) >= max(FEWEST, HALF * len(placed)))
 
     def _read_counted(self, numbers: Mapping[str, float]) -> None:
         """Notes in whose names the same thing counts up: if half are sessions, or dates rise with it, all are.
@@ -318,18 +298,6 @@ class Conventions:
 def folders_above(path: str) -> list[str]:
     """The folders that a note is in, by their paths."""
     return [path[:end] for end, sign in enumerate(path) if sign == "/"]
-
-
-def _depth(paths: Iterable[str]) -> int:
-    """How many folders are around all notes of a vault that are in one, have no note of their own, and say nothing of these.
-
-    "site" says nothing above folders of people, places and sessions: notes of several kinds.
-    """
-    folders = [path.split("/")[:-1] for path in paths if "/" in path]
-    depth = 0
-    while folders and all(len(each) > depth + 1 and each[depth] == folders[0][depth] for each in folders):
-        depth += 1
-    return depth if len({by_folders(each[depth:]) for each in folders} - {""}) > 1 else 0
 
 
 def _counting(clues: Mapping[str, Clue]) -> dict[tuple[str, str], dict[str, float]]:

@@ -62,11 +62,9 @@ class Usage:
         likely: what the other notes of its folder, or those that are named like it, are; else what its name or first words say.
         number: the number that counts up in its name; None if none does.
         date_key: the key, folded, whose dates rise with the numbers of sessions; "" for none.
-        is_apart: whether it has neither number nor date, where the sessions of its folder have one.
         is_shared: whether its first heading stands above many notes, and names none.
         day_first: which of "5/12/2024" is the day; None if nothing shows it.
         people: what a folder's word for people means that is used for players' characters and for others.
-        depth: how many of its folders hold the whole vault, and so tell nothing of it.
         is_dated: whether the notes of its folder are called by their dates: a key may be copied from the note before.
         spoken: the codes of the vault's languages, with spaces between them; "" if nothing shows them.
     """
@@ -75,11 +73,9 @@ class Usage:
     likely: str = ""
     number: float | None = None
     date_key: str = ""
-    is_apart: bool = False
     is_shared: bool = False
     day_first: bool | None = None
     people: str = ""
-    depth: int = 0
     is_dated: bool = False
     spoken: str = ""
 
@@ -104,25 +100,20 @@ def kind_of(
     if usage.kind:
         return usage.kind
     *folders, file = path.split("/")
-    folders = folders[usage.depth :]
     names = (file.rpartition(".")[0], *folders)
     written = front.text(*KIND_KEYS)
     kind = own_kind(table, () if is_listing(path) else tags)
     if not kind and is_listing(path):
         return fold(written) or NOTE
     is_counted = any(session_number(name) is not None for name in (names[0], title))
-    is_by_folder = False
     if not kind:
         kind = usage.people or by_folders(folders)
         kind = SESSION if kind not in ("", *NAMED) and _says_session(names[0], title) else kind
         kind = kind_by_keys(table, kind) or kind or usage.likely
-        is_by_folder = kind == SESSION
     if kind in ("", JOURNAL) and (is_counted or table.text(*PLAYED_KEYS)):
         kind = SESSION
     if kind == SESSION and any(map(says_plan, (*names, *table.texts(*KIND_KEYS), table.text(*listed("key state"))))):
         return PREP
-    if is_by_folder and usage.is_apart and not table.text(*PLAYED_KEYS):
-        kind = ""
     return kind or fold(written) or NOTE
 
 

@@ -100,6 +100,12 @@ def function_words(language: str) -> frozenset[str]:
     return next((each.own | each.shared for each in languages() if each.name == language), frozenset())
 
 
+def telling(text: str) -> str:
+    """A question without the function words of its language, which say nothing of what it asks; an English one as it is."""
+    own = function_words(language_of(text, (), 0) or "")
+    return " ".join(word for word in fold(text).split() if word not in own) or text if own else text
+
+
 @cache
 def all_function_words() -> frozenset[str]:
     """Those of all languages that the table has."""

@@ -68,6 +68,7 @@ from lorekeeper.search.languages import (
     in_language,
     language_of,
     language_of_notes,
+    telling,
 )
 from lorekeeper.search.linker import asked_about, is_about_one, with_linked, without_asking
 from lorekeeper.search.party import CHARACTERS, age
@@ -466,7 +467,7 @@ class Searcher:
     async def _keyword(self, query: Query, wordings: Sequence[str], scopes: Scopes, depth: int) -> Ranking:
         if query.mode == "semantic":
             return {}
-        rank, words = self._cache.rank_keyword, expanded_keywords(wordings)
+        rank, words = self._cache.rank_keyword, expanded_keywords([*map(telling, wordings)])
         if query.phrases:
             words, depth = replace(words, phrases=tuple(query.phrases)), MAX_PHRASED
         with timed("keyword"):

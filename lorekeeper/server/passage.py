@@ -14,7 +14,7 @@ from lorekeeper.records.notes import aliases_of
 from lorekeeper.render import markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.search.expansion import spelt_out
-from lorekeeper.search.languages import all_function_words
+from lorekeeper.search.languages import all_function_words, telling
 from lorekeeper.search.linker import without_asking
 from lorekeeper.search.sessions import asks_what_comes, beside_session
 from lorekeeper.server.answers import HIDDEN, untitled
@@ -37,6 +37,7 @@ from lorekeeper.text.matching import STEM, occurring, word_stems
 from lorekeeper.text.notes import tale, to_come
 from lorekeeper.text.secrecy import is_secret
 from lorekeeper.text.sections import Section, written
+from lorekeeper.words import listed_words
 
 NOTES = "notes"
 
@@ -53,6 +54,9 @@ ELSEWHERE, COMMON = 600, 6
 """Most characters of the lines that are added for words which the passage lacks, and most lines of a section that have them."""
 
 CREATURES, SESSION = "creatures", "session"
+
+TASK = "[ ]"
+"""How a line marks what is left to do."""
 
 TELLING = 4
 """Fewest words in small letters of a line of a session's note that tells what happened; others say when it was, or who played."""
@@ -181,7 +185,7 @@ def _of_note(note: Entity, section: str, query: str) -> str:
     headed = [each._replace(text=f"## {each.heading}\n{each.text}" if each.heading else each.text) for each in prose]
     whole = "\n\n".join(each.text.strip("\n") for each in (facts, *headed) if each.text.strip())
     chosen = [each for each in prose if section and each.heading == section]
-    asked = " ".join(subject_words(fold(beside_session(query))))
+    asked = " ".join(subject_words(fold(telling(beside_session(query)))))
     known = {*fold(" ".join([note.name, *aliases_of(note.data)])).split(), *all_function_words()}
     if note.kind != SESSION and len(whole) > WHOLE and known.issuperset(asked.split()):  # who somebody is
         begins = [each.text.strip("\n") for each in (facts, *prose) if not each.heading and each.text.strip()]
@@ -236,7 +240,7 @@ def _part(page: str, wanted: str) -> str:
 def lines(text: str, query: str, most: int = LINES) -> str:
     """The lines of a text that answer a question: those with its rare words, in their order, a list from its first item on."""
     pieces = _pieces(text)
-    stems = word_stems(query)
+    stems = word_stems(telling(query))
     heads = _heads(pieces)
     # a line says what stands in it and in the head of its table, or in what it stands below
     held = [
@@ -246,9 +250,11 @@ def lines(text: str, query: str, most: int = LINES) -> str:
     numbers = Counter(stem for own in held for stem in own)
     counts = asks_for_a_figure(query)
     figures = frozenset(_NUMBER.findall(query))
+    is_left = not listed_words("word left").isdisjoint(fold(query).split())
     weights = [
         _weight(own, numbers, figure=(counts and has_a_figure(piece)) or not figures.isdisjoint(_NUMBER.findall(piece)))
-        + (1.0 if figures.intersection(_BEGINS_WITH.findall(piece)) else 0.0)
+        + bool(figures.intersection(_BEGINS_WITH.findall(piece)))
+        + (is_left and TASK in piece)
         for own, piece in zip(held, pieces, strict=True)
     ]
     if not any(weights):
