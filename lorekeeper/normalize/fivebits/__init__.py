@@ -7,12 +7,9 @@ the same identities from both, and read alike.
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from lorekeeper.entities import Entity
@@ -22,7 +19,7 @@ from lorekeeper.normalize.build import Imported, own_error
 from lorekeeper.normalize.fivebits import classes, creatures, items, options, rules, spells
 from lorekeeper.normalize.fivebits.classes import Tables
 from lorekeeper.normalize.fivebits.printed import Printed
-from lorekeeper.normalize.fivebits.texts import Object, Words, name_of, strings, text_of
+from lorekeeper.normalize.fivebits.texts import Object, Words, name_of, strings, text, text_of, word
 from lorekeeper.normalize.taken import texts_of
 
 SOURCE = "5e-bits"
@@ -31,49 +28,22 @@ SOURCE = "5e-bits"
 ADDRESS = "/api/"
 """How the address of every object begins."""
 
-NAMES = Path(__file__).with_name("names.toml")
-
-PARTS = {
-    "features": ("classes", "subclasses"),
-    "levels": ("classes",),
-    "proficiencies": ("classes",),
-    "traits": ("races", "species", "subraces"),
-    "subspecies": ("species",),
-    "equipment_categories": ("equipment",),
-}
-"""Lists whose objects are parts of entries, with the lists of these."""
-
 EDITIONS = ("2014", "2024")
 
 
-@cache
-def _names() -> dict[str, Any]:
-    return tomllib.loads(NAMES.read_text("utf-8"))
-
-
-def _as_in_print(text: str) -> str:
+def _as_in_print(told: str) -> str:
     """A text with what the books have in place of a misprint of these objects."""
-    for misprint, words in _names()["misprints"].items():
-        text = text.replace(misprint, words)
-    return text
-
-
-def _columns(o: Object) -> Mapping[str, str]:
-    known = list_of(o)
-    return _names()["columns"][known[0]] if known else {}
+    for misprint, words in word["misprints"].items():
+        told = told.replace(misprint, words)
+    return told
 
 
 def _corrected(edition: str, name: str, o: Object) -> Object:
     """An object with what the book has otherwise; of an object within it, the values that it has otherwise."""
-    changed = _names()["corrected"][edition].get(name, {}).get(o["index"], {})
-    o = strings(o, _as_in_print)
-    return {
-        **o,
-        **{
-            key: {**o[key], **new} if isinstance(o.get(key), dict) and isinstance(new, dict) else new
-            for key, new in changed.items()
-        },
-    }
+    found = {**strings(o, _as_in_print)}
+    for key, new in word["corrected"][edition].get(name, {}).get(o["index"], {}).items():
+        found[key] = {**o[key], **new} if isinstance(o.get(key), dict) and isinstance(new, dict) else new
+    return found
 
 
 LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
@@ -82,21 +52,17 @@ LISTS: dict[str, tuple[str, Callable[[Object, Tables], dict[str, Any]]]] = {
     "equipment": ("items", lambda o, tables: items.item(o, _properties(tables))),
     "magic_items": ("magicitems", lambda o, _: items.magic_item(o)),
     "poisons": ("items", lambda o, _: items.poison(o)),
-    "classes": ("classes", lambda o, tables: classes.character_class(o, tables, _columns(o))),
+    "classes": (
+        "classes",
+        lambda o, tables: classes.character_class(o, tables, word["columns"][(list_of(o) or ("2014",))[0]]),
+    ),
     "subclasses": ("classes", classes.subclass),
     "races": ("species", options.species),
     "subraces": ("species", options.species),
     "species": ("species", options.species),
     "backgrounds": ("backgrounds", lambda o, _: options.background(o)),
     "feats": ("feats", lambda o, _: options.feat(o)),
-    "conditions": ("conditions", lambda o, _: options.rule(o)),
-    "ability_scores": ("abilities", lambda o, _: options.rule(o)),
-    "skills": ("skills", lambda o, _: options.rule(o)),
-    "languages": ("languages", lambda o, _: options.rule(o)),
-    "alignments": ("alignments", lambda o, _: options.rule(o)),
-    "damage_types": ("damagetypes", lambda o, _: options.rule(o)),
-    "magic_schools": ("spellschools", lambda o, _: options.rule(o)),
-    "weapon_properties": ("weaponproperties", lambda o, _: options.rule(o)),
+    **{name: (endpoint, lambda o, _: options.rule(o)) for name, endpoint in word["rules"].items()},
     "weapon_mastery_properties": ("weaponproperties", lambda o, _: {**options.rule(o), "type": "Mastery"}),
 }
 """The endpoint of Open5e that has what a list has, and how its objects are read."""
@@ -144,17 +110,19 @@ def read(
         printed: the paragraphs of the book, whose words are the right ones; empty if it is not at hand.
     """
     result, found = Imported(), list(found)
-    book = Printed(printed, _names()["variants"])
+    book = Printed(printed, word["variants"])
     together = _editions(_once([*others, *found]) if others else found)
     for edition, tables in _editions(found).items():
         raw = together[edition]
         words = Words([*raw.values(), *texts])
-        parts = {name for name, owners in PARTS.items() if name in raw and any(owner in tables for owner in owners)}
-        own = [name for name in tables if name not in PARTS]
+        parts = {
+            name for name, owners in word["parts"].items() if name in raw and any(owner in tables for owner in owners)
+        }
+        own = [name for name in tables if name not in word["parts"]]
         rows = {name: tables[name] if name in own else raw[name] for name in raw}
         whole = {name: _as_printed(edition, name, each, words, book) for name, each in rows.items()}
-        for name in tables.keys() & PARTS.keys():
-            if not any(owner in raw for owner in PARTS[name]):
+        for name in tables.keys() & word["parts"].keys():
+            if not any(owner in raw for owner in word["parts"][name]):
                 result.skipped[f"{name} of entries in other files of 5e-bits; import these with it"] += len(
                     tables[name]
                 )
@@ -169,7 +137,7 @@ def read(
 
 def _as_printed(edition: str, name: str, rows: Iterable[Object], words: Words, book: Printed) -> list[Object]:
     """The objects of a list that the book has too, in its words."""
-    absent = _names()["left_out"].get(edition, {}).get(name, ())
+    absent = word["left_out"].get(edition, {}).get(name, ())
     kept = [each for each in rows if each["index"] not in absent]
     mended = [words.mended(_corrected(edition, name, each)) for each in kept]
     if name not in LINED:
@@ -227,26 +195,26 @@ def _entities(edition: str, name: str, o: Object, tables: Tables, document: str 
 
 def _entity(edition: str, endpoint: str, document: str | None, slug: str, made: Mapping[str, Any]) -> Entity:
     key = f"srd-{edition}"
-    obj = {"key": f"{key}_{slug}", **made, "document": {"key": key, "display_name": _title(edition)}}
+    obj = {
+        "key": f"{key}_{slug}",
+        **made,
+        "document": {"key": key, "display_name": word["documents"][edition]["display_name"]},
+    }
     entity = open5e.entities(obj, open5e.ENDPOINTS[endpoint], document or key)[0]
     return replace(entity, source_api=SOURCE)
 
 
 def document_of(edition: str) -> Entity:
     """The document of an edition, with its licence, and the statement that the licence asks for."""
-    obj = {"key": f"srd-{edition}", **_names()["documents"][edition]}
+    obj = {"key": f"srd-{edition}", **word["documents"][edition]}
     return replace(open5e.entities(obj, open5e.ENDPOINTS["documents"])[0], source_api=SOURCE)
-
-
-def _title(edition: str) -> str:
-    return str(_names()["documents"][edition]["display_name"])
 
 
 def _slug(edition: str, name: str, o: Object) -> str:
     """The key of an entry in its document: the index, or what Open5e has for it."""
-    return str(_names().get(f"srd-{edition}", {}).get(name, {}).get(o["index"], o["index"]))
+    return str(word[f"srd-{edition}"].get(name, {}).get(o["index"], o["index"]))
 
 
 def _properties(tables: Tables) -> dict[str, str]:
     rows = (*tables.get("weapon_properties", ()), *tables.get("weapon_mastery_properties", ()))
-    return {str(each.get("name")): text_of(each) for each in rows}
+    return {text(each): text_of(each) for each in rows}

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lorekeeper.normalize.fivebits.printed import Below
-from lorekeeper.normalize.fivebits.texts import Object, index_of, name_of, names, objects, prose, text_of
+from lorekeeper.normalize.fivebits.texts import Object, index_of, names, objects, prose, text, text_of, word
+from lorekeeper.normalize.reading import commas, mapping
 from lorekeeper.terms import ABILITIES
 
-_KINDS = {
-    "actions": "ACTION",
-    "bonus_actions": "BONUS_ACTION",
-    "reactions": "REACTION",
-    "legendary_actions": "LEGENDARY_ACTION",
-    "lair_actions": "LAIR_ACTION",
-}
+_KINDS = ("actions", "bonus_actions", "reactions", "legendary_actions", "lair_actions")
 
 _COSTS = re.compile(r" \(Costs (\d) Actions?\)$")
 _FEET = re.compile(r"(\d{1,4}) ?(?:ft\.?|feet)$")
@@ -34,33 +29,44 @@ _KEPT = (
     "legendary_desc",
 )
 
-_ARMOR = {"natural": "natural armor", "dex": ""}
-
 
 def creature(o: Object) -> dict[str, Any]:
     """A creature; what this does not know stays as it is."""
-    saves, skills = _bonuses(o)
+    kind, size, skills = text(o, "type"), o.get("size"), o.get("skills")
     return {
         **{key: o[key] for key in _KEPT if key in o},
         "desc": text_of(o),
-        "type": {"name": str(o.get("type", "")).capitalize(), "key": str(o.get("type", "")).lower()},
-        "size": {"name": o.get("size"), "key": str(o.get("size", "")).lower()},
+        "type": {"name": kind.capitalize(), "key": kind.lower()},
+        "size": {"name": size, "key": text(size).lower()},
         "speed": _speed(o.get("speed")),
         "languages": {"as_string": o.get("languages") or ""},
         **_armor(o.get("armor_class")),
         "hit_dice": o.get("hit_points_roll") or o.get("hit_dice"),
         "experience_points": o.get("xp"),
         "ability_scores": {ability: o.get(ability) for ability in ABILITIES},
-        "saving_throws": saves,
-        "skill_bonuses": line if isinstance(line := o.get("skills"), str) else skills,
+        "saving_throws": {
+            next((each for each in ABILITIES if each.startswith(short)), short): bonus
+            for short, bonus in _bonuses(o, "saving-throw-").items()
+        },
+        "skill_bonuses": skills
+        if isinstance(skills, str)
+        else {name.replace("-", "_"): bonus for name, bonus in _bonuses(o, _SKILL).items()},
         **_senses(o.get("senses")),
         "resistances_and_immunities": {f"{key}_display": _defence(o.get(key)) for key in _DEFENCES},
-        "actions": [
-            _action(each, kind, at) for key, kind in _KINDS.items() for at, each in enumerate(objects(o.get(key)))
-        ],
-        "traits": [_feature(each) for each in objects(o.get("special_abilities"))],
-        **({"forms": names(o["forms"])} if o.get("forms") else {}),
+        "actions": [_action(each, key.upper()[:-1], at) for key in _KINDS for at, each in enumerate(objects(o, key))],
+        "traits": [_feature(each) for each in objects(o, "special_abilities")],
+        **({"forms": forms} if (forms := names(o, "forms")) else {}),
     }
+
+
+_SKILL = "skill-"
+"""How the key of a bonus to a skill begins."""
+
+
+def _bonuses(o: Object, prefix: str) -> dict[str, object]:
+    """The bonuses of a creature whose keys begin so, by the rest of these."""
+    found = ((index_of(each, "proficiency"), each.get("value")) for each in objects(o, "proficiencies"))
+    return {key.removeprefix(prefix): bonus for key, bonus in found if key.startswith(prefix)}
 
 
 SIGN = re.compile(r"\)?\s(?:Tiny|Small|Medium|Large|Huge|Gargantuan) ")
@@ -105,10 +111,8 @@ def as_printed(o: Object, below: Below) -> Object:
     read = {key: _PRINTED.get(key, str)(value) for key, value in found.items()}
     skills = read.get("skills")
     if isinstance(skills, list):
-        saves = (
-            each for each in objects(o.get("proficiencies")) if not index_of(each["proficiency"]).startswith("skill-")
-        )
-        read["proficiencies"] = [*saves, *skills]
+        bonuses = objects(o, "proficiencies")
+        read["proficiencies"] = [*(e for e in bonuses if not index_of(e, "proficiency").startswith(_SKILL)), *skills]
     return {**o, **read}
 
 
@@ -148,18 +152,6 @@ _PRINTED: Mapping[str, Callable[[str], Any]] = {
 """How the values of lines become those of objects."""
 
 
-def _bonuses(o: Object) -> tuple[dict[str, object], dict[str, object]]:
-    found: tuple[dict[str, object], dict[str, object]] = ({}, {})
-    for each in objects(o.get("proficiencies")):
-        kind, _, name = index_of(each.get("proficiency")).partition("-")
-        if kind == "saving":
-            short = name.removeprefix("throw-")
-            found[0][next((ability for ability in ABILITIES if ability.startswith(short)), short)] = each.get("value")
-        elif kind == "skill":
-            found[1][name.replace("-", "_")] = each.get("value")
-    return found
-
-
 def _speed(value: object) -> object:
     if not isinstance(value, dict):
         return value
@@ -175,12 +167,11 @@ def _senses(value: object) -> dict[str, object]:
         return {"senses": value}
     found: dict[str, object] = {"passive_perception": value.get("passive_perception")}
     others = {sense: told for sense, told in value.items() if sense != "passive_perception"}
-    for sense, told in others.items():
-        match = _FEET.match(str(told))
-        if match is None:  # "60 ft. (blind beyond this radius)": the whole line is printed
-            return {"senses": ", ".join(f"{each} {words}" for each, words in others.items()), **found}
-        found[f"{sense}_range"] = int(match[1])
-    return found
+    feet = {sense: _FEET.match(str(told)) for sense, told in others.items()}
+    if all(feet.values()):
+        return found | {f"{sense}_range": int(match[1]) for sense, match in feet.items() if match}
+    # "60 ft. (blind beyond this radius)": the whole line is printed
+    return found | {"senses": ", ".join(f"{each} {words}" for each, words in others.items())}
 
 
 def _armor(value: object) -> dict[str, object]:
@@ -190,27 +181,23 @@ def _armor(value: object) -> dict[str, object]:
     always = [each for each in objects(value) if each.get("type") in ("dex", "natural", "armor")]
     others = [f"{each.get('value')} {_condition(each)}" for each in objects(value) if each not in always]
     numbers = [each["value"] for each in always or objects(value) if isinstance(each.get("value"), int)]
-    details = filter(None, (*map(_worn, always), *others))
-    return {"armor_class": max(numbers, default=None), "armor_detail": ", ".join(details)}
+    return {"armor_class": max(numbers, default=None), "armor_detail": commas(*map(_worn, always), *others)}
 
 
 def _worn(armor: Object) -> str:
-    worn = [name.lower() for name in names(armor.get("armor"))]
-    return str(armor.get("desc") or ", ".join(worn) or _ARMOR.get(str(armor.get("type")), str(armor.get("type"))))
+    return text(armor, "desc") or commas(*names(armor, "armor")).lower() or word("armor", text(armor, "type"))
 
 
 def _condition(armor: Object) -> str:
-    for key, word in (("spell", "with"), ("condition", "while")):
-        if name := name_of(armor.get(key)):
-            return f"{word} {name.lower()}"
-    return f"with {_worn(armor)}"
+    name, spell = text(armor, "spell", "condition"), armor.get("spell")
+    return f"{'with' if spell else 'while'} {name.lower()}" if name else f"with {_worn(armor)}"
 
 
 def _defence(value: object) -> str:
     """A line of a stat block: what has commas of its own stands behind a semicolon."""
     if not isinstance(value, list):
-        return str(value or "")
-    parts = [(name_of(each) or str(each)).lower() for each in value]
+        return text(value)
+    parts = [text(each).lower() for each in value]
     plain, long = ([part for part in parts if (" " in part) is is_long] for is_long in (False, True))
     return "; ".join(filter(None, (", ".join(plain), *long)))
 
@@ -228,19 +215,14 @@ def _action(o: Object, kind: str, place: int) -> dict[str, Any]:
 
 
 def _feature(o: Object) -> dict[str, Any]:
-    limits = dict(_limits(o.get("usage")))
-    return {
-        "name": str(o.get("name") or ""),
-        "desc": prose(o.get("desc")),
-        **({"usage_limits": limits} if limits else {}),
+    usage = mapping(o, "usage")
+    limits = {
+        "type": text(usage, "type").upper().replace(" ", "_"),
+        "param": usage.get("min_value") or usage.get("times"),
+        "rests": usage.get("rest_types"),
     }
-
-
-def _limits(usage: object) -> Iterator[tuple[str, object]]:
-    if isinstance(usage, dict):
-        kind, rests = str(usage.get("type")), usage.get("rest_types")
-        yield "type", kind.upper().replace(" ", "_")
-        if number := usage.get("min_value") or usage.get("times"):
-            yield "param", number
-        if rests:
-            yield "rests", rests
+    return {
+        "name": text(o, "name"),
+        "desc": prose(o, "desc"),
+        **({"usage_limits": {key: value for key, value in limits.items() if value}} if usage else {}),
+    }

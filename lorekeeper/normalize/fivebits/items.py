@@ -11,16 +11,16 @@ from lorekeeper.normalize.fivebits.printed import Below
 from lorekeeper.normalize.fivebits.texts import (
     Object,
     index_of,
-    name_of,
+    many,
     names,
     objects,
-    paragraphs,
     prose,
+    text,
     text_of,
     titled,
+    word,
 )
-
-_GOLD = {"cp": 0.01, "sp": 0.1, "ep": 0.5, "gp": 1.0, "pp": 10.0}
+from lorekeeper.normalize.reading import at, commas, mapping, paragraphs
 
 _GROUPS = ("gear_category", "tool_category", "vehicle_category")
 """Where an item of 2014 has the narrower of its two categories."""
@@ -51,19 +51,25 @@ Descriptions = Mapping[str, str]
 def item(o: Object, properties: Descriptions) -> dict[str, Any]:
     """Equipment that is not magic; what this does not know stays as it is."""
     rest = {key: value for key, value in o.items() if key not in _READ and isinstance(value, (str, int, float))}
-    speed = o.get("speed")
-    unit = str(speed.get("unit")).replace("ft/round", "ft.") if isinstance(speed, dict) else ""
+    speed = mapping(o, "speed")
+    unit = text(speed, "unit").replace("ft/round", "ft.")
     return {
         **rest,
         "name": o.get("name"),
-        "desc": paragraphs(text_of(o), prose(o.get("special")), prose(o.get("notes")), *_uses(o), _contents(o)),
+        "desc": paragraphs(
+            text_of(o),
+            prose(o, "special"),
+            prose(o, "notes"),
+            *_uses(o),
+            titled("Contents", commas(*many(o, "contents"))),
+        ),
         "category": _category(o),
         "weapon": _weapon(o, properties),
         "armor": _armor(o),
         "cost": _cost(o.get("cost")),
         "weight": None if o.get("weight") is None else str(o["weight"]),
         "weight_unit": "lb",
-        **({"speed": f"{speed.get('quantity'):g} {unit}"} if isinstance(speed, dict) else {}),
+        **({"speed": f"{speed.get('quantity'):g} {unit}"} if speed else {}),
     }
 
 
@@ -72,77 +78,61 @@ _REST = "Standard Gear"
 
 
 def _category(o: Object) -> dict[str, str]:
-    categories = objects(o.get("equipment_categories"))
-    groups = [each for key in _GROUPS if (each := o.get(key))]
-    name = ""
-    for each in (*groups, o.get("equipment_category"), *categories):
-        label = each if isinstance(each, str) else name_of(each)
-        name = name or ("" if label == _REST else label)
-    if o.get("damage") or "weapon" in map(index_of, (o.get("equipment_category"), *categories)):
+    categories = objects(o, "equipment_categories")
+    groups = (*(o.get(key) for key in _GROUPS), o.get("equipment_category"), *categories)
+    name = next((label for label in map(text, groups) if label not in ("", _REST)), "")
+    if o.get("damage") or "weapon" in map(index_of, groups):
         name = "Weapon"
     elif o.get("armor_class"):
         name = "Armor"
     return {"name": name, "key": slugify(name)}
 
 
-def _weapon(o: Object, properties: Descriptions) -> dict[str, Any] | None:
-    damage, kinds = o.get("damage"), {*map(index_of, objects(o.get("equipment_categories")))}
-    if not o.get("properties") and not damage:
+def _weapon(o: Object, told: Descriptions) -> dict[str, Any] | None:
+    if not o.get("properties") and not o.get("damage"):
         return None
-    training = str(o.get("weapon_category") or "").lower()
+    training, kinds = text(o, "weapon_category").lower(), map(index_of, objects(o, "equipment_categories"))
     is_simple = training == "simple" or any(kind.startswith("simple-") for kind in kinds)
-    damage = damage if isinstance(damage, dict) else {}
+    near, thrown = (
+        (at(o, f"{key}.normal"), far) if (far := at(o, f"{key}.long")) else None for key in ("range", "throw_range")
+    )
+    reach = thrown if o.get("throw_range") else near
+    ranges = {"thrown": thrown, "ammunition": near}
+    details: dict[str, object] = {name: f"{feet[0]}/{feet[1]}" if feet else None for name, feet in ranges.items()}
+    details["versatile"] = at(o, "two_handed_damage.damage_dice")
+    properties: list[tuple[str, str | None, object]] = [
+        (name, None, details.get(name.lower())) for name in names(o, "properties") if name in told or not told
+    ]
+    properties += [(mastery, "Mastery", None)] if (mastery := text(o, "mastery")) else []
     return {
         "name": o.get("name"),
         "key": index_of(o),
-        "damage_dice": damage.get("damage_dice"),
-        "damage_type": {"name": name_of(damage.get("damage_type")), "key": index_of(damage.get("damage_type"))},
-        "properties": _properties(o, properties),
+        "damage_dice": at(o, "damage.damage_dice"),
+        "damage_type": {"name": text(o, "damage.damage_type"), "key": index_of(o, "damage.damage_type")},
+        "properties": [
+            {"property": {"name": name, "type": kind, "desc": told.get(name, "")}, "detail": detail}
+            for name, kind, detail in properties
+        ],
         "is_simple": is_simple,
         "is_martial": not is_simple,
         "is_improvised": False,
         "distance_unit": "feet",
-        **_reach(o),
+        **({"range": reach[0], "long_range": reach[1]} if reach else {}),
     }
-
-
-def _reach(o: Object) -> dict[str, Any]:
-    thrown = o.get("throw_range") or o.get("range") or {}
-    near, far = thrown.get("normal"), thrown.get("long")
-    return {"range": near, "long_range": far} if far else {}
-
-
-def _properties(o: Object, told: Descriptions) -> list[dict[str, Any]]:
-    near = o.get("range") or {}
-    thrown, two_hands = o.get("throw_range") or {}, o.get("two_handed_damage") or {}
-    details = {
-        "thrown": f"{thrown.get('normal')}/{thrown.get('long')}" if thrown.get("long") else None,
-        "ammunition": f"{near.get('normal')}/{near.get('long')}" if near.get("long") else None,
-        "versatile": two_hands.get("damage_dice"),
-    }
-    found = [
-        {"property": {"name": name, "type": None, "desc": told.get(name, "")}, "detail": details.get(name.lower())}
-        for name in names(o.get("properties"))
-        if name in told or not told
-    ]
-    mastery = name_of(o.get("mastery"))
-    if mastery:
-        found.append({"property": {"name": mastery, "type": "Mastery", "desc": told.get(mastery, "")}, "detail": None})
-    return found
 
 
 def _armor(o: Object) -> dict[str, Any] | None:
     worn = o.get("armor_class")
     if not isinstance(worn, dict):
         return None
-    groups = [str(o.get("armor_category") or ""), *map(index_of, objects(o.get("equipment_categories")))]
-    weight = next((suit for suit in _SUITS for group in groups if group.lower().startswith(suit)), "")
+    groups = [text(o, "armor_category"), *map(index_of, objects(o, "equipment_categories"))]
+    most = f" (max {worn['max_bonus']})" if worn.get("max_bonus") else ""
     return {
         "name": o.get("name"),
         "key": index_of(o),
-        "category": weight,
+        "category": next((suit for suit in _SUITS for group in groups if group.lower().startswith(suit)), ""),
         "ac_base": worn.get("base"),
-        "ac_display": _shown(worn),
+        "ac_display": f"{worn.get('base')}{' + Dex modifier' if worn.get('dex_bonus') else ''}{most}",
         "ac_add_dexmod": bool(worn.get("dex_bonus")),
         "ac_cap_dexmod": worn.get("max_bonus"),
         "grants_stealth_disadvantage": bool(o.get("stealth_disadvantage")),
@@ -150,35 +140,27 @@ def _armor(o: Object) -> dict[str, Any] | None:
     }
 
 
-def _shown(worn: Object) -> str:
-    most = f" (max {worn['max_bonus']})" if worn.get("max_bonus") else ""
-    return f"{worn.get('base')}{' + Dex modifier' if worn.get('dex_bonus') else ''}{most}"
-
-
 def _cost(value: object) -> str | None:
-    if isinstance(value, (int, float)):
-        return f"{value:.2f}"
-    if not isinstance(value, dict):
+    """A price in gp: of a number of coins, or a number of gp."""
+    coins = mapping(value) or {"quantity": value}
+    amount = coins.get("quantity")
+    if not isinstance(amount, (int, float)):
         return None
-    return f"{float(value.get('quantity') or 0) * _GOLD.get(str(value.get('unit')), 1.0):.2f}"
-
-
-def _contents(o: Object) -> str:
-    parts = [f"{each.get('quantity')} {name_of(each.get('item'))}" for each in objects(o.get("contents"))]
-    return titled("Contents", ", ".join(parts))
+    return f"{amount * word['coins'].get(text(coins, 'unit'), 1):.2f}"
 
 
 def _uses(o: Object) -> list[str]:
     """What a tool of 2024 is for: its ability, each use with its DC, and what is made with it."""
-    uses = [f"{each.get('name')} (DC {(each.get('dc') or {}).get('dc_value')})" for each in objects(o.get("utilize"))]
-    told, made = o.get("utilize"), o.get("craft")
-    return [
-        titled("Ability", name_of(o.get("ability"))),
-        titled("Utilize", told if isinstance(told, str) else ", or ".join(uses)),
-        titled("Craft", made if isinstance(made, str) else ", ".join(names(made))),
-        titled("Storage", name_of(o.get("storage"))),
-        titled("Ammunition", name_of(o.get("ammunition"))),
-    ]
+    uses = (f"{each.get('name')} (DC {at(each, 'dc.dc_value')})" for each in objects(o, "utilize"))
+    told = {key: value if isinstance(value := o.get(key), str) else "" for key in ("utilize", "craft")}
+    told = {
+        "Ability": text(o, "ability"),
+        "Utilize": told["utilize"] or ", or ".join(uses),
+        "Craft": told["craft"] or ", ".join(names(o, "craft")),
+        "Storage": text(o, "storage"),
+        "Ammunition": text(o, "ammunition"),
+    }
+    return [titled(label, words) for label, words in told.items()]
 
 
 SIGN = re.compile(
@@ -205,14 +187,14 @@ _BEGINS = re.compile(r"(?<=[.!?]) (?=[A-Z][^.!?]{0,40}\. )")
 """Where a sentence may be a name."""
 
 
-def _lacking(text: str, lines: Sequence[str]) -> Iterator[str]:
-    """What the book says of each thing that a table of a text lists and the text does not explain, such as a card of a deck."""
-    listed, told, name = {cell.strip(" *") for cell in re.split(r"[|\n]", text)}, dict[str, list[str]](), ""
+def _lacking(own: str, lines: Sequence[str]) -> Iterator[str]:
+    """What the book says of each thing that a table of a text lists and it does not explain, such as a card of a deck."""
+    listed, told, name = {cell.strip(" *") for cell in re.split(r"[|\n]", own)}, dict[str, list[str]](), ""
     for part in _BEGINS.split(" ".join(lines[:-1])):
         begun, _, rest = f"{part} ".partition(". ")
         name, words = (begun, rest) if begun[:1] and begun in listed else (name, part)
         told.setdefault(name, []).append(words.strip())
-    yield from (f"***{each}.*** {' '.join(words)}" for each, words in told.items() if each and f"{each}." not in text)
+    yield from (f"***{each}.*** {' '.join(words)}" for each, words in told.items() if each and f"{each}." not in own)
 
 
 TOOL_SIGN = re.compile(r" \([^()\n]+\)\nAbility: ")
@@ -231,15 +213,15 @@ def magic_item(o: Object) -> dict[str, Any]:
     """A magic item, whose first line says what it is, how rare, and who can attune to it."""
     first, _, rest = text_of(o).partition("\n")
     head = _HEAD.match(_ATTUNEMENT.sub("", first.strip())) if len(first) < MAX_HEAD else None
-    limited, rarity = o.get("limited-to"), _BONUS.sub(r"\1", name_of(o.get("rarity")))
+    limited, rarity = o.get("limited-to"), _BONUS.sub(r"\1", text(o, "rarity"))
     attuned = _ATTUNED.search(f"requires attunement by a {limited}" if limited else first)
     told = (head and head["rarity"]) or rarity
-    kind = head["kind"] if head else name_of(o.get("equipment_category"))
+    kind = head["kind"] if head else text(o, "equipment_category")
     return {
         "name": o.get("name"),
         "desc": (rest if head else text_of(o)).strip(),
         "category": {"name": kind, "key": slugify(kind.partition(" (")[0])},
-        "variants": ", ".join(names(o.get("variants"))),
+        "variants": ", ".join(names(o, "variants")),
         "rarity": {"name": told, "key": slugify((told if _ONE_RARITY.fullmatch(told) else rarity) or "unknown")},
         "requires_attunement": bool(attuned or o.get("attunement")),
         "attunement_detail": attuned[0] if attuned else None,
@@ -248,9 +230,10 @@ def magic_item(o: Object) -> dict[str, Any]:
 
 def poison(o: Object) -> dict[str, Any]:
     """A poison of 2024: its price is in gp, and its kind says how it works."""
+    kind = text(o, "type")
     return {
         "name": o.get("name"),
-        "desc": paragraphs(f"*{str(o.get('type', '')).capitalize()} poison*" if o.get("type") else "", text_of(o)),
+        "desc": paragraphs(f"*{kind.capitalize()} poison*" if kind else "", text_of(o)),
         "category": {"name": "Poison", "key": "poison"},
         "cost": _cost(o.get("cost")),
     }

@@ -2,184 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivebits.classes import Tables
 from lorekeeper.normalize.fivebits.texts import (
     Object,
+    ability_of,
     index_of,
-    name_of,
+    many,
     names,
     objects,
-    paragraphs,
     prose,
+    score_of,
+    text,
     text_of,
     titled,
+    word,
 )
+from lorekeeper.normalize.printed_srd.structure import table_lines
+from lorekeeper.normalize.reading import commas, mapping, paragraphs, spaced
 from lorekeeper.terms import ABILITY_OF
 
 
 def species(o: Object, tables: Tables) -> dict[str, Any]:
     """A race or species, with its traits, and in 2024 with its lineages as a trait each."""
+    sizes = joined((text(each, "size") for each in objects(o, "size_options.from.options")), "or")
     told = {
         "Ability Score Increase": _increase(o),
-        "Age": str(o.get("age") or ""),
-        "Alignment": str(o.get("alignment") or ""),
-        "Creature Type": str(o.get("type") or ""),
-        "Size": str(o.get("size_description") or _size(o)),
+        "Age": text(o, "age"),
+        "Alignment": text(o, "alignment"),
+        "Creature Type": text(o, "type"),
+        "Size": text(o, "size_description", "size") or spaced(sizes, text(o, "size_options.desc")),
         "Speed": f"{o['speed']} feet" if o.get("speed") else "",
-        "Languages": str(o.get("language_desc") or ""),
+        "Languages": text(o, "language_desc"),
     }
     traits = [{"name": name, "desc": words} for name, words in told.items() if words]
-    parent = o.get("race") or o.get("species")
-    branches = [each for each in tables.get("subspecies", ()) if index_of(each.get("species")) == index_of(o)]
+    parent = index_of(o, "race", "species")
+    branches = [each for each in tables.get("subspecies", ()) if index_of(each, "species") == index_of(o)]
     return {
         "name": o.get("name"),
         "desc": text_of(o),
         "is_subspecies": bool(parent),
-        "subspecies_of": f"srd_{index_of(parent)}" if parent else None,
+        "subspecies_of": f"srd_{parent}" if parent else None,
         "traits": traits + _traits(o, tables) + [_lineage(each, tables) for each in branches],
     }
 
 
-def _size(o: Object) -> str:
-    options = objects(((o.get("size_options") or {}).get("from") or {}).get("options"))
-    either = joined((str(each.get("size")) for each in options), "or")
-    return str(o.get("size") or " ".join(filter(None, (either, str((o.get("size_options") or {}).get("desc") or "")))))
-
-
 def _increase(o: Object) -> str:
     given = [
-        f"your {_ability(each.get('ability_score'))} score increases by {each.get('bonus')}"
-        for each in objects(o.get("ability_bonuses"))
+        f"your {ability_of(each.get('ability_score'))} score increases by {each.get('bonus')}"
+        for each in objects(o, "ability_bonuses")
     ]
-    chosen = o.get("ability_bonus_options")
-    if isinstance(chosen, Mapping):
+    if chosen := mapping(o, "ability_bonus_options"):
         given.append(f"{chosen.get('choose')} other ability scores of your choice increase by 1")
-    text = joined(given)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _ability(reference: object) -> str:
-    return ABILITY_OF.get(index_of(reference), name_of(reference)).capitalize()
+    increase = joined(given)
+    return f"{increase[:1].upper()}{increase[1:]}." if increase else ""
 
 
 def _traits(o: Object, tables: Tables) -> list[dict[str, Any]]:
     """The traits of a species; one that is a choice among others has these as its own."""
+    own = {index_of(each): each for each in objects(o, "traits", "racial_traits")}
     known = {index_of(each): each for each in tables.get("traits", ())}
-    of_lineages = {index_of(each) for branch in tables.get("subspecies", ()) for each in objects(branch.get("traits"))}
-    named = [*map(index_of, objects(o.get("traits") or o.get("racial_traits")))]
+    of_lineages = {index_of(each) for branch in tables.get("subspecies", ()) for each in objects(branch, "traits")}
+    named = [*own]
     for index, trait in known.items():
-        is_own = index not in of_lineages and not trait.get("subspecies")
-        if is_own and index not in named and index_of(o) in map(index_of, objects(trait.get("species"))):
+        is_own = index not in of_lineages and not trait.get("subspecies") and index not in own
+        if is_own and index_of(o) in map(index_of, objects(trait, "species")):
             named.append(index)
-    found = []
-    for each in objects(o.get("traits") or o.get("racial_traits")):
-        known.setdefault(index_of(each), each)
-    for index in named:
-        parts = [each for each in known.values() if index_of(each.get("parent")) == index]
-        told = paragraphs(_trait(known[index]), *map(_choice, parts))
-        found.append({"name": known[index].get("name"), "desc": told})
-    return found
+    known = own | known
+    return [
+        {
+            "name": known[index].get("name"),
+            "desc": paragraphs(
+                _trait(known[index]), *(_choice(each) for each in known.values() if index_of(each, "parent") == index)
+            ),
+        }
+        for index in named
+    ]
 
 
 def _trait(trait: Object) -> str:
-    cast = [
-        name for each in objects(trait.get("spells")) for name in (name_of(each.get("spell")) or name_of(each),) if name
-    ]
-    return paragraphs(text_of(trait), titled("Spells", ", ".join(cast)))
+    return paragraphs(
+        text_of(trait), titled("Spells", commas(*(text(each, "spell", "name") for each in objects(trait, "spells"))))
+    )
 
 
 def _choice(trait: Object) -> str:
     """A trait that is one of several, with the breath weapon that it brings."""
-    breath = (trait.get("trait_specific") or {}).get("breath_weapon") or {}
-    name = str(trait.get("name"))
-    return titled(name, " ".join(filter(None, (text_of(trait), prose(breath.get("desc"))))))
+    return titled(text(trait), spaced(text_of(trait), prose(trait, "trait_specific.breath_weapon.desc")))
 
 
 def _lineage(o: Object, tables: Tables) -> dict[str, Any]:
     """One of the lineages of a species of 2024, which has traits from certain levels on."""
     known = {index_of(each): each for each in tables.get("traits", ())}
     parts = []
-    for each in objects(o.get("traits")):
+    for each in objects(o, "traits"):
         trait, level = known.get(index_of(each), each), each.get("level") or 1
-        name = f"{trait.get('name')} (level {level})" if level != 1 else str(trait.get("name"))
+        name = f"{trait.get('name')} (level {level})" if level != 1 else text(trait)
         parts.append(titled(name, _trait(trait)))
-    damage = name_of(o.get("damage_type"))
-    return {"name": o.get("name"), "desc": paragraphs(titled("Damage Type", damage), *parts)}
+    return {"name": o.get("name"), "desc": paragraphs(titled("Damage Type", text(o, "damage_type")), *parts)}
 
 
 def background(o: Object) -> dict[str, Any]:
     """A background of either edition."""
-    skills = [name.removeprefix("Skill: ") for name in names(o.get("starting_proficiencies") or o.get("proficiencies"))]
+    skills = [name.removeprefix("Skill: ") for name in names(o, "starting_proficiencies", "proficiencies")]
     tools = [name.removeprefix("Tool: ") for name in skills if name.startswith("Tool: ")]
-    feat, feature = o.get("feat") or {}, o.get("feature") or {}
-    note = f" ({feat['note']})" if feat.get("note") else ""
-    choices = [str(each["desc"]) for each in objects(o.get("proficiency_choices")) if each.get("desc")]
+    note = text(o, "feat.note")
+    choices = [text(each, "desc") for each in objects(o, "proficiency_choices")]
     benefits = {
-        "Ability Scores": ", ".join(_ability(each) for each in objects(o.get("ability_scores"))),
-        "Feat": f"{name_of(feat)}{note}" if feat else "",
+        "Ability Scores": ", ".join(map(ability_of, objects(o, "ability_scores"))),
+        "Feat": spaced(text(o, "feat"), f"({note})" if note else ""),
         "Skill Proficiencies": joined(name for name in skills if not name.startswith("Tool: ")),
         "Tool Proficiency": joined([*tools, *choices]),
         "Languages": f"{o['language_options'].get('choose')} of your choice" if o.get("language_options") else "",
-        "Equipment": _equipment(o),
-        str(feature.get("name") or ""): prose(feature.get("desc")),
-        "Suggested Characteristics": _characteristics(o),
+        "Equipment": commas(
+            *map(_chosen, objects(o, "equipment_options", "starting_equipment_options")),
+            *many(o, "starting_equipment"),
+            spaced(text(o, "starting_gold.quantity"), text(o, "starting_gold.unit")),
+        ),
+        text(o, "feature"): prose(o, "feature.desc"),
+        "Suggested Characteristics": paragraphs(*_characteristics(o)),
     }
     return {
         "name": o.get("name"),
         "desc": text_of(o),
         "benefits": [
-            {"name": n, "desc": words, "type": _TYPES.get(n, "feature")} for n, words in benefits.items() if words
+            {"name": name, "desc": words, "type": word("benefits", name, "feature")}
+            for name, words in benefits.items()
+            if words
         ],
     }
 
 
-def _equipment(o: Object) -> str:
-    given = [
-        f"{each.get('quantity')} {name_of(each.get('equipment'))}" for each in objects(o.get("starting_equipment"))
-    ]
-    chosen = [_chosen(each) for each in objects(o.get("equipment_options") or o.get("starting_equipment_options"))]
-    gold = o.get("starting_gold") or {}
-    return ", ".join(filter(None, (*chosen, *given, f"{gold['quantity']} {gold['unit']}" if gold else "")))
-
-
 def _chosen(o: Object) -> str:
-    group = name_of((o.get("from") or {}).get("equipment_category"))
-    return str(o.get("desc") or f"{o.get('choose')} of the {group}")
+    return text(o, "desc") or f"{o.get('choose')} of the {text(o, 'from.equipment_category')}"
 
 
-_TYPES = {
-    "Ability Scores": "ability_score",
-    "Feat": "feat",
-    "Skill Proficiencies": "skill_proficiency",
-    "Tool Proficiency": "tool_proficiency",
-    "Languages": "language",
-    "Equipment": "equipment",
-    "Suggested Characteristics": "suggested_characteristics",
-}
-"""What Open5e calls the benefits of a background."""
-
-_ROLLED = {
-    "personality_traits": "Personality Trait",
-    "ideals": "Ideal",
-    "bonds": "Bond",
-    "flaws": "Flaw",
-}
-
-
-def _characteristics(o: Object) -> str:
+def _characteristics(o: Object) -> Iterator[str]:
     """The tables of characteristics, to roll on."""
-    found = []
-    for key, title in _ROLLED.items():
-        options = ((o.get(key) or {}).get("from") or {}).get("options") or []
-        rows = [str(each.get("string") or _ideal(each)) for each in objects(options)]
+    for key, title in word["rolled"].items():
+        rows = [text(each, "string") or _ideal(each) for each in objects(o, f"{key}.from.options")]
         if rows:
-            lines = [f"| {number} | {row} |" for number, row in enumerate(rows, 1)]
-            found.append("\n".join([f"| d{len(rows)} | {title} |", "|---|---|", *lines]))
-    return paragraphs(*found)
+            numbered = ([str(number), row] for number, row in enumerate(rows, 1))
+            yield "\n".join(table_lines([[f"d{len(rows)}", title], *numbered]))
 
 
 _ALIGNED = ("Lawful", "Chaotic", "Good", "Evil")
@@ -188,34 +155,28 @@ _HAVING = 3
 
 
 def _ideal(o: Object) -> str:
-    of = names(o.get("alignments"))
-    shared = [word for word in _ALIGNED if all(word in each for each in of)] if len(of) == _HAVING else []
+    of = names(o, "alignments")
+    shared = [each for each in _ALIGNED if all(each in name for name in of)] if len(of) == _HAVING else []
     kind = "Any" if len(of) > _HAVING else "".join(shared) or joined(of, "or")
-    return f"{o.get('desc') or ''} ({kind})" if of else str(o.get("desc") or "")
+    return f"{text(o, 'desc')} ({kind})" if of else text(o, "desc")
 
 
 def feat(o: Object) -> dict[str, Any]:
     """A feat of either edition."""
-    asked = _asked(o)
-    kind = str(o.get("type") or "")
+    level, feature = text(o, "prerequisites.minimum_level"), text(o, "prerequisites.feature_named")
+    asked = commas(
+        f"Level {level}+" if level else "",
+        f"{feature} Feature" if feature else "",
+        *map(score_of, objects(o, "prerequisites")),
+        text(o, "prerequisite_options.desc"),
+    )
     return {
         "name": o.get("name"),
-        "type": kind.replace("-", " ").title(),
+        "type": text(o, "type").replace("-", " ").title(),
         "has_prerequisite": bool(asked),
         "prerequisite": asked,
-        "desc": paragraphs(text_of(o), titled("Repeatable", str(o.get("repeatable") or ""))),
+        "desc": paragraphs(text_of(o), titled("Repeatable", text(o, "repeatable"))),
     }
-
-
-def _asked(o: Object) -> str:
-    found = o.get("prerequisites")
-    if isinstance(found, Mapping):
-        level, feature = found.get("minimum_level"), found.get("feature_named")
-        parts = [f"Level {level}+" if level else "", f"{feature} Feature" if feature else ""]
-    else:
-        parts = [f"{_ability(each.get('ability_score'))} {each.get('minimum_score')}" for each in objects(found)]
-    parts.append(str((o.get("prerequisite_options") or {}).get("desc") or ""))
-    return ", ".join(filter(None, parts))
 
 
 def rule(o: Object) -> dict[str, Any]:
@@ -225,12 +186,12 @@ def rule(o: Object) -> dict[str, Any]:
         "script_language": o.get("script"),
         "typical_speakers": ", ".join(o.get("typical_speakers") or ()),
         "note": o.get("note"),
-        "ability": ABILITY_OF.get(index_of(o.get("ability_score"))),
+        "ability": ABILITY_OF.get(index_of(o, "ability_score")),
         "short_name": o.get("abbreviation"),
     }
     return {
-        "name": o.get("full_name") or o.get("name"),
+        "name": text(o, "full_name", "name"),
         **{key: value for key, value in more.items() if value},
         "desc": text_of(o),
-        "skills_of": ", ".join(names(o.get("skills"))),
+        "skills_of": ", ".join(names(o, "skills")),
     }

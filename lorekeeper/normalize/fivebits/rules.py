@@ -8,7 +8,8 @@ from typing import Any
 
 from lorekeeper.normalize.build import slugify
 from lorekeeper.normalize.fivebits.classes import Tables
-from lorekeeper.normalize.fivebits.texts import Object, index_of, names, prose
+from lorekeeper.normalize.fivebits.texts import Object, index_of, names, objects, prose
+from lorekeeper.normalize.reading import paragraphs
 
 Made = tuple[str, str, dict[str, Any]]
 """The endpoint of Open5e, the slug and the object of a rule."""
@@ -17,15 +18,15 @@ _HEADING = re.compile(r"^(#{1,6}) +([^\n]{1,200})$", re.MULTILINE)
 
 
 def _chapter(o: Object, _: Tables) -> Iterator[Made]:
-    text = _HEADING.sub("", prose(o.get("desc"))).strip()
-    listed = "\n".join(f"- {name}" for name in names(o.get("subsections")))
-    yield "rulesets", f"{o['index']}", {"name": o.get("name"), "desc": "\n\n".join(filter(None, (text, listed)))}
+    text = _HEADING.sub("", prose(o, "desc")).strip()
+    listed = "\n".join(f"- {name}" for name in names(o, "subsections"))
+    yield "rulesets", f"{o['index']}", {"name": o.get("name"), "desc": paragraphs(text, listed)}
 
 
 def _section(o: Object, tables: Tables) -> Iterator[Made]:
     """A rule for each heading, whose parent is the heading above it; the section itself has what stands before the first one."""
-    text, section = prose(o.get("desc")), str(o["index"])
-    chapters = [each for each in tables.get("rules", ()) if section in map(index_of, each.get("subsections") or ())]
+    text, section = prose(o, "desc"), str(o["index"])
+    chapters = [each for each in tables.get("rules", ()) if section in map(index_of, objects(each, "subsections"))]
     parent = str(chapters[0].get("name")) if chapters else None
     before, *parts = _split(text)
     listed = "" if before[2] else "\n".join(f"- {name}" for _, name, words in parts if words)

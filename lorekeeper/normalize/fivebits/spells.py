@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from lorekeeper.normalize.fivebits.printed import Below
-from lorekeeper.normalize.fivebits.texts import Object, index_of, name_of, objects, prose, text_of
+from lorekeeper.normalize.fivebits.texts import Object, index_of, objects, prose, text, text_of
 from lorekeeper.terms import ABILITY_OF
 
 _LETTERS = {"V": "verbal", "S": "somatic", "M": "material"}
@@ -35,16 +35,14 @@ def as_printed(o: Object, below: Below) -> Object:
 
 def spell(o: Object) -> dict[str, Any]:
     """A spell."""
-    components, damage, saved = o.get("components") or [], o.get("damage"), o.get("dc")
-    kinds = [index_of(damage.get("damage_type"))] if isinstance(damage, dict) else []
-    ability = index_of(saved.get("dc_type")) if isinstance(saved, dict) else ""
+    components, kind = o.get("components") or [], index_of(o, "damage.damage_type")
     return {
         "name": o.get("name"),
         "desc": text_of(o),
-        "higher_level": prose(o.get("higher_level")),
+        "higher_level": prose(o, "higher_level"),
         "level": o.get("level"),
-        "school": {"name": name_of(o.get("school")), "key": index_of(o.get("school"))},
-        "classes": [{"name": name_of(each), "key": f"srd_{index_of(each)}"} for each in objects(o.get("classes"))],
+        "school": {"name": text(o, "school"), "key": index_of(o, "school")},
+        "classes": [{"name": text(each), "key": f"srd_{index_of(each)}"} for each in objects(o, "classes")],
         "range": o.get("range"),
         "ritual": o.get("ritual"),
         "concentration": o.get("concentration"),
@@ -52,6 +50,6 @@ def spell(o: Object) -> dict[str, Any]:
         "duration": o.get("duration"),
         **{word: letter in components for letter, word in _LETTERS.items()},
         "material_specified": o.get("material"),
-        "saving_throw_ability": ABILITY_OF.get(ability, ""),
-        "damage_types": [kind for kind in kinds if kind],
+        "saving_throw_ability": ABILITY_OF.get(index_of(o, "dc.dc_type"), ""),
+        "damage_types": [kind] if kind else [],
     }

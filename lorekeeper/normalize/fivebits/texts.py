@@ -7,6 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from lorekeeper.normalize import reading
+from lorekeeper.normalize.reading import by_path
+from lorekeeper.records.values import mapping
+from lorekeeper.terms import ABILITY_OF
+
+word = reading.Words(__file__)
+"""What the lists do not say, and how their keys and values are printed."""
+
 Object = Mapping[str, Any]
 
 _SPLIT = re.compile(r"\b([^\W_]{1,40})[-\u00ad] {1,3}([^\W\d_]{1,40})(?=\W|$)")
@@ -23,6 +31,7 @@ _RUN_IN = re.compile(
 """A row of a table that is rolled on with the next one within its cell."""
 
 
+@by_path
 def prose(value: object) -> str:
     """A text of one string, or of one for each paragraph; rows of a table and items of a list stay together."""
     lines = [part for part in value if isinstance(part, str)] if isinstance(value, list) else [value]
@@ -81,29 +90,41 @@ def strings(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def text_of(obj: Object) -> str:
-    """What an object says, which its editions keep under two keys."""
-    return prose(obj.get("desc") or obj.get("description"))
-
-
-def name_of(reference: object) -> str:
-    """The name in a reference to another object, or of a part."""
-    return str(reference.get("name") or "") if isinstance(reference, Mapping) else ""
-
-
-def names(references: object) -> list[str]:
-    """The names in a list of references."""
-    return [name for each in references if (name := name_of(each))] if isinstance(references, list) else []
-
-
-def index_of(reference: object) -> str:
-    """The key of what a reference means."""
-    return str(reference.get("index") or "") if isinstance(reference, Mapping) else ""
-
-
+@by_path
 def objects(value: object) -> list[Object]:
     """The objects in a list."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+@by_path
+def text(value: object) -> str:
+    """A text or a number as text; of a reference to another object, or of a part, its name."""
+    return str((value.get("name") if isinstance(value, Mapping) else value) or "")
+
+
+name_of = by_path(lambda value: text(mapping(value).get("name")))
+"""The name of an object, or of a part of one; "" for what is none."""
+
+names = by_path(lambda value: [*filter(None, map(text, objects(value)))])
+"""The names in a list of references."""
+
+index_of = by_path(lambda value: text(mapping(value).get("index")))
+"""The key of what a reference means."""
+
+
+def text_of(obj: Object) -> str:
+    """What an object says, which its editions keep under two keys."""
+    return prose(obj, "desc", "description")
+
+
+def ability_of(reference: object) -> str:
+    """The name of an ability that is referred to."""
+    return ABILITY_OF.get(index_of(reference), text(reference)).capitalize()
+
+
+def score_of(o: Object) -> str:
+    """A score that something asks for: "Dexterity 13"."""
+    return f"{ability_of(o.get('ability_score'))} {o.get('minimum_score')}"
 
 
 def titled(label: str, text: str) -> str:
@@ -111,6 +132,6 @@ def titled(label: str, text: str) -> str:
     return f"**{label}.** {text}" if text else ""
 
 
-def paragraphs(*parts: str) -> str:
-    """Texts with an empty line between them."""
-    return "\n\n".join(part for part in parts if part)
+def many(o: Object, key: str, sign: str = "") -> list[str]:
+    """What a list gives, each with how many there are of it."""
+    return [f"{each.get('quantity')} {sign}{text(each, 'equipment', 'item')}" for each in objects(o, key)]
