@@ -18,7 +18,19 @@ from lorekeeper.notes.facts import Pair, infobox, leading, tables
 from lorekeeper.notes.footnotes import Footnotes
 from lorekeeper.notes.kinds import ALONE, Usage, told_under
 from lorekeeper.notes.links import read_inline
-from lorekeeper.notes.marks import MOVED, UNMARKED, WAITS, Mark, OwnMarks, audience_of, key_mark, narrowest, title_mark
+from lorekeeper.notes.marks import (
+    MOVED,
+    TAG,
+    UNMARKED,
+    WAITS,
+    Mark,
+    OwnMarks,
+    audience_of,
+    is_of_tags,
+    key_mark,
+    narrowest,
+    title_mark,
+)
 from lorekeeper.notes.names import file_name, is_generic, plain
 from lorekeeper.notes.note import MOVED_PLACE, NEW, PATH_SEPARATOR, Held, Link, Section, StatBlock
 from lorekeeper.notes.source import OPEN, Code, blocks, language, span
@@ -297,6 +309,7 @@ class Body:
                 self.held.append(held_by(mark, "key"))
                 self.sections.append(Section(place.path, f"**{key}**: {self._value(value)}", mark.text, mark.audience))
             elif key and value:
+                self.lone_tags += TAG.findall(value) if is_of_tags(value) else []
                 self.facts.append(Fact(self.code.show(key), self._value(value)))
 
     def _add_links(self, text: str, line: int, place: Place) -> None:

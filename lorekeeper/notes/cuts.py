@@ -29,6 +29,8 @@ from lorekeeper.notes.marks import (
     beginning_mark,
     comparable,
     first_words,
+    has_few_words,
+    is_of_tags,
     key_mark,
     narrowest,
     sign_mark,
@@ -51,7 +53,6 @@ _ADMONITION = re.compile(
 )
 """How a block of MkDocs begins whose text is indented below it: ``!!! gm "Plot"``."""
 
-_BRACKETED_WORD = re.compile(r"[\[(](?P<word>[^\[\]()\n:|]{1,30})[\])](?![(\[:])[^\S\n]*")
 _EMPHASISED = re.compile(r"(?P<sign>\*{1,3}|_{1,3}|==)(?=[^\s*_])(?P<said>[^*_=\n]{1,80}[:：][^*_=\n]{1,80})(?P=sign)")
 """What is emphasised at the beginning of a line and has a colon within."""
 
@@ -178,20 +179,18 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
     if _COMMENT_LINE.match(line):
         return Mark("a comment", DM), i + 1
     text = _INLINE_HTML.sub("", text)
-    if (word := _BRACKETED_WORD.match(text)) and (mark := title_mark(word["word"], own)).audience == DM:
-        alone = word.end() == len(text)
-        return replace(mark, written=word[0].strip()), _end_of_heading(lines, i) if alone else _end_of_key(lines, i)
     if (bold := _EMPHASISED.match(text)) and (mark := title_mark(bold["said"], own)).audience == DM:
         return mark, _end_of_key(lines, i)
     if (key := KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
         if text[key.end() :].strip("*_~= \t"):
             return mark, _end_of_key(lines, i)
         return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
-    labels = (label[1] for label in _LABELS.finditer(text) if _is_label(text, label))
-    if label := next((mark for each in labels if (mark := title_mark(each, own)).audience == DM), None):
-        return replace(label, written=text.strip()[:_FIRST_CHARS]), _end_of_key(lines, i)
+    labels = (label for label in _LABELS.finditer(text) if _is_label(text, label))
+    if label := next((each for each in labels if title_mark(each[1], own).audience == DM), None):
+        mark = replace(title_mark(label[1], own), written=text.strip()[:_FIRST_CHARS])
+        return mark, _end_of_heading(lines, i) if label[0] == text.strip() else _end_of_key(lines, i)
     is_above = _depth(lines[i + 1])[1] > _depth(line)[1] if i + 1 < len(lines) else False
-    mark = _mark_within(line, text, own, is_above=is_above)
+    mark = _mark_of_beginning(line, text, own, is_above=is_above)
     return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
 
 
@@ -203,27 +202,26 @@ def _is_label(text: str, label: re.Match[str]) -> bool:
     return len(words) <= FIRST_WORDS and not (is_within and is_master)
 
 
-def _mark_within(line: str, text: str, own: OwnMarks, *, is_above: bool) -> Mark:
-    """What closes a line by its first words or by a tag in it; a line of tags alone is left to the whole note."""
-    if "#" in text and not re.search(r"[^\W_]", TAG.sub("", text)):
-        return UNMARKED
-    mark = _mark_of_beginning(line, text, own, is_above=is_above)
-    return mark if mark.audience == DM or "#" not in text else tag_mark(TAG.findall(text), own)
-
-
 def _mark_of_beginning(line: str, text: str, own: OwnMarks, *, is_above: bool) -> Mark:
-    """What the first words of a line say, a sign anywhere in it, or the label of a footnote; other lines may be indented below."""
+    """What the first words of a line say, a sign or a tag anywhere in it, or the label of a footnote.
+
+    A line of tags is left to the whole note; other lines may be indented below it.
+    """
+    if is_of_tags(text):
+        return UNMARKED
     if label := _LABEL.match(line):
         text = f"{label[1]}: {text}"
     beginning = read_inline(LINK.sub(" ", text[:_FIRST_CHARS])).text
     shown, *rest = END_OF_KEY.split(beginning, maxsplit=1)
-    is_short = len(shown.split()) <= FIRST_WORDS
+    is_short = has_few_words(shown)
     is_alone = len(text.split()) == 1
     is_set_off = text[:1] in "*_=" or _BOX.search(line[: _lead(line)]) or (is_short and (rest or is_above or is_alone))
     mark = beginning_mark(beginning, own, LINE if is_set_off else SENTENCE)
     if mark.audience != DM and not text.isascii():
         mark = sign_mark(text, own)
-    return replace(mark, written=text.strip()[:_FIRST_CHARS]) if mark.audience == DM else UNMARKED
+    if mark.audience != DM:
+        return tag_mark(TAG.findall(text), own) if "#" in text else UNMARKED
+    return replace(mark, written=text.strip()[:_FIRST_CHARS])
 
 
 def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
@@ -444,10 +442,7 @@ def _row(row: Iterable[str]) -> str:
 
 def cut_spans(lines: Sequence[str], own: OwnMarks) -> tuple[list[str], list[Cut], list[str]]:
     """Lines without comments and secret stretches, what is secret of these, and problems; as many lines as before."""
-    text = "\n".join(lines)
-    if not SpanScanner.may_be_in(text):
-        return list(lines), [], []
-    scanner = SpanScanner(text, own)
+    scanner = SpanScanner("\n".join(lines), own)
     left = scanner.taken_out().split("\n")
     return left, list(_placed(scanner.found, left)), scanner.problems
 

@@ -90,6 +90,7 @@ END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s[-–—]\s|—")
 LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
 """A link tells the name of another note, and no more of this one."""
 
+_WORD = re.compile(r"[^\W_]")
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 
 
@@ -390,10 +391,16 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
 
 
 def first_words(text: str) -> str:
-    """How a text begins: its words to a colon or a dash, three at most, behind an article."""
-    words = END_OF_KEY.split(LINK.sub(" ", text), maxsplit=1)[0].split()
+    """How a text begins: its words to a colon or a dash, if those are few; else the first three behind an article."""
+    head, *rest = END_OF_KEY.split(LINK.sub(" ", text), maxsplit=1)
+    words = head.split()
     start = int(bool(words) and "the" in table("").get(comparable(words[0]), ()))
-    return " ".join(words[start : start + FIRST_WORDS])
+    return head if rest and has_few_words(head) else " ".join(words[start : start + FIRST_WORDS])
+
+
+def has_few_words(text: str) -> bool:
+    """Whether a text has no more words than a beginning, but for those that count for nothing: "Unknown to the party"."""
+    return sum("the" not in stem_kinds(word) for word in comparable(text).split()) <= FIRST_WORDS
 
 
 def beginning_mark(text: str, own: OwnMarks = BUILT_IN, place: str = LINE) -> Mark:
@@ -423,6 +430,11 @@ def tag_mark(tags: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
     """What tags say of what they stand for: "dm-only", "secret/plot". Only ever that it is secret."""
     marks = (audience_of(part, TITLE, own) for tag in tags for part in dict.fromkeys((tag, *tag.split("/"))))
     return next((replace(mark, written=f"#{mark.written}") for mark in marks if mark.audience == DM), UNMARKED)
+
+
+def is_of_tags(text: str) -> bool:
+    """Whether a line has tags and nothing else but a key before them: they are of the whole note then."""
+    return "#" in text and _WORD.search(TAG.sub("", text.rpartition(":")[2])) is None
 
 
 def path_mark(path: str, own: OwnMarks = BUILT_IN) -> Mark:

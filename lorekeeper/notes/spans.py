@@ -119,11 +119,6 @@ class SpanScanner:
         self._line, self._counted = 0, 0
         self._current = Line(0, -1, 0, is_row=False, is_heading=False)
 
-    @staticmethod
-    def may_be_in(text: str) -> bool:
-        """Whether a text has what any of them begins with."""
-        return _OPENING.search(text) is not None
-
     def taken_out(self) -> str:
         """The text with line ends only where secrets and comments were."""
         parts, at = list[str](), 0
@@ -150,7 +145,7 @@ class SpanScanner:
             ("fence", self._fenced),
             ("said", self._said),
             ("initials", self._said),
-            ("bold", self._bold),
+            ("bold", self._said),
         )
         read = next(read for group, read in readers if opening[group])
         # of "[[gm]" the second bracket may be the opening one
@@ -315,16 +310,13 @@ class SpanScanner:
         content = self.text[opening.end() : close]
         return self._keep(opening.start(), content, close + 2, Mark(f"{opening[0]} {sign}", DM))
 
-    def _bold(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``Tall. **Secret:** text``: to the end of the paragraph. What begins a line is left to `cuts.cut_lines`."""
-        if opening.start() <= self._line_at(opening.start()).lead or not self._is_secret_key(opening["bold"]):
-            return None
-        return self._keep_from(opening, opening["bold"])
-
     def _said(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``He is kind. DM: he lies``: to the end of the paragraph, or of the emphasis that it stands in."""
-        key = opening["said"] or opening["initials"]
-        most = FIRST_WORDS - bool(opening["dashed"])
+        """``He is kind. DM: he lies``, ``Tall. **Secret:** text``: to the end of the paragraph, or of the emphasis around it.
+
+        What begins a line is left to `cuts.cut_lines`.
+        """
+        key = opening["said"] or opening["initials"] or opening["bold"]
+        most = MOST_KEY_WORDS if opening["bold"] else FIRST_WORDS - bool(opening["dashed"])
         if opening.start() <= self._line_at(opening.start()).lead or len(key.split()) > most:
             return None
         if not self._is_secret_word(key):

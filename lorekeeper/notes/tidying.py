@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from lorekeeper.notes.callouts import as_read, as_written
 from lorekeeper.notes.facts import BRACKETED, field_pair
 from lorekeeper.notes.links import is_navigation, keeping_links, read_inline, without_links
-from lorekeeper.notes.marks import TAG
+from lorekeeper.notes.marks import TAG, is_of_tags
 from lorekeeper.notes.note import Link
 from lorekeeper.notes.source import GENERATED, WRITTEN
 from lorekeeper.words import listed
@@ -77,7 +77,7 @@ class Tidying:
     def _shown(self, text: str, line: str) -> str | None:
         tags = [tag for tag in TAG.findall(text) if not tag.isdigit()] if "#" in text else []
         self.tags += tags
-        if tags and not _WORDS.search(TAG.sub("", text)):
+        if tags and is_of_tags(text):
             self.lone_tags += tags
             return ""
         text = self._without_fields(text)
