@@ -34,7 +34,6 @@ from lorekeeper.notes.kinds import (
     own_kind,
     session_number,
 )
-from lorekeeper.notes.marks import says_plan
 from lorekeeper.notes.names import file_name, plain
 from lorekeeper.notes.properties import Properties, joined, joined_with, texts, written_tags
 from lorekeeper.notes.source import front_matter, normal
@@ -47,7 +46,6 @@ FEWEST, MOST_OF, HALF, ALMOST_ALL = 3, 0.6, 0.5, 0.9
 """Notes that show a convention, at least; and the share of the notes of a folder, of those that count up, of those with a key."""
 
 _HEADING, _TITLE = re.compile(r"#{1,6}[ \t]"), re.compile(r"#[ \t]+(\S.*)")
-_STANDS_OUT = re.compile(r"[>\s]*([*_]{1,3})\S[^*_]{1,80}\1\s*")
 _FIRST_LINES = 60
 _DAY = re.compile(r"\b([0-9]{1,4}) ([^\W\d_]{3,})")
 _COUNTED = re.compile(rf"(?<![0-9]){COUNT}")
@@ -112,8 +110,6 @@ def _clue_of(path: str, text: str) -> Clue:
     lead = next((line for line in below if not _HEADING.match(line)), "")
     is_open = session_number(stem) is None and fold(properties.text(*KIND_KEYS)) in ("", NOTE)
     named = kind_by_name(stem) or kind_by_name(plain(heading)) or kind_by_lead(plain(lead))
-    # a line that stands out as a whole says of the note what it is: "**Outline of the first evening**"
-    named = PREP if _STANDS_OUT.fullmatch(lead) and says_plan(lead) else named
     named = named if is_open else ""
     return Clue(
         fold(plain(heading)),

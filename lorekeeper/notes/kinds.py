@@ -30,9 +30,6 @@ NOTE, SESSION, PREP, CHARACTER, NPC, CREATURE, JOURNAL, QUEST = (
     "quest",
 )
 
-SUBKIND_KEYS = listed("key subkind")
-"""Keys that say more of a kind whose word we do not know."""
-
 KIND_KEYS, PLAYED_KEYS = listed("key kind"), listed("key played")
 
 NAMED = frozenset({NPC, CHARACTER, "location", "faction", "item", "deity", CREATURE})
@@ -126,7 +123,7 @@ def _says_session(*names: str) -> bool:
 def own_kind(table: Properties, tags: Iterable[str]) -> str:
     """What properties and tags say that a note is; "" if they say nothing that we know."""
     written = table.text(*KIND_KEYS)
-    if kind := known(written) or known(written.partition("/")[0]) or known(table.text(*SUBKIND_KEYS)):
+    if kind := known(written) or known(written.partition("/")[0]):
         return kind
     by_tag = [kind for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]) if (kind := known(part))]
     return next((kind for kind in by_tag if kind != "lore"), next(iter(by_tag), ""))

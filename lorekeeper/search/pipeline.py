@@ -663,7 +663,7 @@ class Searcher:
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
-        head = [] if self._is_translated(search) else search.hits[:ANSWERING]
+        head = [] if search.language else search.hits[:ANSWERING]  # the words of others are inflected, or say nothing
         known = await self._entities(head)
         if found_words := [hit for hit in head if hit.key in known and answers(known[hit.key], search.wordings)]:
             search.doubt, rest = None, [hit for hit in search.hits if hit not in found_words]
