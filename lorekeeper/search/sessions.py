@@ -109,8 +109,10 @@ async def _plans(cache: SearchCache) -> frozenset[Identity]:
 
 
 def asks_what_comes(question: str) -> bool:
-    """Whether a question is about the next session: "what is planned for next time"."""
-    return _next().search(fold(question)) is not None
+    """Whether a question is about the next session, or about plans and nothing else: "what is the plan"."""
+    folded = fold(question)
+    rest = _planned().sub(" ", folded)
+    return _next().search(folded) is not None or (rest != folded and not any(map(_asks, rest.split())))
 
 
 async def rank(
