@@ -31,12 +31,12 @@ from lorekeeper.field_values import Stored, stored
 from lorekeeper.filters import WHERE, named_field, parse_filters, unknown_name, without_bound
 from lorekeeper.folding import fold
 from lorekeeper.order import parse_orders
-from lorekeeper.printable import shown
+from lorekeeper.printable import shortened, shown
 from lorekeeper.search.query import Query
 from lorekeeper.where import FIELD_NAME, MAX_LENGTH, TEST, FieldTest, field_test
 
-MAX_TYPED = 1000
-"""Characters of a text that are read: as many as a text of tests may have."""
+MAX_TYPED, MAX_KNOWN = 1000, 100
+"""Characters of a text that are read, as many as a text of tests may have; and of the books that a message names."""
 
 _FORGIVEN = str.maketrans(
     {
@@ -456,7 +456,7 @@ class _Reading:
     def _choose_books(self, part: Part, test: FieldTest) -> None:
         keys = [key for value in test.values for key in books_named(value, self._titles)]
         if not keys:
-            self._leave_out(part, f"no book has that name; known: {', '.join(self._titles)}")
+            self._leave_out(part, f"no book has that name; known: {shortened(', '.join(self._titles), MAX_KNOWN)}")
         elif test.negated:
             self._tests.append(written("document", keys, negated=True))
         else:

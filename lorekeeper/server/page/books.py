@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from lorekeeper.server.answers import document_list
 from lorekeeper.server.backlinks import links_among
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.notes import node_of
-from lorekeeper.server.page.sessions import MOST, NOTES
+from lorekeeper.server.page.sessions import NOTES
 from lorekeeper.server.page.site import Page, Visit, address, trusted, twin
 from lorekeeper.server.rest.routes import json_response
 from lorekeeper.server.tools import LIST_DOCUMENTS
@@ -69,12 +70,14 @@ async def _one_book(visit: Visit) -> Response:
 
 
 async def _vault(view: View, key: str) -> dict[str, object]:
-    """The kinds of the notes of a vault, each with its number and where they are listed, and a picture of their connections."""
-    counts = (await view.cache.count_values(NOTES, "kind", key)).counts
-    by_number = sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
-    notes = await view.cache.get_entities(NOTES, key, limit=MOST)
+    """The kinds of the notes of a vault, each with where its notes are listed and the first of these, and how all are connected."""
+    notes = await view.cache.get_entities(NOTES, key)
+    kinds = Counter(note.kind for note in notes).most_common()
     return {
-        "kinds": [(kind, number, address("/", q=f'in:notes kind:"{kind}" book:{key}')) for kind, number in by_number],
+        "kinds": [
+            (kind, address("/", q=f'in:notes kind:"{kind}" book:{key}'), [note for note in notes if note.kind == kind])
+            for kind, _ in kinds
+        ],
         "picture": trusted(await apart(_picture, notes)),
         "most": IN_WHEEL,
     }

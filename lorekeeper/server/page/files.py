@@ -24,6 +24,7 @@ PARTS = {
         "unanswered.js",
         "keys.js",
         "beside.js",
+        "ahead.js",
         "card.js",
         "pins.js",
         "dice.js",
