@@ -115,7 +115,7 @@ async def test_what_is_named_is_not_doubted_whatever_is_asked_of_it(library):
 
 @pytest.mark.parametrize("what", ["wild magic surge", "roll on the wild magic surge table", "wild magic", "beholder"])
 async def test_a_roll_on_what_is_not_open_says_so_and_suggests_nothing(library, what):
-    with pytest.raises(NotFoundError, match=r"is not open content, so no sync would add it\.$"):
+    with pytest.raises(NotFoundError, match=r"is not open content: no open book has it\.$"):
         await call(library, "roll", what=what)
 
 
@@ -219,8 +219,8 @@ async def test_a_table_that_is_not_there_is_not_denied_of_an_entry_with_another_
     ("arguments", "said"),
     [
         ({"name": "zzqx"}, "No rule has 'zzqx' in its name."),
-        ({"name": "beholder"}, "No rule has 'beholder' in its name. It is not open content, so no sync would add it."),
-        ({"name": "flanking"}, "No rule has 'flanking' in its name. It is not open content, so no sync would add it."),
+        ({"name": "beholder"}, "No rule has 'beholder' in its name. It is not open content: no open book has it."),
+        ({"name": "flanking"}, "No rule has 'flanking' in its name. It is not open content: no open book has it."),
         ({"name": "pace", "kind": "table"}, "Nothing found. kind is never 'table'. Known: rule."),
     ],
 )

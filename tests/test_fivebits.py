@@ -367,6 +367,7 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
     [
         ("Hold Monster", "that you can see within range"),
         ("Hold Monster", "slot level above 5th"),
+        ("Conjure Animals", "four times as many with a 9th"),
         ("Magic Mouth", "jade dust worth at least 10 gp"),
         ("Fire Shield", "a warm shield or a chill shield"),
         ("Kraken", "[+]17 to hit, reach 30 ft"),

@@ -46,7 +46,7 @@ async def test_a_miss_asks_nobody_and_names_what_a_sync_would_bring(library, ser
 async def test_what_no_sync_would_bring_is_not_said_to_be_fetched_by_one(library, tmp_path):
     await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "creatures", "name": "Own"}])])
     note = (await look(library, "creatures", name="githyanki warrior")).note or ""
-    assert "'githyanki' is not open content, so no sync would add it." in note
+    assert "'githyanki' is not open content: no open book has it." in note
     assert "Run 'lorekeeper sync" not in note
 
 

@@ -85,7 +85,7 @@ async def test_a_word_that_the_library_has_is_no_misspelling_of_a_closed_name():
 async def test_a_lookup_by_a_closed_name_says_that_it_is_not_open(starter, name):
     note = (await ask(starter, ["creatures"], filters={"name": name})).note
     assert note is not None
-    assert note.endswith("is not open content, so no sync would add it.")
+    assert note.endswith("is not open content: no open book has it.")
 
 
 async def test_a_search_for_a_closed_name_says_the_same_instead_of_asking_to_rephrase(starter):
@@ -120,7 +120,7 @@ async def test_a_note_beside_a_nearer_name_names_what_is_closed(starter):
     page = await ask(starter, ["equipment"], filters={"name": "wand of vecna"})
     assert "It is not open content" not in (page.note or "") or not page.results
     page = await ask(starter, ["creatures"], filters={"name": "beholder"})
-    assert (page.note or "").endswith("It is not open content, so no sync would add it.")
+    assert (page.note or "").endswith("It is not open content: no open book has it.")
 
 
 # --- nothing found -----------------------------------------------------------------------------------------------------

@@ -169,7 +169,7 @@ NAMES = DATA / "not_open.txt"
 """Further names that no open licence covers, folded, one a line: of spells, creatures, options and items. Some are everyday words
 as well, so a query is about one of them only if it says nothing else."""
 
-CLOSED = "{} is not open content, so no sync would add it."
+CLOSED = "{} is not open content: no open book has it."
 
 MISSPELT = 0.83
 """Least similarity of a word that no entry has to the closed name that it is a misspelling of: one wrong letter in six."""

@@ -164,7 +164,8 @@ def comparison_text(found: Comparison, heads: Sequence[JsonObject]) -> str:
 
 
 def _facts(found: Comparison) -> Iterator[str]:
-    yield "## Facts" if found.facts else "No fact differs."
+    texts = "; the texts do" if any(passage.rows for passage in found.texts) else ""
+    yield "## Facts" if found.facts else f"No fact differs{texts}."
     for fact in found.facts:
         values = " | ".join(f"{letters}: {value or 'not stated'}" for letters, value in by_text(fact.values))
         yield f"- {fact.label}: {values}"

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once, remembered
@@ -19,7 +20,7 @@ from lorekeeper.records.notes import BETWEEN
 from lorekeeper.records.options import character_class
 from lorekeeper.records.values import Source
 from lorekeeper.repairs import repaired, repaired_excerpt, with_values
-from lorekeeper.terms import ABILITIES, ENDLESS, PASSIVES
+from lorekeeper.terms import ENDLESS
 from lorekeeper.text.cleaning import clean, points_back, sentences
 from lorekeeper.text.excerpts import ELLIPSIS, LABEL, SNIPPET_CHARS, snippet
 from lorekeeper.text.facts import casting_time_of, distance, facts, figure, range_of
@@ -84,40 +85,8 @@ DEFENCES, ROOMY = ("immune", "resistant", "vulnerable"), 300
 DECISIVE = ("regenerat", "rejuvenat", "immun", "fortitude", "aversion", "sensitiv", "weakness", "absor")
 """What is in the names of the traits that decide how a creature is beaten: they are shown before others."""
 
-FIELDS: dict[str, tuple[str, str, str]] = {
-    "immune": ("immune immunity immunities", "Immune", ""),
-    "resistant": ("resist resists resistant resistance", "Resistant", ""),
-    "vulnerable": ("vulnerable vulnerability weakness weak", "Vulnerable", ""),
-    "speed_fly": ("fly flies flying speed", "Fly", "ft"),
-    "speed_swim": ("swim swims swimming speed", "Swim", "ft"),
-    "speed_climb": ("climb climbs climbing speed", "Climb", "ft"),
-    "speed_burrow": ("burrow burrows burrowing speed", "Burrow", "ft"),
-    "darkvision": ("darkvision senses", "Darkvision", "ft"),
-    "blindsight": ("blindsight senses", "Blindsight", "ft"),
-    "tremorsense": ("tremorsense senses", "Tremorsense", "ft"),
-    "truesight": ("truesight senses", "Truesight", "ft"),
-    "languages": ("language languages speak speaks speaking", "Languages", ""),
-    "telepathy": ("telepathy telepathic", "Telepathy", "ft"),
-    "damage_types": ("damage deals breath", "Damage", ""),
-    "damage": ("damage", "Damage on average", ""),
-    "conditions": ("condition conditions inflicts", "Inflicts", ""),
-    "saves": ("save saves saving throw", "Saves", ""),
-    "spells": ("spell spells casts", "Spells", ""),
-    "casting_time": ("reaction reactions trigger triggers casting", "Casting time", ""),
-    "duration": ("duration lasts last hours minutes", "Duration", "min"),
-    "range": ("range far distance", "Range", "ft"),
-    "area_size": ("area radius burst cone", "Area", "ft"),
-    "components": ("component components verbal somatic material silenced", "Components", ""),
-    "material_cost": ("costly worth price cost costs pay diamond diamonds", "Material", "gp"),
-    "armor_class": ("ac armor", "AC", ""),
-    "gold": ("gold money coins rich", "Gold", "gp"),
-    "speed_walk": ("walk walks walking slowest fastest", "Walk", "ft"),
-    "hit_points_lost": ("hurt wounded injured", "Hit points lost", ""),
-    "spell_dc": ("dc", "Spell save DC", ""),
-    **{f"save_{name}": (name, f"{name.capitalize()} save", "") for name in ABILITIES},
-    **{f"passive_{name}": ("passive", f"Passive {name.capitalize()}", "") for name in PASSIVES},
-    "charges": ("charge charges", "Charges", ""),
-}
+_ROWS = (Path(__file__).parent.parent / "data" / "field_labels.tsv").read_text("utf-8").splitlines()[1:]
+FIELDS = {name: (terms, label, unit) for name, terms, label, unit in (row.split("\t") for row in _ROWS)}
 """For a field: the words of a query that ask for it, its label, and its unit."""
 
 _SAID = {"range": range_of, "casting_time": casting_time_of}

@@ -61,7 +61,7 @@ def item(o: Object, properties: Descriptions) -> dict[str, Any]:
             prose(o, "special"),
             prose(o, "notes"),
             *_uses(o),
-            titled("Contents", commas(*many(o, "contents"))),
+            "" if text_of(o) else titled("Contents", commas(*many(o, "contents"))),
         ),
         "category": _category(o),
         "weapon": _weapon(o, properties),

@@ -315,7 +315,7 @@ class Printed:
             return text
         text = self._in_its_letters(text, own, first, operations)
         parts, written, keys = list[str](), 0, [_key(word[0]) for word in own]
-        for start, end, theirs, behind in self._others(len(own), first, operations):
+        for start, end, theirs, behind in self._others(len(own), first, operations, text.endswith(".")):
             is_first, is_last = not start, end == len(own)
             left = own[0].start() if is_first else own[start - 1].end()
             right = len(text) if is_last else own[end].start()
@@ -337,8 +337,13 @@ class Printed:
                     text = text[: word.start()] + printed + text[word.end() :]
         return text
 
-    def _others(self, number: int, first: int, operations: list[Any]) -> Iterator[tuple[int, int, int, int]]:
-        """The words of a text between equal ones, and behind and before all of these, each with those that the book has there."""
+    def _others(
+        self, number: int, first: int, operations: list[Any], is_sentence: bool
+    ) -> Iterator[tuple[int, int, int, int]]:
+        """The words of a text between equal ones, and behind and before all of these, each with those that the book has there.
+
+        A text that ends a sentence where that of the book goes on has lost the rest of it.
+        """
         same = [(each[1], each[2], first + each[3], first + each[4]) for each in operations if each[0] == "equal"]
         same = [each for each in same if each[1] - each[0] >= _AROUND]
         if not same:
@@ -350,8 +355,10 @@ class Printed:
             yield 0, start, begin, place
         for before, after in pairwise(same):
             yield before[1], after[0], before[3], after[2]
-        ends = filter(self._ends, range(behind, behind + number - end + 2 * _AROUND))
-        if 0 < number - end <= _AROUND and (last := next(ends, None)):
+        at = self._words[behind - 1].end()
+        goes_on = is_sentence and number == end and self._text[at : at + 3].lstrip(", ")[:1].islower()
+        ends = filter(self._ends, range(behind, behind + (_NEAR if goes_on else number - end + 2 * _AROUND)))
+        if (goes_on or 0 < number - end <= _AROUND) and (last := next(ends, None)):
             yield end, number, behind, last + 1
 
     def _begins(self, word: int) -> bool:
