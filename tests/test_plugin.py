@@ -156,6 +156,8 @@ async def test_one_entity_is_found_by_slug_by_key_and_by_name(cache: EntityCache
     assert await cache.get_entity("spells", "srd-2014_dim-light") == OPEN5E_V2
     assert await cache.get_entity("spells", "ember-veil", "homebrew") is None
     assert await cache.get_entity("spells", "") is None
+    assert await cache.delete_entities("spells", ["Ember Veil"]) == 0
+    assert await cache.delete_entities("spells", ["srd-2014_dim-light"]) == 1
 
 
 async def test_rules_are_found_by_their_content_and_other_prose_is_named(
@@ -400,6 +402,7 @@ async def test_a_search_without_vectors_falls_back_to_names_words_and_filters(
         filtered = await cache.semantic_search("spells", "volcano", 1, level_min=2)
         assert (names(filtered), filtered[0]["_score"]) == (["Ember Veil"], None)
         assert "filters alone" in (cache.last_fallback or "")
+        assert await cache.semantic_search("spells", "volcano", level=None) == []
         assert names(await cache.semantic_search("spells", "the restless dead")) == ["Salt Ring"]
         assert "CUDA out of memory" in (cache.last_fallback or "")
         assert any("searched by names and words" in message for message in caplog.messages)
