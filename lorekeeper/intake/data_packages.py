@@ -205,15 +205,13 @@ def _united(document: str) -> Iterator[Entity]:
         rest = [each for each in others if each.data.get("desc") and _name(each) not in named]
         pages = [each for each in pages if _is_from_pages(each)]
     taken: set[Phrase] = set()
-    for source in (objects, pages) if document == "srd-2014" else (pages, objects):
-        known = set(taken)
+    sources = (objects, pages) if document == "srd-2014" else (pages, objects)
+    for source in (*sources, rest):
+        known = set(taken) if source is not rest else set()
         for entity in source:
             if known.isdisjoint(_known_as(entity)):
                 yield (placed := _with_free_slug(entity, taken))
                 taken |= _known_as(placed)
-    for entity in rest:
-        yield (placed := _with_free_slug(entity, taken))
-        taken |= _known_as(placed)
 
 
 def _told_apart(entities: Sequence[Entity]) -> Iterator[Entity]:

@@ -54,7 +54,7 @@ MAX_REASON = 500
 
 def endpoints(types: Sequence[str]) -> list[Endpoint]:
     """The lists of entities of these types, the documents first."""
-    lists = [e for e in ENDPOINTS.values() if e.type in types and e.version is not None]
+    lists = [e for e in ENDPOINTS.values() if e.type in types and e.version]
     return sorted(lists, key=lambda e: e.type != "documents")
 
 

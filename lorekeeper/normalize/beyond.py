@@ -22,13 +22,13 @@ from lorekeeper.normalize.characters import (
     Held,
     Spell,
     entity,
+    gold_of,
     modifier,
     proficiency,
     told,
 )
-from lorekeeper.normalize.foundry.values import Object, at, mapping, number, objects, text, whole
+from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text, whole
 from lorekeeper.normalize.reading import Words
-from lorekeeper.records.values import COINS
 from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
 SOURCE = "dnd-beyond"
@@ -101,7 +101,10 @@ class Granted:
 def character(sheet: Object) -> Character:
     """The record of a character."""
     granted, classes = _granted(sheet), objects(sheet, "classes")
-    levels = [_class(each) for each in classes]
+    levels = [
+        ClassLevel(text(each, "definition.name"), whole(each, "level"), text(each, "subclassDefinition.name"))
+        for each in classes
+    ]
     level = sum(each.level or 0 for each in levels)
     scores = _scores(sheet, granted)
     modifiers = {ability: modifier(score) for ability, score in scores.items()}
@@ -160,7 +163,7 @@ def character(sheet: Object) -> Character:
         conditions=[
             named for each in objects(sheet, "conditions") if (named := word("conditions", text(each, "id"), ""))
         ],
-        gold=_gold(mapping(sheet, "currencies")),
+        gold=gold_of(mapping(sheet, "currencies")),
         desc=told(
             _plain(text(sheet, "notes.backstory")),
             {**sheet, **mapping(sheet, "traits"), **mapping(sheet, "notes")},
@@ -231,10 +234,6 @@ def _times(granted: Granted, skill: str) -> float:
     if granted.has("proficiency", skill):
         return 1
     return 0.5 if granted.has("half-proficiency", skill, "ability-checks") else 0
-
-
-def _class(each: Object) -> ClassLevel:
-    return ClassLevel(text(each, "definition.name"), whole(each, "level"), text(each, "subclassDefinition.name"))
 
 
 def _rules(sheet: Object) -> str:
@@ -334,8 +333,3 @@ def _held(item: Object) -> Held:
         equipped if isinstance(equipped, bool) else None,
         attuned if isinstance(attuned, bool) and at(item, "definition.canAttune") is True else None,
     )
-
-
-def _gold(coins: Object) -> float | None:
-    counted = {coin: found for coin in COINS if (found := number(coins, coin)) is not None}
-    return round(sum(COINS[coin] * found for coin, found in counted.items()), 2) if counted else None

@@ -15,7 +15,7 @@ from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.normalize import equipment, lined, options
-from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_key, slugify, without_empty
+from lorekeeper.normalize.build import Imported, Origin, book_record, build, own_error, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
 from lorekeeper.records.printed import SPELL, Printed, plain, printed
 from lorekeeper.records.values import first_number, gold
@@ -320,10 +320,7 @@ def document(origin: Origin, texts: Sequence[str], game: str = "") -> Entity:
     key = "5e-2024" if new > old else "5e-2014"
     game = game or (EDITIONS[key] if new or old else "")
     key = next((each for each, name in EDITIONS.items() if name == game), slugify(game))
-    title = origin.document_name or origin.document
-    data = {"name": title} | ({"gamesystem": {"name": game, "key": key}} if game else {})
-    fields = {"game_system": game} if game else {}
-    return build("documents", data, origin, name=title, kind="document", slug=origin.document, fields=fields)
+    return book_record(origin, game, key)
 
 
 def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[int | str]) -> Iterator[Section]:

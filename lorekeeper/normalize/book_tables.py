@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from lorekeeper.audience import GM_PART
@@ -14,6 +14,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build, own_error, part_key, slugify
 from lorekeeper.normalize.foundry.fields import SOURCE as FOUNDRY
 from lorekeeper.normalize.notes import SOURCE as VAULT
+from lorekeeper.normalize.reading import strings
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
@@ -47,7 +48,7 @@ def may_have_tables(entity: Entity) -> bool:
     """Whether an entry may give tables: only of these is the page made, which takes a hundred times as long as this."""
     if entity.type in NO_TYPES or entity.source_api in NO_SOURCES or entity.kind == KIND:
         return False
-    return not isinstance(entity.data.get("table"), Mapping) and any(map(_DICE_IN_A_CELL.search, _texts(entity.data)))
+    return not isinstance(entity.data.get("table"), Mapping) and any(map(_DICE_IN_A_CELL.search, strings(entity.data)))
 
 
 def book_tables(entity: Entity) -> Tables:
@@ -60,7 +61,13 @@ def book_tables(entity: Entity) -> Tables:
         return result
     try:
         with own_error():
-            found = [each for each in tables_in("", markdown(_open(entity))) if len(each.rows) >= FEWEST_ROWS]
+            found = [
+                each
+                for each in tables_in(
+                    "", markdown(replace(entity, data={k: v for k, v in entity.data.items() if k != GM_PART}))
+                )
+                if len(each.rows) >= FEWEST_ROWS
+            ]
     except FilterError as error:
         result.problems.append(f"its tables: {error}")
         return result
@@ -76,23 +83,6 @@ def book_tables(entity: Entity) -> Tables:
     if len(found) > MOST:
         result.problems.append(too_many(len(found)))
     return result
-
-
-def _texts(value: object) -> Iterator[str]:
-    """All texts in the data of an entry."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _texts(each)
-
-
-def _open(entity: Entity) -> Entity:
-    """An entry without what only the game master sees of it."""
-    return replace(entity, data={key: value for key, value in entity.data.items() if key != GM_PART})
 
 
 def _title(entity: Entity, found: Table, *, alone: bool) -> str:

@@ -124,6 +124,14 @@ def build(
     return entity
 
 
+def book_record(origin: Origin, game: str, key: str) -> Entity:
+    """The record of a book of which only its title is known, and its game with the key of that; "" for none."""
+    title = origin.document_name or origin.document
+    data = {"name": title} | ({"gamesystem": {"name": game, "key": key}} if game else {})
+    fields = {"game_system": game or None}
+    return build("documents", data, origin, name=title, kind="document", slug=origin.document, fields=fields)
+
+
 def readable(entity_type: str, values: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Value]:
     """The filter values that can be read; why another cannot is told."""
     fields: dict[str, Value] = {}

@@ -25,8 +25,9 @@ from lorekeeper.audience import DM
 from lorekeeper.entities import AUDIENCE, MAX_MANY, Entity
 from lorekeeper.folding import fold, fold_class
 from lorekeeper.normalize.build import Origin, build, readable, without_empty
-from lorekeeper.normalize.foundry.values import mapping, objects, text, texts, whole
-from lorekeeper.normalize.reading import Words
+from lorekeeper.normalize.foundry.values import mapping, number, objects, text, texts, whole
+from lorekeeper.normalize.reading import Words, paragraphs
+from lorekeeper.records.values import COINS
 from lorekeeper.terms import ABILITIES, ABILITY_OF, MAX_LEVEL, PASSIVES, SKILL_ABILITIES
 
 CHARACTER, COMPANION = "character", "companion"
@@ -49,7 +50,7 @@ def told(desc: str, sheet: Mapping[str, Any], plain: Callable[[str], str]) -> st
         (label, plain(value).strip()) for key, label in word["told"].items() if isinstance(value := sheet.get(key), str)
     )
     lines = (f"**{label}.** {written}" for label, written in said if written and written not in desc)
-    return "\n\n".join(filter(None, (desc, *lines)))
+    return paragraphs(desc, *lines)
 
 
 FULL, HALF, PACT = "full", "half", "pact"
@@ -169,6 +170,12 @@ class Character:
         return without_empty({k: list(v) if isinstance(v, tuple) else v for k, v in parts.items()})
 
 
+def gold_of(coins: object) -> float | None:
+    """What coins are worth in gp; None without any."""
+    found = [worth * many for coin, worth in COINS.items() if (many := number(coins, coin)) is not None]
+    return round(sum(found), 2) if found else None
+
+
 # --- what follows by the rules ---------------------------------------------------------------------------------------
 
 
@@ -225,15 +232,16 @@ class _Sheet:
 
     data: dict[str, Any]
 
-    def copy(self, name: str, value: object) -> None:
-        """What says the same as something that is there."""
-        if name not in self.data and value not in (None, "", [], {}):
+    def copy(self, name: str, value: object) -> bool:
+        """Keep what says the same as something that is there; whether it is new."""
+        is_new = name not in self.data and value not in (None, "", [], {})
+        if is_new:
             self.data[name] = value
+        return is_new
 
     def add(self, name: str, value: object) -> None:
-        """What follows from something that is there, and that its source does not state."""
-        if name not in self.data and value not in (None, "", [], {}):
-            self.data[name] = value
+        """Keep what follows from something that is there, and that its source does not state."""
+        if self.copy(name, value):
             self.data["derived"] = list(dict.fromkeys([*texts(self.data, "derived"), name]))
 
     @property

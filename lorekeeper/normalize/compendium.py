@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import equipment, lined, options, statblocks
-from lorekeeper.normalize.build import Imported, Origin, build, own_error, part_key, slugify, without_empty
+from lorekeeper.normalize.build import Imported, Origin, book_record, build, own_error, part_key, slugify, without_empty
 from lorekeeper.normalize.reading import Words, commas
 from lorekeeper.printable import shown
 from lorekeeper.records.values import first_number, names
@@ -107,7 +107,11 @@ def compendium(root: Element, document: str, document_name: str, lists: ClassLis
         lists.add(root)
     result = Imported()
     origins = _origins(root, document, document_name)
-    result.entities += [_book(origin, edition) for edition, origin in origins.items() if edition]
+    result.entities += [
+        book_record(origin, word("game systems", edition), f"5e-{edition}")
+        for edition, origin in origins.items()
+        if edition
+    ]
     for place, element in enumerate(root):
         name = Name.of(element)
         where = f"{element.tag}[{place}] {shown(name.text, 60)}"
@@ -139,14 +143,6 @@ def _origins(root: Element, document: str, title: str) -> dict[str, Origin]:
     if len(editions) < 2:
         return own
     return own | {e: Origin(SOURCE, f"{document}-{e}", f"{title} ({e})") for e in editions if e}
-
-
-def _book(origin: Origin, edition: str) -> Entity:
-    """The document of an edition."""
-    title, system = origin.document_name or origin.document, word("game systems", edition)
-    data = {"name": title, "gamesystem": {"name": system, "key": f"5e-{edition}"}}
-    fields = {"game_system": system}
-    return build("documents", data, origin, name=title, kind="document", slug=origin.document, fields=fields)
 
 
 def _add_classes(element: Element, classes: Iterable[str]) -> None:
@@ -312,9 +308,8 @@ def _item(element: Element, origin: Origin) -> Read:
         "cost": _number(element, "value"),
         "weight": _number(element, "weight"),
         "damage_dice": _text(element, "dmg1") or None,
-        "versatile_dice": _text(element, "dmg2"),
         "damage_type": word("damages", _text(element, "dmgType").upper(), "") or None,
-        "range": _text(element, "range"),
+        **_lines(element, "lines of items"),
         "properties": properties,
         "armor_class": int(armor) if armor is not None else None,
         "strength_requirement": _number(element, "strength"),
@@ -454,11 +449,8 @@ def _whole_class(element: Element, name: str, features: Iterable[ClassFeature], 
         "name": name,
         "hit_dice": f"d{die:g}" if die else None,
         "prof_saving_throws": ", ".join(proficiencies[:2]),
-        "prof_armor": _text(element, "armor"),
-        "prof_weapons": _text(element, "weapons"),
-        "prof_tools": _text(element, "tools"),
+        **_lines(element, "lines of classes"),
         "prof_skills": f"Choose {chosen} from {skills}" if chosen and skills else skills,
-        "spellcasting_ability": _text(element, "spellAbility"),
         "equipment": wealth and f"Starting wealth: {wealth}",
         "table": _level_table(element),
         "features": [*map(_feature, element.findall("trait")), *(each.data() for each in features)],

@@ -79,7 +79,7 @@ def fields(creature: Creature) -> Fields:
         **_effects(creature),
         "spells": spells_cast(creature.deeds, creature.name),
         "legendary": _legendary(creature.deeds),
-        "lair": _lair(creature.deeds),
+        "lair": any(_LAIR.search(each.name) or _LAIR.search(each.text) for each in creature.deeds) or None,
     }
 
 
@@ -234,8 +234,4 @@ _LAIR = re.compile(
     r"\bin lair\)|\blair(?: actions?)?$|\btakes? a lair action\b|\bcan use lair actions\b|\bcreatures? in (?:its|the) lair\b",
     re.IGNORECASE,
 )
-
-
-def _lair(features: Iterable[Feature]) -> bool | None:
-    """True if a trait tells what it does in its lair; unknown otherwise, since few sources include lairs."""
-    return any(_LAIR.search(f.name) or _LAIR.search(f.text) for f in features) or None
+"""A trait that tells what a creature does in its lair; of one without nothing is known, since few sources include lairs."""

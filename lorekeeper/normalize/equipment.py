@@ -107,14 +107,9 @@ def damage(dice: object) -> float | None:
     return (average + int(f"{match['sign']}{match['more']}") if match["more"] else average) or None
 
 
-_SUITS = {
-    "light": {"padded": 11, "leather": 11, "studded leather": 12},
-    "medium": {"hide": 12, "chain shirt": 13, "scale mail": 14, "breastplate": 14, "half plate": 15},
-    "heavy": {"ring mail": 14, "chain mail": 16, "splint": 17, "plate": 18},
-}
-"""Suits of armour by weight, each with its base armour class."""
+_SUIT = word["suits"]
+"""Suits of armour, each with its weight and its base armour class."""
 
-_SUIT = {name: (weight, ac) for weight, suits in _SUITS.items() for name, ac in suits.items()}
 _SUIT_NAME = re.compile(rf"\b(?:{'|'.join(sorted(_SUIT, key=len, reverse=True))}|shield)\b")
 
 

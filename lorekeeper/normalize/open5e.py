@@ -7,7 +7,7 @@ One `Endpoint` per kind of object says how to recognise it, where it goes, and w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize import creatures, equipment, options, spells
 from lorekeeper.normalize.build import Origin, build, slugify
+from lorekeeper.normalize.reading import Words
 from lorekeeper.normalize.shared import split_shared
 from lorekeeper.records.values import local_key, ref_key
 from lorekeeper.repairs.values import repaired_values
@@ -42,7 +43,7 @@ class Endpoint:
         fields: its raw filter fields.
         slug_suffix: distinguishes its slugs from another endpoint's, of the same collection with the same keys.
         slug_of: its slugs as another endpoint writes them, which has the same things.
-        version: of the API that lists it; None if the lists of other endpoints have the same objects.
+        version: of the API that lists it; 0 if the lists of other endpoints have the same objects.
         shared: whether its objects have descriptions of several documents (see `normalize.shared`).
         children: nested objects that are entities of their own, each with the name of its endpoint.
     """
@@ -54,13 +55,9 @@ class Endpoint:
     fields: Callable[[Object], Fields] = _none
     slug_suffix: str = ""
     slug_of: Callable[[str], str] = str
-    version: int | None = 2
+    version: int = 2
     shared: bool = False
     children: Callable[[Object], Iterable[tuple[Object, str]]] = field(default=lambda _: ())
-
-
-def _signatures(*alternatives: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(keys.split()) for keys in alternatives)
 
 
 def _first(obj: Object, *keys: str) -> Any:
@@ -118,128 +115,47 @@ def _nested(key: str, endpoint: str, link: str) -> Callable[[Object], Iterable[t
     return children
 
 
-def _rule(
-    name: str,
-    *signatures: str,
-    kind: str | None = None,
-    slug_suffix: str = "",
-    version: int = 2,
-    shared: bool = False,
-) -> Endpoint:
-    """A small reference endpoint whose objects go to the rules."""
-    return Endpoint(
-        name,
-        _signatures(*signatures),
-        "rules",
-        kind or name.rstrip("s"),
-        _chapter,
-        slug_suffix=slug_suffix,
-        version=version,
-        shared=shared,
-    )
+word = Words(__file__)
 
-
-ENDPOINTS: dict[str, Endpoint] = {
-    e.name: e
-    for e in (
-        Endpoint("spells", _signatures("school level casting_time", "school level_int"), "spells", "spell", _spell),
-        Endpoint(
-            "creatures",
-            _signatures("challenge_rating hit_points", "challenge_rating_decimal hit_points", "cr hit_points"),
-            "creatures",
-            "creature",
-            creatures.read,
-            slug_of=creatures.whole_slug,
-        ),
-        Endpoint("monsters", (), "creatures", "creature", creatures.read, version=None),
-        Endpoint(
-            "magicitems",
-            _signatures("rarity requires_attunement", "rarity desc"),
-            "equipment",
-            "magic-item",
-            equipment.read_magic,
-        ),
-        Endpoint("items", _signatures("category weapon armor"), "equipment", equipment.item_kind, equipment.read),
-        Endpoint(
-            "weapons",
-            _signatures("damage_dice damage_type"),
-            "equipment",
-            "weapon",
-            equipment.weapon_row,
-            slug_of=equipment.table_slug,
-            version=None,
-        ),
-        Endpoint(
-            "armor",
-            _signatures("ac_base", "base_ac"),
-            "equipment",
-            "armor",
-            equipment.armor_row,
-            slug_of=equipment.table_slug,
-            version=None,
-        ),
-        Endpoint("services", _signatures("cost detail desc"), "equipment", "gear", equipment.service_fields),
-        Endpoint(
-            "classes",
-            _signatures("features hit_dice", "hp_at_1st_level", "subclass_of"),
-            "character_options",
-            _subclass,
-            _class,
-            children=_nested("archetypes", "classes", "subclass_of"),
-        ),
-        Endpoint(
-            "species",
-            _signatures("is_subspecies", "subspecies_of", "is_subrace"),
-            "character_options",
-            _subrace,
-            _species,
-        ),
-        Endpoint(
-            "races",
-            _signatures("asi_desc", "asi traits", "subrace_of"),
-            "character_options",
-            _subrace,
-            _species,
-            version=None,
-            children=_nested("subraces", "races", "subrace_of"),
-        ),
-        Endpoint("feats", _signatures("has_prerequisite", "effects_desc"), "character_options", "feat", options.read),
-        Endpoint(
-            "backgrounds",
-            _signatures("benefits", "skill_proficiencies feature"),
-            "character_options",
-            "background",
-            options.read,
-        ),
-        Endpoint("rules", _signatures("ruleset initialHeaderLevel", "ruleset desc"), "rules", "rule", _chapter),
-        Endpoint("rulesets", _signatures("rules desc"), "rules", "section", _chapter),
-        Endpoint("sections", _signatures("slug desc parent"), "rules", "section", _chapter, version=1),
-        Endpoint(
-            "documents", _signatures("licenses publisher", "license title slug"), "documents", "document", _document
-        ),
-        _rule("planes", kind="plane", version=1),
-        _rule("conditions", shared=True),
-        _rule("abilities", "short_desc skills", kind="ability", shared=True),
-        _rule("skills", "ability descriptions", shared=True),
-        _rule("languages", "is_exotic"),
-        _rule("environments", "aquatic planar"),
-        _rule("alignments", "societal_attitude morality", shared=True),
-        _rule("damagetypes", kind="damage-type", shared=True),
-        _rule("creaturetypes", kind="creature-type", slug_suffix="-creature-type", shared=True),
-        _rule("spellschools", kind="spell-school"),
-        _rule("weaponproperties", kind="weapon-property"),
-        _rule("itemsets", "items desc", kind="item-set"),
-        Endpoint("sizes", _signatures("space_diameter")),
-        Endpoint("creaturesets", _signatures("creatures name")),
-        Endpoint("itemcategories", ()),
-        Endpoint("itemrarities", _signatures("rank name")),
-        Endpoint("licenses", ()),
-        Endpoint("publishers", ()),
-        Endpoint("gamesystems", _signatures("content_prefix")),
-        Endpoint("images", _signatures("file_url")),
-        Endpoint("spelllist", _signatures("spells slug")),
-    )
+_FIELDS: dict[str, Callable[[Object], Fields]] = {
+    "spells": _spell,
+    **dict.fromkeys(("creatures", "monsters"), creatures.read),
+    "magicitems": equipment.read_magic,
+    "items": equipment.read,
+    "weapons": equipment.weapon_row,
+    "armor": equipment.armor_row,
+    "services": equipment.service_fields,
+    "classes": _class,
+    **dict.fromkeys(("species", "races"), _species),
+    **dict.fromkeys(("feats", "backgrounds"), options.read),
+    "documents": _document,
 }
+"""The filter fields of the objects of endpoints; rules have their chapter."""
+
+_KINDS = {"items": equipment.item_kind, "classes": _subclass, "species": _subrace, "races": _subrace}
+
+_SLUGS = {"creatures": creatures.whole_slug, "weapons": equipment.table_slug, "armor": equipment.table_slug}
+
+_CHILDREN = {
+    "classes": _nested("archetypes", "classes", "subclass_of"),
+    "races": _nested("subraces", "races", "subrace_of"),
+}
+
+
+def _endpoint(name: str, signatures: Sequence[str] = (), **stated: Any) -> Endpoint:
+    """An endpoint as the table of all endpoints states it."""
+    more: Mapping[str, Mapping[str, Any]] = {
+        "kind": _KINDS,
+        "slug_of": _SLUGS,
+        "children": _CHILDREN,
+        "fields": _FIELDS,
+    }
+    known: dict[str, Any] = {"fields": _chapter} if stated.get("type") == "rules" else {}
+    known |= stated | {key: of[name] for key, of in more.items() if name in of}
+    return Endpoint(name, tuple(frozenset(keys.split()) for keys in signatures), **known)
+
+
+ENDPOINTS = {name: _endpoint(name, **stated) for name, stated in word["endpoints"].items()}
 """Every endpoint by name; if an object matches several, the first one wins."""
 
 _BARE = frozenset({"key", "name", "url", "document"})

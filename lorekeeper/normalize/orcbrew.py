@@ -21,6 +21,7 @@ from lorekeeper.normalize import creatures, spells
 from lorekeeper.normalize.build import Imported, Origin, build, own_error, readable, slugify
 from lorekeeper.normalize.edn import MAX_PROBLEMS, Keyword, Map, Problem, Reading, read
 from lorekeeper.normalize.orcbrew_options import fields, option
+from lorekeeper.normalize.reading import Words, strings
 from lorekeeper.normalize.taken import texts_of
 
 SOURCE = "orcbrew"
@@ -40,18 +41,17 @@ _LOOKS_SO = re.compile(
 Object = Mapping[str, Any]
 
 
-TYPES: dict[str, tuple[str, str, Callable[[Object], dict[str, Any]]]] = {
-    "spells": ("spells", "spell", spells.read),
-    "monsters": ("creatures", "creature", creatures.read),
-    "classes": ("character_options", "class", fields),
-    "subclasses": ("character_options", "subclass", partial(fields, parent="class")),
-    "races": ("character_options", "race", fields),
-    "subraces": ("character_options", "subrace", partial(fields, parent="race")),
-    "feats": ("character_options", "feat", fields),
-    "backgrounds": ("character_options", "background", fields),
-    "languages": ("rules", "language", lambda _: {}),
-    "invocations": ("rules", "invocation", lambda _: {}),
-    "boons": ("rules", "boon", lambda _: {}),
+_READ: dict[str, Callable[[Object], dict[str, Any]]] = {
+    "spells": spells.read,
+    "creatures": creatures.read,
+    "rules": lambda _: {},
+}
+
+_PARENTS = {"subclass": "class", "subrace": "race"}
+
+TYPES = {
+    content: (entity_type, kind, _READ.get(entity_type) or partial(fields, parent=_PARENTS.get(kind, "")))
+    for content, (entity_type, kind) in Words(__file__)["content types"].items()
 }
 """The content types with lore: collection, kind and filter fields."""
 
@@ -193,7 +193,7 @@ class _Packs:
             self._warn(entry.at, f"{what}: it has no name; named {name[:MAX_SHOWN]!r}")
         for missing in [k for k in ("level", "school") if content == "spells" and entry.get(k) is None]:
             self._warn(entry.at, f"{what}: it has no {missing}")
-        if any(_INVISIBLE.search(text) for text in _texts(entry)):
+        if any(_INVISIBLE.search(text) for text in strings(entry)):
             self._invisible.append(entry.at)
         document = self._document or slugify(title)
         return build(
@@ -246,12 +246,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _texts(value: object) -> Iterator[str]:
-    """All texts in a value, which is not nested deeply."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (Mapping, list)):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(item)

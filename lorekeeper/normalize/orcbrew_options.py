@@ -11,6 +11,7 @@ from typing import Any
 
 from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.options import read as granted
+from lorekeeper.normalize.reading import commas, paragraphs
 from lorekeeper.records.values import amount, line, mapping, number
 from lorekeeper.terms import ABILITY_OF
 
@@ -34,13 +35,17 @@ _REPLACED = frozenset(
 
 def option(entry: Object) -> dict[str, Any]:
     """An option with what it grants in words. One that was read before stays as it is."""
-    kept = {key: value for key, value in entry.items() if key not in _REPLACED or _is_read(value)}
+    kept = {k: v for k, v in entry.items() if k not in _REPLACED or (isinstance(v, str) and " " in v)}
     profs, traits = mapping(entry.get("profs")), entry.get("traits")
     found = {
         **{place: _granted(profs, what) for what, place in _PLACES.items()},
         "languages": "; ".join(filter(None, (_named(entry.get("languages")), _granted(profs, "language")))),
         "equipment": _equipment(entry),
-        "prerequisite": joined([*_names(entry.get("prereqs")), *_paths(entry.get("path-prereqs"))]),
+        "prerequisite": joined(
+            each
+            for value in (entry.get("prereqs"), *mapping(entry.get("path-prereqs")).values())
+            for each in _names(value)
+        ),
         "ability_score_increase": _raised(entry.get("ability-increases")),
         "asi_desc": _labelled("Ability Score Increase", _raised(entry.get("abilities"))),
         "size": _named(entry.get("size")).capitalize(),
@@ -61,17 +66,12 @@ def fields(entry: Object, parent: str = "") -> dict[str, Any]:
     }
 
 
-def _is_read(value: object) -> bool:
-    """Whether a value is a text that stands under its own name already."""
-    return isinstance(value, str) and " " in value
-
-
 def _trait(trait: object) -> object:
     """A trait with its texts as one."""
     if not isinstance(trait, Mapping) or not trait.get("summary"):
         return trait
     told, summary = line(trait.get("description")), line(trait["summary"])
-    both = told if summary in told else "\n\n".join(filter(None, (told, summary)))
+    both = told if summary in told else paragraphs(told, summary)
     return {**{key: value for key, value in trait.items() if key != "summary"}, "description": both}
 
 
@@ -111,11 +111,6 @@ def _word(name: object) -> str:
     return ABILITY_OF[own].capitalize() if own in ABILITY_OF else own.replace("-", " ")
 
 
-def _paths(value: object) -> Iterator[str]:
-    for named in mapping(value).values():
-        yield from _names(named)
-
-
 def _raised(value: object) -> str:
     """Ability scores with what is added to them: "Constitution +2"; pairs have the number first."""
     if isinstance(value, Mapping):
@@ -126,7 +121,7 @@ def _raised(value: object) -> str:
         else _named(each)
         for each in (value if isinstance(value, (list, tuple, set, frozenset)) else ())
     ]
-    return ", ".join(filter(None, parts))
+    return commas(*parts)
 
 
 def _equipment(entry: Object) -> str:

@@ -4,7 +4,7 @@ into words, and joined."""
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -57,6 +57,15 @@ def commas(*words: str) -> str:
 def spaced(*words: str) -> str:
     """Words behind each other."""
     return " ".join(filter(None, words))
+
+
+def strings(value: object) -> Iterator[str]:
+    """All texts in a value, which is not nested deeply."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (Mapping, list, tuple)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from strings(each)
 
 
 class Words:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 
+from lorekeeper.normalize.reading import Words
 from lorekeeper.printable import one_line, shown
 from lorekeeper.records.values import first_number
 from lorekeeper.terms import ABILITIES, SENSES
@@ -214,10 +215,6 @@ def _hit_points(value: object) -> Values:
     return {**points, **({"hit_dice": dice[0].replace("\u2212", "-")} if dice else {})}
 
 
-def _rating(value: object) -> Values:
-    return {"challenge_rating": _number(value)}
-
-
 def _scores(value: object) -> Values:
     """Six scores in the order of the rules, or some by their names; a dash is one that is not known."""
     if isinstance(value, Mapping):
@@ -344,34 +341,22 @@ def _spell_lines(value: object) -> str:
 
 # --- the keys --------------------------------------------------------------------------------------------------------
 
-_LINES = (
-    "size",
-    "type",
-    "subtype",
-    "alignment",
-    "hit_dice",
-    "damage_vulnerabilities",
-    "damage_resistances",
-    "damage_immunities",
-    "condition_immunities",
-    "languages",
-)
-
-READERS: dict[str, Reader] = {
-    **{key: _line_of(key) for key in _LINES},
-    **dict.fromkeys(("ac", "armor_class"), _armor_class),
-    "ac_class": _line_of("armor_desc"),
-    **dict.fromkeys(("hp", "hit_points"), _hit_points),
-    **dict.fromkeys(("cr", "challenge", "challenge_rating"), _rating),
-    **dict.fromkeys(("stats", "ability_scores"), _scores),
-    **dict.fromkeys(("saves", "saving_throws"), _bonuses("saving_throws")),
-    **dict.fromkeys(("skillsaves", "skills"), _bonuses("skills")),
+_READ: dict[str, Reader] = {
+    "armor_class": _armor_class,
+    "hit_points": _hit_points,
+    "challenge_rating": lambda value: {"challenge_rating": _number(value)},
+    "ability_scores": _scores,
+    "saving_throws": _bonuses("saving_throws"),
+    "skills": _bonuses("skills"),
     "speed": _speed,
     "senses": _senses,
-    **dict.fromkeys(("environment", "environments"), _environments),
-    **dict.fromkeys(("desc", "description"), _text_of("desc")),
-    **dict.fromkeys(("legendary_description", "legendary_desc"), _text_of("legendary_desc")),
+    "environments": _environments,
+    "desc": _text_of("desc"),
+    "legendary_desc": _text_of("legendary_desc"),
 }
+"""How what is no line is read."""
+
+READERS = {key: _READ.get(said, _line_of(said)) for key, said in Words(__file__)["keys of stat blocks"].items()}
 """How the value of each key is read."""
 
 _RENAMED = {"special_abilities": "traits", "trait": "traits", "action": "actions"}

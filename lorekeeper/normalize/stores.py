@@ -72,8 +72,10 @@ def of_initiative(obj: Mapping[str, Any]) -> dict[str, Any]:
         "stats": obj.get("Abilities"),
         "cr": line(obj.get("Challenge")),
         "desc": line(obj.get("Description")),
-        "saves": [{line(each.get("Name")): each.get("Modifier")} for each in objects(obj.get("Saves"))],
-        "skillsaves": [{line(each.get("Name")): each.get("Modifier")} for each in objects(obj.get("Skills"))],
+        **{
+            key: [{line(each.get("Name")): each.get("Modifier")} for each in objects(obj.get(name))]
+            for key, name in (("saves", "Saves"), ("skillsaves", "Skills"))
+        },
         "book": line(obj.get("Source")),
         **{key: line(obj.get(_camel(key))) for key in _LINES},
         **{

@@ -15,7 +15,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.formats.text_file import Entry, TextFile, UnknownFormatError, each_of
 from lorekeeper.intake.formats.yaml_document import MAX_CHARS, parse
 from lorekeeper.intake.json_stream import UNDECODED, NotJsonError, UndecodedError, Window, entries
-from lorekeeper.normalize.build import reason_of
+from lorekeeper.normalize.build import Imported, reason_of
 from lorekeeper.normalize.foundry.books import is_unsaid
 from lorekeeper.normalize.foundry.documents import (
     COLLECTIONS,
@@ -75,18 +75,14 @@ def recognises(name: str, head: str) -> bool:
 
 
 @dataclass
-class Content:
+class Content(Imported):
     """What is in a file.
 
     Attributes:
-        documents: that can be read, in the order of the file.
-        failed: (place, reason) of what cannot.
-        skipped: how many documents without lore there are, by collection.
+        documents: that can be read, in the order of the file; those without lore are skipped, by collection.
     """
 
     documents: list[Document] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)

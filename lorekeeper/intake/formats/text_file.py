@@ -176,18 +176,6 @@ def _digest(path: Path) -> bytes:
         return str(path).encode("utf-8", "surrogateescape")
 
 
-def _unknown(entity_type: str, document: str, slug: str) -> Entity | None:
-    """Where there is no library."""
-
-
-def _unwatched(more: int, done: int) -> None:
-    """Where nobody watches how far the reading is."""
-
-
-def _unasked() -> tuple[None, None]:
-    return None, None
-
-
 @dataclass(frozen=True)
 class Asked:
     """What an import says of the books in it, and what the library has of them.
@@ -202,9 +190,9 @@ class Asked:
 
     title: str | None = None
     edition: str | None = None
-    pages: Callable[[int, int], None] = _unwatched
-    loaded: Callable[[str, str, str], Entity | None] = _unknown
-    ask: Callable[[], tuple[str | None, str | None]] = _unasked
+    pages: Callable[[int, int], None] = lambda *_: None
+    loaded: Callable[[str, str, str], Entity | None] = lambda *_: None
+    ask: Callable[[], tuple[str | None, str | None]] = lambda: (None, None)
 
 
 @dataclass(frozen=True)

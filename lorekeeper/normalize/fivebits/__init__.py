@@ -111,7 +111,10 @@ def read(
     """
     result, found = Imported(), list(found)
     book = Printed(printed, word["variants"])
-    together = _editions(_once([*others, *found]) if others else found)
+    every = {
+        each.get("url"): each for each in (*others, *found) if isinstance(each, Mapping)
+    }  # a file is among all files
+    together = _editions(every.values() if others else found)
     for edition, tables in _editions(found).items():
         raw = together[edition]
         words = Words([*raw.values(), *texts])
@@ -157,11 +160,6 @@ def _editions(found: Iterable[object]) -> dict[str, dict[str, list[Object]]]:
     return editions
 
 
-def _once(found: Iterable[object]) -> list[object]:
-    """Objects, each once: a file is among all files of an import."""
-    return [*{each.get("url"): each for each in found if isinstance(each, Mapping)}.values()]
-
-
 def _read(edition: str, name: str, rows: list[Object], tables: Tables, document: str | None, result: Imported) -> None:
     if name not in (*LISTS, *rules.LISTS):
         result.failed.append((name, f"the list {name!r} is not known here; its {len(rows):,} objects were not read"))
@@ -187,7 +185,13 @@ _REFERENCE = frozenset({"index", "name", "url", "level", "school", "updated_at"}
 def _entities(edition: str, name: str, o: Object, tables: Tables, document: str | None) -> Iterator[Entity]:
     if name in LISTS:
         endpoint, read_one = LISTS[name]
-        yield _entity(edition, endpoint, document, _slug(edition, name, o), read_one(o, tables))
+        yield _entity(
+            edition,
+            endpoint,
+            document,
+            _slug(edition, name, o),
+            {"name": o.get("name"), "desc": text_of(o), **read_one(o, tables)},
+        )
     elif name in rules.LISTS:
         for endpoint, slug, made in rules.LISTS[name](o, tables):
             yield _entity(edition, endpoint, document, slug, made)

@@ -54,8 +54,6 @@ def character_class(o: Object, tables: Tables, columns: Mapping[str, str]) -> di
     caster = {0: "NONE", 1: PACT}.get(len(last), most)
     chosen = (text(each, "desc") for each in objects(o, "starting_equipment_options"))
     return {
-        "name": name,
-        "desc": text_of(o),
         "hit_dice": f"D{die}",
         "hit_points": {
             "hit_dice": f"D{die}",
@@ -86,7 +84,6 @@ def subclass(o: Object, tables: Tables) -> dict[str, Any]:
     own = [each for each in objects(o, "features") if text(each, "name").casefold() not in known]
     features += [_feature(each, {(int(each.get("level") or 0), "")}, text_of(each)) for each in own]
     return {
-        "name": o.get("name"),
         "desc": paragraphs(f"*{o['summary']}*" if o.get("summary") else "", text_of(o), _spells(o)),
         "subclass_of": {"name": text(o, "class"), "key": f"srd_{owner}"},
         "features": features,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lorekeeper.normalize.fivebits.printed import Below
-from lorekeeper.normalize.fivebits.texts import Object, index_of, names, objects, prose, text, text_of, word
+from lorekeeper.normalize.fivebits.texts import Object, index_of, names, objects, prose, text, word
 from lorekeeper.normalize.reading import commas, mapping
 from lorekeeper.terms import ABILITIES
 
@@ -19,7 +19,6 @@ _FEET = re.compile(r"(\d{1,4}) ?(?:ft\.?|feet)$")
 _DEFENCES = ("damage_vulnerabilities", "damage_resistances", "damage_immunities", "condition_immunities")
 
 _KEPT = (
-    "name",
     "challenge_rating",
     "proficiency_bonus",
     "hit_points",
@@ -35,7 +34,6 @@ def creature(o: Object) -> dict[str, Any]:
     kind, size, skills = text(o, "type"), o.get("size"), o.get("skills")
     return {
         **{key: o[key] for key in _KEPT if key in o},
-        "desc": text_of(o),
         "type": {"name": kind.capitalize(), "key": kind.lower()},
         "size": {"name": size, "key": text(size).lower()},
         "speed": _speed(o.get("speed")),

@@ -18,9 +18,9 @@ from lorekeeper.normalize.fivebits.texts import (
     text,
     text_of,
     titled,
-    word,
 )
 from lorekeeper.normalize.reading import at, commas, mapping, paragraphs
+from lorekeeper.records.values import COINS
 
 _GROUPS = ("gear_category", "tool_category", "vehicle_category")
 """Where an item of 2014 has the narrower of its two categories."""
@@ -55,7 +55,6 @@ def item(o: Object, properties: Descriptions) -> dict[str, Any]:
     unit = text(speed, "unit").replace("ft/round", "ft.")
     return {
         **rest,
-        "name": o.get("name"),
         "desc": paragraphs(
             text_of(o),
             prose(o, "special"),
@@ -146,7 +145,7 @@ def _cost(value: object) -> str | None:
     amount = coins.get("quantity")
     if not isinstance(amount, (int, float)):
         return None
-    return f"{amount * word['coins'].get(text(coins, 'unit'), 1):.2f}"
+    return f"{amount * COINS.get(text(coins, 'unit'), 1):.2f}"
 
 
 def _uses(o: Object) -> list[str]:
@@ -218,7 +217,6 @@ def magic_item(o: Object) -> dict[str, Any]:
     told = (head and head["rarity"]) or rarity
     kind = head["kind"] if head else text(o, "equipment_category")
     return {
-        "name": o.get("name"),
         "desc": (rest if head else text_of(o)).strip(),
         "category": {"name": kind, "key": slugify(kind.partition(" (")[0])},
         "variants": ", ".join(names(o, "variants")),
@@ -232,7 +230,6 @@ def poison(o: Object) -> dict[str, Any]:
     """A poison of 2024: its price is in gp, and its kind says how it works."""
     kind = text(o, "type")
     return {
-        "name": o.get("name"),
         "desc": paragraphs(f"*{kind.capitalize()} poison*" if kind else "", text_of(o)),
         "category": {"name": "Poison", "key": "poison"},
         "cost": _cost(o.get("cost")),

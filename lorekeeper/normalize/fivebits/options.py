@@ -42,8 +42,6 @@ def species(o: Object, tables: Tables) -> dict[str, Any]:
     parent = index_of(o, "race", "species")
     branches = [each for each in tables.get("subspecies", ()) if index_of(each, "species") == index_of(o)]
     return {
-        "name": o.get("name"),
-        "desc": text_of(o),
         "is_subspecies": bool(parent),
         "subspecies_of": f"srd_{parent}" if parent else None,
         "traits": traits + _traits(o, tables) + [_lineage(each, tables) for each in branches],
@@ -126,8 +124,6 @@ def background(o: Object) -> dict[str, Any]:
         "Suggested Characteristics": paragraphs(*_characteristics(o)),
     }
     return {
-        "name": o.get("name"),
-        "desc": text_of(o),
         "benefits": [
             {"name": name, "desc": words, "type": word("benefits", name, "feature")}
             for name, words in benefits.items()
@@ -171,7 +167,6 @@ def feat(o: Object) -> dict[str, Any]:
         text(o, "prerequisite_options.desc"),
     )
     return {
-        "name": o.get("name"),
         "type": text(o, "type").replace("-", " ").title(),
         "has_prerequisite": bool(asked),
         "prerequisite": asked,
@@ -192,6 +187,5 @@ def rule(o: Object) -> dict[str, Any]:
     return {
         "name": text(o, "full_name", "name"),
         **{key: value for key, value in more.items() if value},
-        "desc": text_of(o),
         "skills_of": ", ".join(names(o, "skills")),
     }

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from lorekeeper.normalize.fivebits.printed import Below
-from lorekeeper.normalize.fivebits.texts import Object, index_of, objects, prose, text, text_of
+from lorekeeper.normalize.fivebits.texts import Object, index_of, objects, prose, text
 from lorekeeper.terms import ABILITY_OF
 
 _LETTERS = {"V": "verbal", "S": "somatic", "M": "material"}
@@ -37,17 +37,10 @@ def spell(o: Object) -> dict[str, Any]:
     """A spell."""
     components, kind = o.get("components") or [], index_of(o, "damage.damage_type")
     return {
-        "name": o.get("name"),
-        "desc": text_of(o),
         "higher_level": prose(o, "higher_level"),
-        "level": o.get("level"),
         "school": {"name": text(o, "school"), "key": index_of(o, "school")},
         "classes": [{"name": text(each), "key": f"srd_{index_of(each)}"} for each in objects(o, "classes")],
-        "range": o.get("range"),
-        "ritual": o.get("ritual"),
-        "concentration": o.get("concentration"),
-        "casting_time": o.get("casting_time"),
-        "duration": o.get("duration"),
+        **{key: o.get(key) for key in "level range ritual concentration casting_time duration".split()},
         **{word: letter in components for letter, word in _LETTERS.items()},
         "material_specified": o.get("material"),
         "saving_throw_ability": ABILITY_OF.get(index_of(o, "dc.dc_type"), ""),

@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lorekeeper.normalize.characters import CHARACTER, Character, ClassLevel, Held, Spell, modifier, told, written_at
+from lorekeeper.normalize.characters import (
+    CHARACTER,
+    Character,
+    ClassLevel,
+    Held,
+    Spell,
+    gold_of,
+    modifier,
+    told,
+    written_at,
+)
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import to_markdown
 from lorekeeper.normalize.foundry.marks import Scope
@@ -29,7 +39,6 @@ from lorekeeper.normalize.foundry.values import (
     text,
     texts,
     whole,
-    word,
 )
 from lorekeeper.terms import MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES
 
@@ -116,7 +125,7 @@ def character(scope: Scope, name: str) -> Character:
         scales=_scales(items),
         inventory=[_held(item) for item in items.all if text(item, "type") not in NO_ITEMS and text(item, "name")],
         conditions=_conditions(actor, system),
-        gold=_gold(mapping(system, "currency")),
+        gold=gold_of(mapping(system, "currency")),
         desc=told(
             to_markdown(biography.get("value") or at(system, "biography.backstory"), scope),
             {**mapping(system, "biography"), **biography, **details},
@@ -274,11 +283,6 @@ def _rolled(item: Object) -> int | None:
     found = [values.get(str(level)) for level in range(1, levels + 1)]
     points = [{"max": die, "avg": die // 2 + 1}.get(text(value), whole(value)) for value in found]
     return None if None in points else sum(each or 0 for each in points)
-
-
-def _gold(coins: Object) -> float | None:
-    counted = [found * worth for coin, worth in word["coins"].items() if (found := number(coins, coin)) is not None]
-    return round(sum(counted), 2) if counted else None
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
-from lorekeeper.normalize.book import FEAT, Book
+from lorekeeper.normalize.book import Book
 from lorekeeper.normalize.build import Imported, Origin, slugify
 from lorekeeper.normalize.lined import SOURCE
 from lorekeeper.normalize.printed_srd.layout import Paragraph, paragraphs
-from lorekeeper.normalize.printed_srd.structure import Structure
+from lorekeeper.normalize.printed_srd.structure import Structure, is_value_line, says_kind
 from lorekeeper.normalize.printed_srd.tables import listed
-from lorekeeper.records.printed import CREATURE, RUBRICS, has_value, kind_said, plain
 
 OUTLINE = "index.json"
 """File beside the folder of the pages that has the bookmarks of the PDF: a title, a depth and the number of a page each."""
@@ -25,8 +24,6 @@ OUTLINE = "index.json"
 TITLES = Path(__file__).with_name("titles.tsv")
 
 _CAPTION = re.compile(r"^\*\*([^*\n]+)\*\*$", re.MULTILINE)
-
-_RUBRICS = frozenset(RUBRICS) - {"description", "features", "reaction", "action"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def read_pages(folder: Path, edition: str) -> Imported:
     found = printed_paragraphs(folder, edition)
     boxes = {place: title.box for place, title in titles.items() if title.box}
     outline = outline or _bookmarks(marks)
-    structure = Structure(found, outline, _says_kind, _is_box, _has_value, _RUBRICS, titles, boxes)
+    structure = Structure(found, outline, titles, boxes)
     lines, numbers = list[str](), list[int]()
     for block in structure.blocks():
         for line in (*block.markdown.split("\n"), ""):
@@ -137,32 +134,14 @@ def _bookmarks(path: Path) -> list[tuple[str, int, int]]:
 def printed_paragraphs(folder: Path, edition: str) -> list[Paragraph]:
     """The paragraphs of a document from its first chapter on; see `read_pages`."""
     pages = [path.read_bytes().decode("utf-8") for path in sorted(folder.glob("page-*.txt"))]
-    found = paragraphs(pages, _is_box, _is_whole, listed(edition, folder.parent))
+    found = paragraphs(pages, listed(edition, folder.parent))
     start = next((place for place, each in enumerate(found) if each.text == DOCUMENTS[edition].start), 0)
     return [each for each in found if each.page >= found[start].page]
 
 
 def is_value_or_kind(line: str) -> bool:
     """Whether a line is a value of an entry, or says what it is."""
-    return _has_value(line) or _says_kind(line)
-
-
-def _is_box(line: str) -> bool:
-    return kind_said(plain(line)) == CREATURE
-
-
-def _is_whole(line: str) -> bool:
-    """Whether a line says what an entry is, to its end."""
-    is_cut = line.count("(") != line.count(")") or line.endswith((",", "-"))
-    return bool(kind_said(plain(line))) and not is_cut
-
-
-def _says_kind(line: str) -> bool:
-    return bool(kind_said(plain(line))) or FEAT.fullmatch(line) is not None
-
-
-def _has_value(line: str) -> bool:
-    return has_value(plain(line))
+    return is_value_line(line) or says_kind(line)
 
 
 def _longer(entity: Entity, more: Entity) -> Entity:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.tables import Table
 from lorekeeper.normalize.printed_srd.titles import SMALL, SMALL_CAPITALS, is_title
+from lorekeeper.records.printed import CREATURE, kind_said, plain
 
 _HEAD_LINES = 3
 """Most lines of a running head."""
@@ -82,27 +83,30 @@ class Paragraph:
         return SMALL_CAPITALS.search(self.text) is not None and len(self.text) <= _NARROW
 
 
-Sign = Callable[[str], bool]
-"""Whether a line is of a kind that the layout does not show."""
+def is_box(line: str) -> bool:
+    """Whether a line says that what it stands in is a creature, whose lines are set apart."""
+    return kind_said(plain(line)) == CREATURE
 
 
-def paragraphs(
-    pages: Sequence[str], sign: Sign, is_whole: Sign, tables: Mapping[int, Sequence[Table]]
-) -> list[Paragraph]:
+def _is_kind(line: str) -> bool:
+    """Whether a line says what an entry is, to its end: it is a whole paragraph."""
+    is_cut = line.count("(") != line.count(")") or line.endswith((",", "-"))
+    return bool(kind_said(plain(line))) and not is_cut
+
+
+def paragraphs(pages: Sequence[str], tables: Mapping[int, Sequence[Table]]) -> list[Paragraph]:
     """The paragraphs of the pages of a book, in their order.
 
     Args:
         pages: their texts.
-        sign: tells the lines below which something is set apart.
-        is_whole: tells the lines that are whole paragraphs, however they end.
         tables: by the numbers of their pages.
     """
     heads = _running_heads(pages)
     read = [[*_lines(_without_head(page, heads), number)] for number, page in enumerate(pages, 1)]
     known = words(line.text for page in read for line in page)
     _read_tables(read, tables, known)
-    lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before, sign)]
-    return [replace(each, text=_set(each.text, known)) for each in _joined(lines, known, is_whole)]
+    lines = [line for page, before in zip(read, [[], *read], strict=False) for line in _in_order(page, before)]
+    return [replace(each, text=_set(each.text, known)) for each in _joined(lines, known)]
 
 
 def table_names(texts: Iterable[str]) -> set[str]:
@@ -196,13 +200,13 @@ def words(lines: Iterable[str]) -> Counter[str]:
     return found
 
 
-def _in_order(page: Sequence[Paragraph], before: Sequence[Paragraph], sign: Sign) -> list[Paragraph]:
+def _in_order(page: Sequence[Paragraph], before: Sequence[Paragraph]) -> list[Paragraph]:
     """The lines of a page. A box is written behind the other column at times, with what stands below it.
 
     Then the page ends within a sentence which goes on where a line begins in the midst of one.
     """
-    box = next((place for place in range(len(page) - 1) if sign(page[place + 1].text)), 0)
-    if not box or not _is_within(page[-1]):
+    box = next((place for place in range(len(page) - 1) if is_box(page[place + 1].text)), 0)
+    if not box or not page[-1].is_open or _ENDS.search(page[-1].text):
         return list(page)
     for place in range(box):
         last = page[place - 1] if place else next(iter(before[-1:]), None)
@@ -212,20 +216,15 @@ def _in_order(page: Sequence[Paragraph], before: Sequence[Paragraph], sign: Sign
     return list(page)
 
 
-def _is_within(line: Paragraph) -> bool:
-    """Whether a line ends within a sentence."""
-    return line.is_open and not _ENDS.search(line.text)
-
-
-def _joined(lines: Sequence[Paragraph], known: Counter[str], is_whole: Sign) -> list[Paragraph]:
+def _joined(lines: Sequence[Paragraph], known: Counter[str]) -> list[Paragraph]:
     """Lines as paragraphs. One that something set apart cuts goes on with the line that begins within a sentence."""
     found: list[Paragraph] = []
     last, cut, on_page = "", -1, 0
     for place, line in enumerate(lines):
         is_caption = is_title(line.text) and any(each.is_row for each in lines[place + 1 : place + 2])
         is_apart = line.is_small or (is_caption and not line.is_row and not last.endswith(":"))
-        is_head = line.text[0].isupper() and any(is_whole(each.text) for each in lines[place : place + 2])
-        if found and is_whole(found[-1].text) and not line.text.startswith("("):
+        is_head = line.text[0].isupper() and any(_is_kind(each.text) for each in lines[place : place + 2])
+        if found and _is_kind(found[-1].text) and not line.text.startswith("("):
             found[-1] = replace(found[-1], is_open=False)
         if found and _goes_on(found[-1], last, line) and not (is_apart or is_head):
             found[-1] = _longer(found[-1], line, known)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from lorekeeper.folding import fold
-from lorekeeper.normalize.printed_srd.layout import CELL_GAP, Paragraph, table_names
+from lorekeeper.normalize.book import FEAT
+from lorekeeper.normalize.printed_srd.layout import CELL_GAP, Paragraph, is_box, table_names
 from lorekeeper.normalize.printed_srd.titles import is_title, is_value, titled
+from lorekeeper.records.printed import RUBRICS, has_value, kind_said, plain
 
 FAR = 4
 """Pages after the one that an outline names on which a title may stand."""
@@ -30,6 +32,20 @@ CHAPTER = 2
 
 _IN_ORDER = 4
 """Lines of a list that are in the order of the alphabet by no accident."""
+
+
+_RUBRICS = RUBRICS.keys() - {"description", "features", "reaction", "action"}
+"""Titles within an entry, in lower case."""
+
+
+def says_kind(line: str) -> bool:
+    """Whether a line says what the entry below whose name it stands is."""
+    return bool(kind_said(plain(line))) or FEAT.fullmatch(line) is not None
+
+
+def is_value_line(line: str) -> bool:
+    """Whether a line is one of the values that follow such a line."""
+    return has_value(plain(line))
 
 
 @dataclass
@@ -108,10 +124,6 @@ class Structure:
     Args:
         found: the paragraphs.
         outline: the upper titles of the book in their order: (title, level, page).
-        says_kind: whether a line says what the entry below whose name it stands is.
-        begins_box: whether such a line is that of a box.
-        has_value: whether a line is one of the values that follow such a line.
-        rubrics: titles within an entry, in lower case.
         taking: titles, by their pages and folded, of which those below are part of the text that the outline lacks.
         boxes: how many paragraphs boxes have whose end nothing shows, by their titles, as those of ``taking``.
     """
@@ -120,19 +132,11 @@ class Structure:
         self,
         found: Sequence[Paragraph],
         outline: Sequence[tuple[str, int, int]],
-        says_kind: Callable[[str], bool],
-        begins_box: Callable[[str], bool],
-        has_value: Callable[[str], bool],
-        rubrics: frozenset[str],
         taking: Container[tuple[int, str]] = frozenset(),
         boxes: Mapping[tuple[int, str], int] = MappingProxyType({}),
     ) -> None:
         self.shows_titles = any(each.is_title for each in found)
         self.paragraphs = _whole_titles(found, {fold(title) for title, _, _ in outline})
-        self.says_kind = says_kind
-        self.begins_box = begins_box
-        self.has_value = has_value
-        self.rubrics = rubrics
         self.taking = taking
         self.boxes = boxes
         self.times = Counter(_without_brackets(each.text) for each in found)
@@ -147,7 +151,7 @@ class Structure:
         place, level, in_head, in_entry, is_taking, list_of = 0, 1, False, False, False, _List()
         while place < len(self.paragraphs):
             each = self.paragraphs[place]
-            in_head = self.says_kind(each.text) or (in_head and self.has_value(each.text))
+            in_head = says_kind(each.text) or (in_head and is_value_line(each.text))
             in_entry = in_entry or in_head or self.shows_titles  # where the kind is run together with values
             if place in self.levels:
                 level, in_entry = self.levels[place], False
@@ -157,12 +161,12 @@ class Structure:
                 yield self._table(place, end)
                 place = end
                 continue
-            elif in_entry and fold(each.text) in self.rubrics and not each.is_indented:
+            elif in_entry and fold(each.text) in _RUBRICS and not each.is_indented:
                 list_of = _List()
                 yield Block(each.text, each.page, level + 2)
             elif not in_head and self._is_title(place):
                 takes = _key(each) in self.taking
-                is_part = is_taking and not takes and not self.says_kind(self._text(place + 1))
+                is_part = is_taking and not takes and not says_kind(self._text(place + 1))
                 is_taking = is_taking or takes
                 title = titled(each.text)
                 own = (min(level, CHAPTER) if self._is_sidebar(place) else level) + 1
@@ -196,7 +200,7 @@ class Structure:
         each = self.paragraphs[place]
         if _key(each) in self.boxes:
             return True
-        return each.is_small and self._is_title(place) and not self.says_kind(self._text(place + 1))
+        return each.is_small and self._is_title(place) and not says_kind(self._text(place + 1))
 
     def _box(self, place: int) -> range:
         """The paragraphs of a box that begins with its title, or before an indented name with which the text goes on."""
@@ -205,11 +209,11 @@ class Structure:
         if number := self.boxes.get(_key(self.paragraphs[place])):
             return range(place, place + 1 + number)
         is_sidebar = self._is_sidebar(place)
-        if not is_sidebar and not self.begins_box(self._text(place + 1)):
+        if not is_sidebar and not is_box(self._text(place + 1)):
             return range(0)
         for end in range(place + 1 + (not is_sidebar), len(self.paragraphs)):
             each = self.paragraphs[end]
-            is_title = end in self.levels or (self._is_title(end) and not self.has_value(each.text))
+            is_title = end in self.levels or (self._is_title(end) and not is_value_line(each.text))
             is_title = is_title or each.is_apart != self.paragraphs[place].is_apart
             if is_title if is_sidebar else each.is_indented and named(each.text):
                 return range(place, end)
@@ -234,7 +238,7 @@ class Structure:
     def _is_subtitle(self, place: int) -> bool:
         """Whether a line is the second of an entry: it says what the entry is, or stands below several names."""
         text = self._text(place)
-        if self.says_kind(text):
+        if says_kind(text):
             return True
         is_labelled = _LABELLED.match(text) and self.paragraphs[place].lines < 3
         recurs = self.times[_without_brackets(text)] > 1 and place not in self.levels and is_title(text)
@@ -249,21 +253,17 @@ class Structure:
             return True
         if each.is_indented or each.is_point or each.is_row or each.lines > 2:
             return False
-        if not is_title(each.text) or self.says_kind(each.text):
+        if not is_title(each.text) or says_kind(each.text):
             return False
         if self._is_subtitle(place) and place and is_title(self._text(place - 1)):
             return False
         below = place + 1
-        if self._ends_list(place):
-            return False
-        return below not in self.levels and (self._is_text(below) or self._is_subtitle(below))
-
-    def _ends_list(self, place: int) -> bool:
-        """Whether a line is the last of several, no texts, of which each might be a title, in the order of the alphabet."""
         first = place
         while first and place - first < _IN_ORDER - 1 and self._is_short(first - 1):
             first -= 1
-        return self._is_in_order(first, place)
+        if self._is_in_order(first, place):
+            return False
+        return below not in self.levels and (self._is_text(below) or self._is_subtitle(below))
 
     def _is_short(self, place: int) -> bool:
         each = self.paragraphs[place]
@@ -271,6 +271,7 @@ class Structure:
         return is_alone and is_title(each.text) and not (each.is_indented or each.is_point)
 
     def _is_in_order(self, first: int, last: int) -> bool:
+        """Whether lines are several, no texts, of which each might be a title, in the order of the alphabet."""
         names = [fold(self._text(place)) for place in range(first, last + 1)]
         return len(names) >= _IN_ORDER and names == sorted(set(names)) and not any(map(is_value, names[0].split()))
 
@@ -297,15 +298,17 @@ class Structure:
             by = named.get(caption, begin)
             if end == place and (place in self.levels or self._is_title(place)):
                 begin = place
-            elif end > place and by < begin and caption != fold(self._text(begin)) and self._is_near(by, place):
+            elif (
+                end > place
+                and by < begin
+                and caption != fold(self._text(begin))
+                and each.page - self.paragraphs[by].page <= FAR
+            ):
                 behind[by] += range(place, end)
             named |= dict.fromkeys(table_names([each.text]), place)
         moved = {place for table in behind.values() for place in table}
         places = (at for place in range(len(self.paragraphs)) if place not in moved for at in (place, *behind[place]))
         return [self.paragraphs[place] for place in places]
-
-    def _is_near(self, place: int, other: int) -> bool:
-        return abs(self.paragraphs[other].page - self.paragraphs[place].page) <= FAR
 
     def _table(self, place: int, end: int) -> Block:
         each = self.paragraphs[place]
