@@ -25,11 +25,13 @@ from lorekeeper.normalize.fivebits.texts import (
 from lorekeeper.normalize.printed_srd.structure import table_lines
 from lorekeeper.normalize.reading import at, commas, mapping, paragraphs, spaced
 from lorekeeper.records.options import OF_SUBCLASS
+from lorekeeper.render.spell import ordinal
 
 _DETAIL = re.compile(r" \(([^()]{1,80})\)$")
 _SKILL = re.compile(r"^(?:Skill|Tool|Saving Throw): ")
 _SLOTS = re.compile(r"spell_slots_level_(\d)$")
-_ORDINALS = ("", "1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th")
+_HIGHEST = 9
+"""The highest level of spells."""
 
 _APART = re.compile(r"(?<=^Spellcasting):.*| \([^()]{1,80}\)$")
 """What stands behind the name of a feature."""
@@ -50,7 +52,7 @@ def character_class(o: Object, tables: Tables, columns: Mapping[str, str]) -> di
     )
     slots = {int(each["level"]): _slots(each) for each in levels}
     last = slots.get(20, {})
-    most = "FULL" if max(last, default=0) == len(_ORDINALS) - 1 else "HALF"
+    most = "FULL" if max(last, default=0) == _HIGHEST else "HALF"
     caster = {0: "NONE", 1: PACT}.get(len(last), most)
     chosen = (text(each, "desc") for each in objects(o, "starting_equipment_options"))
     return {
@@ -181,12 +183,12 @@ def _columns(
     if pact:
         one = {n: [*own.items()][-1] for n, own in pact.items() if own}
         yield _column("Spell Slots", {n: f"{number}" for n, (_, number) in one.items()})
-        yield _column("Slot Level", {n: _ORDINALS[rank] for n, (rank, _) in one.items()})
+        yield _column("Slot Level", {n: ordinal(rank) for n, (rank, _) in one.items()})
     groups = ("class_specific", "spellcasting")
     for group, key in dict.fromkeys((name, key) for name in groups for each in levels for key in mapping(each, name)):
         shown = {n: cell for n, each in rows.items() if (cell := _cell(key, at(each, f"{group}.{key}")))}
         slots = _SLOTS.match(key)
-        name = _ORDINALS[int(slots[1])] if slots else titles.get(key, key.replace("_", " ").title())
+        name = ordinal(int(slots[1])) if slots else titles.get(key, key.replace("_", " ").title())
         if name and shown and not (slots and pact):
             yield _column(name, shown, "SPELL_SLOTS" if slots else "CLASS_TABLE_DATA")
 

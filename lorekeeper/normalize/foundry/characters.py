@@ -25,7 +25,7 @@ from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import to_markdown
 from lorekeeper.normalize.foundry.marks import Scope
 from lorekeeper.normalize.foundry.npcs import defended, languages_of, sense_ranges, speeds_of
-from lorekeeper.normalize.foundry.sheets import Sheet, armor_class
+from lorekeeper.normalize.foundry.sheets import Sheet, armor_class, effects_on
 from lorekeeper.normalize.foundry.values import (
     ABILITY_NAMES,
     Object,
@@ -308,6 +308,5 @@ def _held(item: Object) -> Held:
 
 
 def _conditions(actor: Object, system: Object) -> list[str]:
-    effects = (effect for effect in objects(actor, "effects") if effect.get("disabled") is not True)
-    statuses = [spoken(status) for effect in effects for status in texts(effect, "statuses")]
+    statuses = [spoken(status) for effect in effects_on(actor) for status in texts(effect, "statuses")]
     return list(dict.fromkeys([*statuses, *(["exhaustion"] if whole(system, "attributes.exhaustion") else [])]))

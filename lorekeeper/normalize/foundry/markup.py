@@ -210,13 +210,17 @@ class _Reader:
 
     # sections and tables
 
+    def _table_around(self) -> _Part | None:
+        """The table that is open, perhaps with a cell."""
+        return next((part for part in reversed(self._open[-2:]) if part.kind == "table"), None)
+
     def _begin(self, tag: str, attributes: str) -> None:
         if tag == "section":
             self._begin_section(attributes)
             return
         if tag in ("tr", *_CELLS):
             self._end_up_to("cell", "table")
-        table = next((part for part in reversed(self._open[-2:]) if part.kind == "table"), None)
+        table = self._table_around()
         if tag == "tr" and table:
             table.rows.append([])
         elif len(self._open) > MAX_OPEN:
@@ -268,7 +272,7 @@ class _Reader:
             if told.strip() and not _ADVICE.match(told):
                 self._secrets.append(told)
         elif part.kind == "cell":
-            table = next((part for part in reversed(self._open[-2:]) if part.kind == "table"), None)
+            table = self._table_around()
             if table:
                 table.rows[-1].append(" ".join(told.split()))
         elif part.kind == "table":

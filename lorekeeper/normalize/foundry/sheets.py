@@ -158,6 +158,11 @@ NOBODY = Sheet("", {}, {}, {}, None)
 # --- armor class (SRD 5.1, "Armor") ------------------------------------------------------------------------------------
 
 
+def effects_on(actor: Object) -> list[Object]:
+    """The effects on an actor that are not disabled."""
+    return [effect for effect in objects(actor, "effects") if effect.get("disabled") is not True]
+
+
 def armor_class(actor: Object, sheet: Sheet) -> int | None:
     """The armor class of an actor; None if it has neither one nor abilities from which it follows.
 
@@ -165,8 +170,7 @@ def armor_class(actor: Object, sheet: Sheet) -> int | None:
     out. An effect on the actor may set the calculation, as Mage Armor does. A shield adds to natural armor.
     """
     stated = at(actor, "system.attributes.ac")
-    effects = (effect for effect in objects(actor, "effects") if effect.get("disabled") is not True)
-    changes = (change for effect in effects for change in objects(effect, "changes"))
+    changes = (change for effect in effects_on(actor) for change in objects(effect, "changes"))
     set_ = next((text(each, "value") for each in changes if each.get("key") == "system.attributes.ac.calc"), "")
     way = set_ or text(stated, "calc")
     if override := whole(stated, "override"):
