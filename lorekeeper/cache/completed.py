@@ -80,10 +80,6 @@ class DerivedIndex(Catalogue):
         if differing:
             self.file.write(write)
 
-    def version(self, entity_type: str) -> object:
-        """A value that changes whenever the index of a type does."""
-        return self.file.read(lambda c: self.version_in(c, entity_type))
-
 
 class CompletedCache(LibraryCache):
     """A `LibraryCache` on any `CacheProtocol`.

@@ -30,6 +30,11 @@ class RepairBackend:
     Of a library that is elsewhere, which `exclusive` refuses, nothing is rebuilt.
     """
 
+    _path: Path
+
+    def _named(self, suffix: str) -> Path:
+        return self._path.with_name(self._path.name + suffix)
+
     def problems(self, entity_type: str) -> list[str]:
         """What is wrong with a type, in sentences; reads all of it and changes nothing. OlderLibraryError for an earlier format."""
         raise NotImplementedError

@@ -187,9 +187,6 @@ class EmbeddedRepair(RepairBackend):
         Path(f"{companion_path(repaired)}.lock").unlink(missing_ok=True)
         return quarantine
 
-    def _named(self, suffix: str) -> Path:
-        return self._path.with_name(self._path.name + suffix)
-
     def _is_client(self) -> bool:
         """Whether another process has the library open."""
         return self._store.embedded.role == "client"

@@ -207,9 +207,8 @@ class Catalogue:
 
     def _by_name(self, c: sqlite3.Connection, selection: Selection) -> list[int]:
         """The places of the entities under the filters, by name."""
-        rows, ranks = self._rows_meeting(c, selection), self._cached(c, selection.entity_type, self._ranks)
-        places = np.argsort(ranks) if rows is None else (met := np.flatnonzero(rows))[np.argsort(ranks[met])]
-        found: list[int] = places.tolist()
+        rows, ordered = self._rows_meeting(c, selection), self._cached(c, selection.entity_type, self._ordered)
+        found: list[int] = (ordered if rows is None else ordered[rows[ordered]]).tolist()
         if selection.name is None and not selection.prefer:
             return found
         names = self._names(c, selection.entity_type).folded
@@ -222,11 +221,10 @@ class Catalogue:
 
         return sorted(found, key=rank)
 
-    def _ranks(self, c: sqlite3.Connection, entity_type: str) -> npt.NDArray[np.intp]:
-        """Where each entity of a type stands among all by name, document and slug."""
+    def _ordered(self, c: sqlite3.Connection, entity_type: str) -> npt.NDArray[np.intp]:
+        """The places of all entities of a type, by name, document and slug."""
         names, identities = self._names(c, entity_type).folded, self._columns_of(c, entity_type).identities
-        ordered = sorted(range(len(identities)), key=lambda place: (names[place], identities[place]))
-        return np.argsort(np.array(ordered, np.intp))
+        return np.array(sorted(range(len(identities)), key=lambda place: (names[place], identities[place])), np.intp)
 
     def _values(
         self, c: sqlite3.Connection, entity_type: str, fields: Sequence[str], places: Sequence[int]
@@ -303,7 +301,7 @@ class Catalogue:
 
     def word_counts(self, c: sqlite3.Connection, entity_type: str, words: Collection[str]) -> dict[str, int]:
         """How many entities of the type have each word, in any form with the same stem; words that none has are left out."""
-        return self._keywords(c, entity_type).counts(words)
+        return self._keywords(c, entity_type).counts(words, asked=True)
 
     def word_scores(
         self,
@@ -317,10 +315,16 @@ class Catalogue:
         chosen = choose(keywords.counts(words), len(keywords.columns.ids))
         return keywords.scores(chosen, among) if chosen else {}
 
-    def version_in(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
+    def version(self, entity_type: str) -> object:
         """A value that changes whenever the type changes."""
-        changes = once(c, lambda: dict(c.execute("SELECT type, number FROM changes").fetchall()))
-        return self.file.opened, changes.get(entity_type, 0)
+        return self.file.read(lambda c: self.version_in(c, entity_type))
+
+    def version_in(self, c: sqlite3.Connection, entity_type: str) -> tuple[int, int]:
+        """The same by a connection."""
+        opened, changes = once(
+            c, lambda: (self.file.opened, dict(c.execute("SELECT type, number FROM changes").fetchall()))
+        )
+        return opened, changes.get(entity_type, 0)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

@@ -88,20 +88,15 @@ def words_of(entity: Entity) -> tuple[str, str, str, str]:
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
-def fts_query(words: Sequence[str]) -> str | None:
-    """An FTS5 expression that matches any of the words or phrases; None without any."""
-    return " OR ".join(map(quoted, words)) or None
-
-
 def quoted(phrase: str) -> str:
     """An FTS5 expression that matches a word or a phrase."""
     return '"' + phrase.replace("\0", " ").replace('"', '""') + '"'
 
 
 @lru_cache(maxsize=4096)
-def _fts_query_for_word(word: str) -> str | None:
-    """An expression that matches a word in any form; None for a word that says nothing."""
-    return fts_query(KeywordQuery.of(word).words)
+def _said(word: str) -> tuple[str, ...]:
+    """What is looked up for a word; () for one that says nothing."""
+    return KeywordQuery.of(word).words
 
 
 # --- misspelt words --------------------------------------------------------------------------------------------------
@@ -190,11 +185,6 @@ class Keywords:
     columns: Columns
     texts: Texts
 
-    @property
-    def entity_type(self) -> str:
-        """The type."""
-        return self.columns.entity_type
-
     def rank(self, query: KeywordQuery, limit: int, allowed: Rows | None) -> list[Ranked]:
         """The entities with any word of a query, or with all its phrases if it has some, best first.
 
@@ -219,7 +209,7 @@ class Keywords:
         having_phrases = matched.copy()
         for weight, words in query.by_weight.items():
             add(map(self._word, words), weight)
-        alone = RELATED if self.entity_type == "notes" else query.alone
+        alone = RELATED if self.columns.entity_type == "notes" else query.alone
         add(map(self._word, query.related), np.where(self.texts.phrased, RELATED, alone))
         if query.phrases:
             matched = having_phrases
@@ -236,10 +226,19 @@ class Keywords:
                 scores[self.columns.identities[place]] += score
         return scores
 
-    def counts(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out."""
-        expressions = ((word, _fts_query_for_word(word)) for word in words)
-        return {word: number for word, test in expressions if test and (number := self._count(test))}
+    def counts(self, words: Iterable[str], *, asked: bool = False) -> dict[str, int]:
+        """In how many rows each word occurs, in any form with the same stem; words that occur in none are left out.
+
+        Words that are ``asked`` for are scored at once, as a ranking scores them.
+        """
+        found: dict[str, int] = {}
+        for word in words:
+            said = _said(word)
+            number = (
+                len(self._word(said[0])[0]) if asked and len(said) == 1 else self._count(" OR ".join(map(quoted, said)))
+            )
+            found |= {word: number} if number else {}
+        return found
 
     def _best(
         self, places: npt.NDArray[np.intp], scores: npt.NDArray[np.float64], limit: int, query: KeywordQuery
@@ -266,6 +265,8 @@ class Keywords:
 
     def _count(self, expression: str) -> int:
         """How many rows an expression matches."""
+        if not expression:
+            return 0
         if expression not in self.texts.counts:
             ((self.texts.counts[expression],),) = self._matching("count(*)", expression)
         return self.texts.counts[expression]
@@ -281,13 +282,13 @@ class Keywords:
 
     def _scored(self, expression: str, ids: Collection[int] | None = None) -> Scored:
         """The rows that an FTS5 expression matches, and their BM25 scores, above 0; of all rows, or of some ids."""
-        rows = self._matching(f"rowid, -bm25({self.entity_type}_fts, {_BM25})", expression, ids)
+        rows = self._matching(f"rowid, -bm25({self.columns.entity_type}_fts, {_BM25})", expression, ids)
         found = np.array(rows, np.float64).reshape(-1, 2)
         return np.searchsorted(self.columns.ids, found[:, 0].astype(np.int64)), found[:, 1]
 
     def _as_rare(self, word: str, scored: Scored, ids: Collection[int] | None = None) -> Scored:
         """The scores of a word, in notes with a rarity above 0: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, as in Lucene."""
-        if self.entity_type != "notes":
+        if self.columns.entity_type != "notes":
             return scored
         places, scores = scored
         rows, having = len(self.columns.ids), len(places) if ids is None else self._count(quoted(word))
@@ -296,7 +297,7 @@ class Keywords:
 
     def _matching(self, columns: str, expression: str, ids: Collection[int] | None = None) -> list[tuple[Any, ...]]:
         """Columns of the rows that an expression matches; of all rows, or of some ids, which are tested after the match."""
-        fts = f"{self.entity_type}_fts"
+        fts = f"{self.columns.entity_type}_fts"
         among = "" if ids is None else f" AND +{fts}.rowid IN (SELECT value FROM json_each(?))"
         values = (expression,) if ids is None else (expression, json.dumps(list(ids)))
         return self.c.execute(f"SELECT {columns} FROM {fts} WHERE {fts} MATCH ?{among}", values).fetchall()

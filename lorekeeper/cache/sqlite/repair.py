@@ -13,7 +13,15 @@ from pathlib import Path
 from lorekeeper.cache.formats import UnknownFormatError
 from lorekeeper.cache.repair import REPAIRED, RepairBackend, Salvage, merged, nothing_readable
 from lorekeeper.cache.sqlite import catalogue
-from lorekeeper.cache.sqlite.file import SQLITE_ERRORS, SqliteFile, log_files, read_format, remove_database, unpack
+from lorekeeper.cache.sqlite.file import (
+    SQLITE_ERRORS,
+    SqliteFile,
+    connect,
+    log_files,
+    read_format,
+    remove_database,
+    unpack,
+)
 from lorekeeper.cache.sqlite.store import SqliteStore
 from lorekeeper.cache.vectors import VectorCache, unpack_vector
 from lorekeeper.entities import COLLECTIONS, Entity
@@ -49,7 +57,7 @@ class SqliteRepair(RepairBackend):
             return []
         try:
             self._store.ask("count", int, Selection(entity_type))
-            with closing(_reader(self._path)) as c:
+            with closing(connect(self._path)) as c:
                 return list(dict.fromkeys(_faults(c, entity_type, self._dimension(entity_type))))
         except UnknownFormatError:
             raise
@@ -66,7 +74,7 @@ class SqliteRepair(RepairBackend):
         return done
 
     def _reworded(self, entity_type: str) -> list[str]:
-        with closing(_reader(self._path)) as c, contextlib.suppress(*SQLITE_ERRORS):
+        with closing(connect(self._path)) as c, contextlib.suppress(*SQLITE_ERRORS):
             if not any(_word_faults(c, entity_type)) or any(_changed_entries(c, entity_type)):
                 return []
             number = self._store.rewrite_words(entity_type)
@@ -117,13 +125,6 @@ class SqliteRepair(RepairBackend):
                 log.replace(quarantined)
         self._named(REPAIRED).replace(self._path)
         return quarantine
-
-    def _named(self, suffix: str) -> Path:
-        return self._path.with_name(self._path.name + suffix)
-
-
-def _reader(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
 
 
 def _faults(c: sqlite3.Connection, entity_type: str, dimension: int | None) -> Iterator[str]:
@@ -197,7 +198,7 @@ def readable(damaged: SqliteFile) -> Iterator[sqlite3.Connection]:
             shutil.copyfile(f"{path}-wal", private_file(Path(f"{copy}-wal")))
         if not _opens(copy):
             _graft(copy, damaged)
-        with closing(_reader(copy)) as c:
+        with closing(connect(copy)) as c:
             yield c
     except OSError as error:
         raise CacheError(f"{path} cannot be read: {error}") from error
@@ -214,7 +215,7 @@ def _graft(path: Path, like: SqliteFile) -> None:
     empty = path.with_name(f"{path.name}-empty")
     try:
         like.make(empty)
-        with closing(_reader(empty)) as c:
+        with closing(connect(empty)) as c:
             roots = {page for (page,) in c.execute("SELECT rootpage FROM sqlite_master")}
         content = empty.read_bytes()
     finally:
@@ -232,7 +233,7 @@ def _graft(path: Path, like: SqliteFile) -> None:
 
 def _opens(path: Path) -> bool:
     try:
-        with closing(_reader(path)) as c:
+        with closing(connect(path)) as c:
             return bool(c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     except SQLITE_ERRORS:
         return False

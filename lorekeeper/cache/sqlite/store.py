@@ -145,9 +145,6 @@ class SqliteStore(PassageCatalogue, Store):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def version(self, entity_type: str) -> object:
-        return self.file.read(lambda c: self.version_in(c, entity_type))
-
     def embedding_of(self, entity_type: str) -> str | None:
         return self.file.read(lambda c: _embedding(c, entity_type))
 
