@@ -200,8 +200,8 @@ class Catalogue:
                 places,
                 order,
                 identity=columns.identities.__getitem__,
-                number=lambda place, name: values[place][order.fields.index(name)],
-                text=lambda place, name: _text(values[place][order.fields.index(name)]),
+                number=lambda place, name: values[place][name],
+                text=lambda place, name: _text(values[place][name]),
             )
         return [columns.identities[place] for place in places[offset : None if limit is None else offset + limit]]
 
@@ -228,14 +228,14 @@ class Catalogue:
 
     def _values(
         self, c: sqlite3.Connection, entity_type: str, fields: Sequence[str], places: Sequence[int]
-    ) -> Mapping[int, tuple[Any, ...]]:
+    ) -> Mapping[int, Mapping[str, Any]]:
         """What some columns have for the entities at some places."""
         if not fields:
             return {}
         ids = self._columns_of(c, entity_type).ids[places].tolist()
         names = ", ".join(f'"{name}"' for name in fields)
         sql = f"SELECT id, {names} FROM {entity_type} WHERE id IN (SELECT value FROM json_each(?))"
-        found = {row: tuple(values) for row, *values in c.execute(sql, [json.dumps(ids)])}
+        found = {row: dict(zip(fields, values, strict=True)) for row, *values in c.execute(sql, [json.dumps(ids)])}
         return {place: found[row] for place, row in zip(places, ids, strict=True)}
 
     def count_by(self, c: sqlite3.Connection, entity_type: str, column: str) -> dict[str, int]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from filelock import FileLock
@@ -113,7 +113,7 @@ class SqliteFile:
     def opened(self) -> int:
         """Changes when another file has taken this one's place."""
         snapshot = current()
-        inode = self._reading.inode if snapshot is None else once(self, lambda: self._lent(snapshot)).inode
+        inode = self._reading.inode if snapshot is None else once(self, lambda: self._lent(snapshot))[1]
         return inode or 0
 
     def is_same(self) -> bool:
@@ -127,7 +127,7 @@ class SqliteFile:
     def _read(self, function: Callable[[sqlite3.Connection], R]) -> R:
         with self._reading.lock:
             if snapshot := current():
-                return function(once(self, partial(self._lent, snapshot)).connection)
+                return function(once(self, partial(self._lent, snapshot))[0])
             return _transaction(self._opened(self._reading), "BEGIN", function)
 
     def _guarded(
@@ -155,8 +155,8 @@ class SqliteFile:
         """Put the file right, or raise what is to be said of the damage."""
         raise damage
 
-    def _lent(self, snapshot: Snapshot) -> _Lent:
-        """A connection in a transaction that ends with a search."""
+    def _lent(self, snapshot: Snapshot) -> tuple[sqlite3.Connection, int | None]:
+        """A connection in a transaction that ends with a search, and the file it was opened on."""
         side, free = self._free.pop() if self._free else _Side(read_only=True), self._free
         connection = self._opened(side)
         connection.execute("BEGIN")
@@ -173,7 +173,7 @@ class SqliteFile:
                     side.close()
 
         snapshot.ends.callback(end)
-        return _Lent(connection, side.inode)
+        return connection, side.inode
 
     def write(self, function: Callable[[sqlite3.Connection], R]) -> R:
         """Call a function within one transaction: all that it does is committed, or nothing."""
@@ -350,13 +350,6 @@ class _Side:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
-
-
-class _Lent(NamedTuple):
-    """A connection in a transaction that ends with a search, and the file it was opened on."""
-
-    connection: sqlite3.Connection
-    inode: int | None
 
 
 def log_files(path: Path) -> list[Path]:

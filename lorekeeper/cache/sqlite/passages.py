@@ -169,7 +169,8 @@ class PassageCatalogue(Catalogue):
         looked: int,
     ) -> list[Ranked]:
         """The entities of some passages (row id of the entity, part), which come best first, in the order of their best ones."""
-        columns, names = self._columns_of(c, entity_type), self._cached(c, entity_type, self._texts).names
+        keywords = self._keywords(c, entity_type)
+        columns, names = keywords.columns, keywords.texts.names
         own: dict[int, list[int]] = {}
         for number, (entity, _) in enumerate(passages):
             own.setdefault(entity, []).append(number)
