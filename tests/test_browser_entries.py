@@ -147,14 +147,3 @@ def test_nine_spells_are_cards_on_few_sheets(window):
         (sheet,) = [sheet for sheet in sheets if f"{name.capitalize()}\n" in sheet]
         assert "Casting Time" in sheet
     assert not any("Search" in sheet for sheet in sheets)
-
-
-def test_an_entry_is_printed_without_what_is_around_it(window):
-    page = window().page
-    page.goto(f"/entries/creatures/{SRD}/lich")
-    page.locator(".alike .name").first.wait_for()
-    text = " ".join(printed(page))
-    assert "Lich" in text
-    assert "Challenge" in text
-    assert "MORE LIKE THIS" not in text.upper()
-    assert "Shelf" not in text
