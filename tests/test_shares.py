@@ -344,6 +344,9 @@ async def test_what_was_opened_or_kept_stays_so_when_a_note_moves(tmp_path: Path
         assert "Places/Tavern.md" not in await seen(library)
         (vault / "Skara.md").rename(vault / "Adventures of Skara.md")
         assert "Adventures of Skara.md" not in await seen(library), "a name with a stem closes, whatever was opened"
+        text = (vault / "People/MIRA.md").read_text()
+        write(vault, {"People/MIRA.md": f"---\nvisibility: dm\n---\n{text}", "People/MIRA 2.md": text})
+        assert await seen(library) == {"Places/Deep/Cellar.md"}, "a copy that a sync program left opens nothing"
 
 
 async def test_what_was_decided_on_a_folder_holds_for_it_by_another_name_and_a_note_that_leaves_it_is_closed(

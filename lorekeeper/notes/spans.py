@@ -239,7 +239,9 @@ class SpanScanner:
             self.text[opening.end() : opening.end() + 1],
             self.text[max(0, opening.start() - 1) : opening.start()],
         )
-        if before == "[" or after not in (":", " ", "\t") or not self._is_secret_key(opening["key"]):
+        if before == "[" or after not in (":", " ", "\t") or len(opening["key"].split()) > MOST_KEY_WORDS:
+            return None
+        if not self._is_secret_word(opening["key"]):
             return None
         inside = opening.end() + (after == ":")
         close, end = self._bracketed(inside)
@@ -379,9 +381,6 @@ class SpanScanner:
 
     def _is_secret_word(self, word: str) -> bool:
         return closes(word, TITLE, self._own)
-
-    def _is_secret_key(self, key: str) -> bool:
-        return len(key.split()) <= MOST_KEY_WORDS and closes(key, TITLE, self._own)
 
     # --- what is kept ------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from lorekeeper.normalize.characters import is_sheet
 from lorekeeper.normalize.note_characters import characters_of
 from lorekeeper.normalize.note_creatures import creatures_of
 from lorekeeper.normalize.note_tables import note_tables
-from lorekeeper.normalize.notes import SOURCE, Resolve, note_entity
+from lorekeeper.normalize.notes import SOURCE, note_entity
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.conventions import SETTINGS_FILE, Clue, clue_of
 from lorekeeper.notes.marks import BUILT_IN, OwnMarks
@@ -269,7 +269,8 @@ class VaultSync:
                 problems = _kinds(("stat-block", sheets.problems)) if sheets else []
                 plan.rows[path] = Row(*_times(read), read.digest, modified, passed=reason, problems=problems)
             else:
-                plan.read[path] = _read_as(read, note, modified, sheets)
+                bases = creatures_of(note, "", "", _nothing).bases if note.stat_blocks else ()
+                plan.read[path] = Read(read, note, modified, sheets, bases, _people(note, sheets))
 
     def _understood(
         self, plan: Plan, path: str, text: str, before: Row | None
@@ -432,7 +433,11 @@ class VaultSync:
     def _of_note(self, plan: Plan, path: str, read: Read, bases: Mapping[str, Entity]) -> tuple[Row, list[Entity]]:
         note = read.note
         creatures = creatures_of(note, self._vault.key, self._vault.name, bases.get)
-        entities, failed = self._note_of(read, partial(plan.links.resolve, source=path))
+        resolve, entities, failed = partial(plan.links.resolve, source=path), list[Entity](), list[str]()
+        try:
+            entities = [note_entity(note, self._vault.key, self._vault.name, read.modified, resolve)]
+        except FilterError as error:
+            failed = [str(error)]
         tables = note_tables(note, self._vault.key, self._vault.name)
         characters, unread = characters_of(note, self._vault.key, self._vault.name)
         characters = [each for each in characters if is_sheet(each) or plan.owners.get(fold_person(each.name)) == path]
@@ -475,13 +480,6 @@ class VaultSync:
         gone = {path: replace(seen, left=plan.before[path].digest) for path, seen in looked if seen}
         if gone:
             self._change(partial(opened, vault=self._vault.key, seen=gone))
-
-    def _note_of(self, read: Read, resolve: Resolve) -> tuple[list[Entity], list[str]]:
-        """The entity of a note, or why it cannot be one."""
-        try:
-            return [note_entity(read.note, self._vault.key, self._vault.name, read.modified, resolve)], []
-        except FilterError as error:
-            return [], [str(error)]
 
     def _renames(self, plan: Plan, changed: Sequence[Entity]) -> list[tuple[Entity, Identity]]:
         """New notes with the content of one that is gone, and the identity of that one."""
@@ -607,12 +605,6 @@ def _recorded(rows: Iterable[Row]) -> dict[str, set[str]]:
 
 def _times(read: Content) -> tuple[int, int, int, int]:
     return read.file.size, read.file.changed, read.file.touched, read.read
-
-
-def _read_as(read: Content, note: Note, modified: float, sheets: Sheets | None) -> Read:
-    """A note that was read, with the names of the creatures that it changes."""
-    bases = creatures_of(note, "", "", _nothing).bases if note.stat_blocks else ()
-    return Read(read, note, modified, sheets, bases, _people(note, sheets))
 
 
 def _people(note: Note, sheets: Sheets | None) -> dict[str, bool]:
