@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import contextvars
 import gc
-import math
 import os
 import sys
 import threading
@@ -25,12 +24,6 @@ NICENESS = 10
 
 QUIET_SECONDS, LONGEST_SECONDS = 0.2, 0.5
 """How long bulk work waits behind a question, and at most while it is answered."""
-
-PATIENCE_SECONDS, TURN_SECONDS = 2.0, 0.1
-"""How long bulk work waits for questions without a pause, and how long it then goes on whoever asks."""
-
-LOOK_SECONDS = 0.02
-"""Between two looks whose turn it is."""
 
 _DESCRIPTORS = 1024
 """Assumed if the system does not say how many a process may open."""
@@ -102,16 +95,10 @@ def give_way() -> None:
 
 
 class Turns:
-    """Whose turn it is in this process: a question's, or that of what reads, embeds or stores in bulk.
-
-    Bulk work waits before each small piece, but for what a question itself needs. It always ends: after `PATIENCE_SECONDS` of
-    questions it works for `TURN_SECONDS`.
-    """
+    """Whose turn it is in this process: a question's, or that of what reads, embeds or stores in bulk."""
 
     def __init__(self) -> None:
-        self._number, self._last, self._until = 0, -math.inf, -math.inf
-        self._since = math.inf
-        """Since when bulk work waits."""
+        self._number, self._last = 0, 0.0
 
     @contextlib.contextmanager
     def question(self) -> Iterator[None]:
@@ -130,30 +117,11 @@ class Turns:
         """A question begins, or is answered."""
         self._last = time.monotonic()
 
-    def wait(self) -> None:
-        """Wait for the turn of bulk work, in its thread."""
-        while (left := self._left()) > 0:
-            time.sleep(left)
-
-    async def come(self) -> None:
-        """The same in the event loop."""
-        left = self._left()
-        while left > 0:
-            await asyncio.sleep(left)
-            left = self._left()
-
-    def _left(self) -> float:
-        if _asks.get():
-            return 0.0
-        now = time.monotonic()
-        quiet = self._last + (LONGEST_SECONDS if self._number else QUIET_SECONDS)
-        self._since = min(self._since, now)
-        if now - self._since >= PATIENCE_SECONDS:
-            self._until = now + TURN_SECONDS
-        if now >= quiet or now < self._until:
-            self._since = math.inf
-            return 0.0
-        return min(quiet - now, LOOK_SECONDS)
+    @property
+    def left(self) -> float:
+        """Seconds for which bulk work sleeps once before each small piece, so that it always ends; 0 for what a question needs."""
+        young = self._last + (LONGEST_SECONDS if self._number else QUIET_SECONDS) - time.monotonic()
+        return 0.0 if _asks.get() else min(max(young, 0.0), QUIET_SECONDS)
 
 
 TURNS = Turns()

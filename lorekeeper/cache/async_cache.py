@@ -153,7 +153,7 @@ class ThreadedCache(LibraryCache):
         return done
 
     async def _write(self, entity_type: str, chunked: Chunked, vectors: Vectors, progress: Progress | None) -> None:
-        await TURNS.come()
+        await asyncio.sleep(TURNS.left)
         await asyncio.to_thread(self._store.write, entity_type, chunked, vectors, await self.fingerprint())
         if progress:
             progress(len(chunked))

@@ -206,7 +206,7 @@ class EmbeddingService:
             self.watched(len(missing), 0)
         for part in batched(missing, SLICE):
             for own in batched(part, at_once(provider)):
-                await TURNS.come()
+                await asyncio.sleep(TURNS.left)
                 vectors |= zip(own, await self._run(self._embed_slice, own), strict=True)
             if self._cache:
                 await self._run(self._cache.put, provider.fingerprint, part, np.stack([vectors[text] for text in part]))

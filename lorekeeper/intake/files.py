@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import stat
 import threading
+import time
 import zlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -122,7 +123,7 @@ class Reader:
     def _found(self) -> Iterator[Found]:
         for path in self._files:
             for found in self._file(path):
-                TURNS.wait()
+                time.sleep(TURNS.left)
                 yield found
             self._bytes_before += _size(path)
             self._chars_before += self._window.offset() if self._window else 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lorekeeper.cache.protocol import Progress, SearchCache
 from lorekeeper.cache.supplied_vectors import GivenVectors
@@ -67,7 +68,10 @@ class FileImport:
         remembered = await self._recall()
         audiences = await audiences_for(self._cache, audience)
         loop = asyncio.get_running_loop()
-        known, asked = self._known(loop), replace(self._asked, loaded=self._loaded(loop))
+        known = _finder(loop, lambda kind, name, key: self._cache.get_entities(kind, key, name_folded=name, limit=1))
+        asked = replace(
+            self._asked, loaded=_finder(loop, lambda kind, key, slug: self._cache.load(kind, [(key, slug)]))
+        )
         reader = await asyncio.to_thread(
             Reader, list(paths), document, self._report, remembered, audiences, known, asked
         )
@@ -83,24 +87,6 @@ class FileImport:
                 await self.take_in(_each(read), progress)
         if not self._dry_run:
             await asyncio.to_thread(remembered.save)
-
-    def _known(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, str, str], Entity | None]:
-        """Finds entries of the library, for the thread that reads the files."""
-
-        def find(entity_type: str, name: str, document: str) -> Entity | None:
-            asked = self._cache.get_entities(entity_type, document, name_folded=name, limit=1)
-            return next(iter(asyncio.run_coroutine_threadsafe(asked, loop).result()), None)
-
-        return find
-
-    def _loaded(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, str, str], Entity | None]:
-        """The same by their keys."""
-
-        def load(entity_type: str, document: str, slug: str) -> Entity | None:
-            asked = self._cache.load(entity_type, [(document, slug)])
-            return next(iter(asyncio.run_coroutine_threadsafe(asked, loop).result()), None)
-
-        return load
 
     async def _recall(self) -> Remembered:
         """What earlier imports have made of objects, as far as the library still has it."""
@@ -133,6 +119,13 @@ class FileImport:
         if not self._dry_run:
             await store_in_batches(self._cache, self._pending.due(everything=True))
         await self._tables.store()
+
+
+def _finder(
+    loop: asyncio.AbstractEventLoop, ask: Callable[[str, str, str], Coroutine[Any, Any, Sequence[Entity]]]
+) -> Callable[[str, str, str], Entity | None]:
+    """Finds an entry of the library, for the thread that reads the files."""
+    return lambda *sought: next(iter(asyncio.run_coroutine_threadsafe(ask(*sought), loop).result()), None)
 
 
 async def _each(batches: Sequence[Batch]) -> AsyncGenerator[Batch]:

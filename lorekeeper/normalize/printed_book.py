@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -439,8 +440,7 @@ def _one(cells: Sequence[Line]) -> Line:
     """What stands on one level as one line."""
     first, *others = cells
     style = first.style if all(each.style & BOLD for each in others) else first.style & ITALIC
-    lead = len(first.text) if others and first.style & BOLD and style != first.style else first.lead
-    return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style, lead=lead)
+    return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style)
 
 
 def _levelled(column: Sequence[Line]) -> Iterator[tuple[int, Line]]:
@@ -533,7 +533,6 @@ class _Setter:
         """The book."""
         lines = list(self._found)
         for place, each in enumerate(lines):
-            TURNS.wait()
             if isinstance(each, list):
                 self._flush()
                 mark = lines[place + 1]
@@ -563,7 +562,7 @@ class _Setter:
         deepest = 0
         for kind in sorted(depths, reverse=True):
             told = [depth for depth in depths[kind] if depth is not None]
-            level = statistics.mode(told) + 1 if told and len(told) * 3 >= len(depths[kind]) else deepest + 1
+            level = statistics.mode(told) + 1 if told else deepest + 1
             found[kind] = min(level, 6)
             deepest = max(deepest, found[kind])
         return found
@@ -589,8 +588,7 @@ class _Setter:
         """Depth and title of what the outline has of a page, with or without the number before it."""
         number, _, name = text.partition(" ")
         names = map(_squeezed, [text, name] if any(map(str.isdigit, number)) else [text])
-        keys = ((own, at) for own in names for at in (page, page - 1))
-        return next((self._outlined[key] for key in keys if key in self._outlined), None)
+        return next((self._outlined[own, page] for own in names if (own, page) in self._outlined), None)
 
     def _depth(self, line: Line) -> int | None:
         told = self._told(line.text, line.page)
@@ -601,7 +599,6 @@ class _Setter:
         if (
             not has_letters
             or len(line.text) > _LONGEST_HEADING
-            or _ITEM.fullmatch(line.text)
             or id(line) in self._within
             or id(line) in self._running
             or (line.type in self._texts and not line.style & BOLD)
@@ -609,7 +606,7 @@ class _Setter:
             return False
         if line.size > self._body * _LARGER:
             return True
-        is_short = line.x1 - line.x0 < 0.9 * max(line.right - line.left, 1) or line.right - line.left < 60
+        is_short = line.x1 - line.x0 < 0.9 * max(line.right - line.left, 1)
         return (
             bool(line.style & BOLD)
             and is_short
@@ -657,8 +654,6 @@ class _Setter:
             return False
         if not is_next:
             is_open = not _ENDS.search(last.text)
-            if last.text.endswith(","):
-                return True
             return (
                 is_open
                 and abs(line.size - last.size) < 1
@@ -672,8 +667,6 @@ class _Setter:
             return False
         if _POINT.match(first.text) or _NUMBERED.match(first.text):
             return line.x0 > first.x0 + 2
-        if len(self._text) > 1 and line.x0 < last.x0 - 0.5 * line.size and first.x0 < last.x0 - 0.5 * line.size:
-            return False  # the lines below the first are set in
         is_indented = line.x0 > last.x0 + 0.8 * line.size and not (first.lead and last is first)
         is_told = bool(_ENDS.search(last.text)) or (self._in_head and has_value(first.text))
         is_ended = is_told and last.x1 < last.right - 0.12 * (last.right - last.left)
@@ -708,6 +701,7 @@ class _Setter:
         """Write Markdown; a section of several pages goes on under its name and that of the page."""
         number = self._numbers[page]
         if markdown.startswith("#"):
+            time.sleep(TURNS.left)
             self._heading, self._since = markdown, 0
         elif self._since > _LONG_SECTION and self._book.lines[-1] == "" and number != self._book.pages[-1]:
             self._since = 0

@@ -10,9 +10,9 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -229,7 +229,7 @@ def _pages_of(file: TextFile) -> _Read:
     found, first, size = _Read(), 0, 0
     for _ in range(MOST_STARTS):
         for said in _said(file.path, first):
-            TURNS.wait()
+            time.sleep(TURNS.left)
             size += len(said)
             if len(said) >= MAX_LINE or size > MAX_TEXT:
                 raise ValueError(f"it has more text than a book; at most {MAX_TEXT >> 20} MB are read: split it")
@@ -280,23 +280,16 @@ def _said(path: Path, first: int) -> Iterator[bytes]:
     """The lines of the process, which is ended if it says nothing for `PAGE_SECONDS`."""
     command = [sys.executable, "-P", "-m", "lorekeeper.intake.pdf_process", str(path), str(first)]
     none = subprocess.DEVNULL
-    started = subprocess.Popen(command, stdin=none, stdout=subprocess.PIPE, stderr=none)  # noqa: S603  # our own program
-    with _ended(started) as process:
+    with subprocess.Popen(command, stdin=none, stdout=subprocess.PIPE, stderr=none) as process:  # noqa: S603  # our own program
         assert process.stdout
-        while True:
-            watch = threading.Timer(PAGE_SECONDS, process.kill)
-            watch.start()
-            line = process.stdout.readline(MAX_LINE)
-            watch.cancel()
-            if not line.endswith(b"\n") and len(line) < MAX_LINE:
-                return
-            yield line
-
-
-@contextmanager
-def _ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+        try:
+            while True:
+                watch = threading.Timer(PAGE_SECONDS, process.kill)
+                watch.start()
+                line = process.stdout.readline(MAX_LINE)
+                watch.cancel()
+                if not line.endswith(b"\n") and len(line) < MAX_LINE:
+                    return
+                yield line
+        finally:
+            process.kill()
