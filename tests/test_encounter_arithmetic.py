@@ -81,6 +81,8 @@ def test_encounters_are_as_hard_as_the_tables_say(party, monsters, xp, adjusted,
     old, new = rated(levels, given_foes, "2014"), rated(levels, given_foes, "2024")
     assert (old.xp, old.adjusted, old.difficulty) == (xp, adjusted, of_2014)
     assert (new.xp, new.adjusted, new.difficulty) == (xp, xp, of_2024)
+    said = f"Difficulty: {of_2024} ({xp:,} XP, the budget of {of_2024.removeprefix('beyond ')} is "
+    assert said in "\n".join(new.lines)
     for rating in (old, new):
         assert rating.lines[-1].startswith(f"Lazy GM benchmark: {'may be deadly' if deadly else 'not deadly'}:")
 

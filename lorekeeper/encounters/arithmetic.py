@@ -212,7 +212,7 @@ def _rated_2024(levels: Sequence[int], foes: Sequence[Foes]) -> Rating:
     found = limits(levels, "2024")
     within = [(name, most) for name, most in found.items() if xp <= most]
     difficulty, bound = within[0] if within else (BEYOND, found["high"])
-    said = f"{amount(xp)} of {amount(bound)} XP, the budget of {difficulty if within else 'high'}"
+    said = f"{amount(xp)} XP, the budget of {difficulty if within else 'high'} is {amount(bound)}"
     lines = (f"Difficulty: {difficulty} ({said}); {amount(xp // len(levels))} XP each",)
     return Rating(difficulty, xp, xp, lines, tuple(_advice_2024(levels, foes)))
 
