@@ -477,6 +477,12 @@ MOST_LISTED = 64
 """Most known names that stand in a message which has a suggestion too."""
 
 
+LIKE = 0.8
+"""Likeness of a misspelt name, from 0 to 1. What is less like one may be another form of a word in a name: "flies" of speed_fly."""
+
+_ENDING = re.compile(r"(?<=..)(?:ies|ing|y|es|e|s|ed)$")
+
+
 def unknown_name(name: str, known: list[str], what: str, *, brief: bool = False) -> str:
     """The message for a misspelt name: the nearest known ones first, then all of them; of very many, only the nearest.
 
@@ -486,8 +492,12 @@ def unknown_name(name: str, known: list[str], what: str, *, brief: bool = False)
         what: they name.
         brief: whether the nearest are enough, as on a page, which has little room.
     """
-    near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
-    near = near or [each for each in known if name.lower().strip("-") in re.split("[_-]", each)][:NEAREST]
+    word = _ENDING.sub("", name.lower().strip("-"))
+    within = [
+        each for each in dict.fromkeys(known) if word in (_ENDING.sub("", part) for part in re.split("[_-]", each))
+    ]
+    near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1, cutoff=LIKE)
+    near = near or within[:NEAREST] or difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
     called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
     if called in known:
         near = [called]

@@ -111,6 +111,8 @@ def test_results_have_uris_and_pages(run):
     _, out, _ = run("search", "ash", "--type", "spells", "--limit", "1", "--mode", "semantic")
     assert "lore://spells/" in out
     assert "--offset 1" in out
+    status, _, err = run("search", "ash", "--limit", "99", "--mode", "keyword")
+    assert (status, "Here are 50 results" in err) == (0, True)
 
 
 # --- files -------------------------------------------------------------------------------------------------------------

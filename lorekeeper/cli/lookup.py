@@ -22,6 +22,7 @@ from lorekeeper.cli.command import (
     refreshed,
     say_note,
 )
+from lorekeeper.cli.terminal import say
 from lorekeeper.cli.tools import ask_tool, pairs
 from lorekeeper.editions import LABELS, parse_edition
 from lorekeeper.entities import COLLECTIONS
@@ -168,14 +169,22 @@ def _require_no_typing_error(call: Call, found: JsonObject) -> None:
 
 def _question(call: Call) -> JsonObject:
     """What the arguments ask for, by the attributes of a `Query`; no types for all that are searched by default."""
-    arguments, usual = call.arguments, MOST_READ if call.json else MOST_SHOWN
+    from lorekeeper.search.query import MAX_LIMIT
+
+    arguments, limit = call.arguments, call.arguments.limit
+    if limit is not None and limit > MAX_LIMIT and not call.json:
+        say(
+            f"Here are {MAX_LIMIT} results, the most of a page; --offset {arguments.offset + MAX_LIMIT} has those that follow."
+        )
+        limit = MAX_LIMIT
+    usual = MOST_READ if call.json else MOST_SHOWN
     return {
         "types": arguments.type,
         "text": " ".join(arguments.query),
         "also": arguments.also,
         "filters": pairs(arguments.filter, "FIELD=VALUE"),
         "documents": arguments.document,
-        "limit": usual if arguments.limit is None else arguments.limit,
+        "limit": usual if limit is None else limit,
         "offset": arguments.offset,
         "mode": arguments.mode,
         "where": arguments.where,

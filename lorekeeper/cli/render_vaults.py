@@ -34,7 +34,11 @@ def print_vaults(statuses: Sequence[Status]) -> None:
         if not status.folder:
             console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}")
             continue
-        read = f"; {notes}, read {_minute(summary.synced)}" if summary.synced else ""
+        read = (
+            f"; {notes}, read {time.strftime('%Y-%m-%d %H:%M', time.localtime(summary.synced))}"
+            if summary.synced
+            else ""
+        )
         console.print(f"  {STATES.get(status.state, status.state)}{read}")
         for problem in summary.problems[:3]:
             console.print(f"  [yellow]{plain(problem)}[/]")
@@ -42,11 +46,6 @@ def print_vaults(statuses: Sequence[Status]) -> None:
             console.print(f"  ... and {len(summary.problems) - 3:,} more: 'lorekeeper vault check {vault.key}'")
     if not statuses:
         console.print("There is no vault yet: 'lorekeeper vault add PATH' adds a folder of Markdown notes.")
-
-
-def _minute(seconds: float) -> str:
-    """A time on this machine's clock."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def print_vault_report(report: VaultReport) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from lorekeeper.cache.protocol import Progress
 from lorekeeper.cache.store import Store
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import vector_cache
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.intake.changes import IMPORT_BATCH, Changes
 from lorekeeper.intake.reports import Report
 from lorekeeper.library import Library
@@ -132,8 +131,9 @@ async def _fill(
     for entity_type in COLLECTIONS:
         lines: list[bytes] = []
         async for batch in library.cache.iterate(entity_type, IMPORT_BATCH):
-            lines += await asyncio.to_thread(_lines, batch)
-            packed |= await asyncio.to_thread(vectors.packed, model, list(_embedded_texts(batch)))
+            lines += await asyncio.to_thread(list, map(entity_line, batch))
+            embedded = [part.embedded for entity in batch for part in passages(entity, hint=hint_text(entity))]
+            packed |= await asyncio.to_thread(vectors.packed, model, embedded)
             if progress:
                 progress(len(batch))
         report.counts[entity_type] = len(lines)
@@ -146,14 +146,6 @@ async def _fill(
 def _collect_vectors(store: Store, vectors: VectorCache) -> None:
     for rows in store.packed_vectors():
         vectors.add(rows)
-
-
-def _lines(entities: Iterable[Entity]) -> list[bytes]:
-    return [entity_line(entity) for entity in entities]
-
-
-def _embedded_texts(entities: Iterable[Entity]) -> Iterator[str]:
-    return (passage.embedded for entity in entities for passage in passages(entity, hint=hint_text(entity)))
 
 
 # --- restore ---------------------------------------------------------------------------------------------------------

@@ -124,11 +124,11 @@ def _marks(settings: Settings) -> list[Check]:
 
 
 def _versions() -> Check:
-    versions = [f"LoreKeeper {VERSION}", f"Python {platform.python_version()}"]
+    found: dict[str, str] = {}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
-            versions.append(f"{package} {metadata.version(package)}")
-    return Check("versions", True, ", ".join(versions))
+            found[package] = metadata.version(package)
+    return Check("versions", True, f"LoreKeeper {VERSION}, Python {platform.python_version()}", found)
 
 
 async def _model(library: Library) -> Check:
@@ -198,12 +198,14 @@ async def _vaults(library: Library) -> list[Check]:
 
 def _vault(status: Status, vaults: Vaults, behind: str) -> Check:
     """How one vault stands; ``behind`` if the library lacks changes of it."""
-    name, notes = f"vault {status.vault.key}", f"{quantity(status.summary.notes, 'note')}, {status.state}"
+    is_current = status.state == "in step"
+    state = "up to date" if is_current else status.state
+    name, notes = f"vault {status.vault.key}", f"{quantity(status.summary.notes, 'note')}, {state}"
     if not status.folder:
         return Check(name, True, f"{notes}: 'lorekeeper vault list' says what to do")
     how = vaults.scanned or "watched while a server runs"
     problems = "; ".join(status.summary.problems[:3])
-    ok = status.state == "in step" and not behind and not problems
+    ok = is_current and not behind and not problems
     return Check(name, ok, "; ".join(filter(None, [f"{status.folder}, {notes}, {how}", problems, behind])))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from lorekeeper.entities import NAME, Entity
@@ -19,6 +20,7 @@ from lorekeeper.server.parts import has_part, part
 from lorekeeper.text.evidence import read
 from lorekeeper.text.matching import occurring, word_stems
 from lorekeeper.text.rows import in_line
+from lorekeeper.text.sections import Section
 from lorekeeper.views.view import View
 
 MOST, LOOKED_AT = 3, 10
@@ -53,15 +55,15 @@ async def by_words(view: View, query: Query, page: ResultPage) -> ResultPage:
     found = await view.search(replace(asked, phrases=[name]))
     found = found if found.results else await view.search(asked)
     stems = word_stems(name)
-    having = [
-        result for result in found.results if stems and len(occurring(stems, _words(result.entity))) == len(stems)
-    ]
+    having = [result for result in found.results if stems and _has_all(result, stems, words_of)]
     if not having and (_word_count(name) < MEANT or list(query.types) == [CHARACTERS]):
         return page  # who bears another name is no nearer in meaning
-    named = [result for result in having if _is_part(result.entity, name)]
+    # what is within an entry of a book is found then, and nothing is missing
+    books = [result for result in having if result.entity.type not in CAMPAIGN]
+    named = [result for result in books if has_part(markdown(result.entity), name)]
     having = named or having
     said = [found.note, NEAREST]
-    if having and all(len(occurring(stems, _own_words(result.entity))) == len(stems) for result in having[:MOST]):
+    if having and all(_has_all(result, stems, own_words) for result in having[:MOST]):
         said = [IN_TEXT if len(having) == 1 else IN_TEXTS]
     results = [_with_part(result, name) for result in (having or found.results)[: min(query.limit, MOST)]]
     if query.text:  # which else decides what is shown of an entry
@@ -76,18 +78,10 @@ def _word_count(name: str) -> int:
     return len({frozenset(own) for each in name.split(" ") if (own := stems & word_stems(each).keys())})
 
 
-def _words(entity: Entity) -> str:
-    return f"{entity.name} {words_of(entity, read(entity))}"
-
-
-def _own_words(entity: Entity) -> str:
-    """The same without the phrases that people have for it."""
-    return f"{entity.name} {own_words(entity, read(entity))}"
-
-
-def _is_part(entity: Entity, name: str) -> bool:
-    """Whether something within an entry of a book is called so: it is found then, and nothing is missing."""
-    return entity.type not in CAMPAIGN and has_part(markdown(entity), name)
+def _has_all(result: Result, stems: Collection[str], words: Callable[[Entity, Sequence[Section]], str]) -> bool:
+    """Whether an entry has words with all stems, among those that a function reads of it."""
+    entity = result.entity
+    return len(occurring(stems, f"{entity.name} {words(entity, read(entity))}")) == len(stems)
 
 
 def _with_part(result: Result, name: str) -> Result:

@@ -66,12 +66,11 @@ async def entries_named(view: View, entity: Entity, mentions: Sequence[Mention])
         for kind in mention.types if mention.name != own else ():
             wanted.setdefault(kind, set()).add(mention.name)
     found = {kind: await _of_kind(view, entity, KINDS[kind], names) for kind, names in wanted.items()}
-    best = ((mention, _first(mention, found)) for mention in mentions)
-    return {mention: other for mention, other in best if other is not None}
-
-
-def _first(mention: Mention, found: dict[str, dict[str, Entity]]) -> Entity | None:
-    return next((other for kind in mention.types if (other := found.get(kind, {}).get(mention.name))), None)
+    return {
+        mention: best[0]
+        for mention in mentions
+        if (best := [found[kind][mention.name] for kind in mention.types if mention.name in found.get(kind, ())])
+    }
 
 
 async def _of_kind(view: View, entity: Entity, kind: Kind, names: set[str]) -> dict[str, Entity]:

@@ -47,11 +47,8 @@ def _compared(versions: Sequence[Version]) -> Compared:
     rows = 0
     for passage in result.passages:
         if rows + len(passage.rows) <= MAX_ROWS:
-            passages.append((_heading(passage), passage))
+            # the headings above it and its name, both if the entries have different ones
+            heading = " / ".join(dict.fromkeys(" › ".join(place) for place in passage.places if place))
+            passages.append((heading, passage))
             rows += len(passage.rows)
     return Compared(versions, result, passages, sum(len(each.rows) for each in result.passages) - rows)
-
-
-def _heading(passage: Passage) -> str:
-    """The headings above a passage and its name, both if the entries have different ones."""
-    return " / ".join(dict.fromkeys(" › ".join(place) for place in passage.places if place))
