@@ -98,7 +98,8 @@ async def connections_of(view: View, entity: Entity, most: int) -> Connections:
     notes = [entity, *beside, *further]
     number = len(found) + count - len(linking) + len(named)
     closest = f"the closest {len(beside)} of {number:,}" if len(beside) < number else ""
-    return Connections(notes, _edges(notes, len(beside)), linked, shown, count - len(shown), named, closest)
+    edges = [*((0, number + 1) for number in range(len(beside))), *links_among(notes)]
+    return Connections(notes, edges, linked, shown, count - len(shown), named, closest)
 
 
 async def _further(view: View, entity: Entity, beside: Sequence[Entity], most: int) -> list[Entity]:
@@ -107,11 +108,6 @@ async def _further(view: View, entity: Entity, beside: Sequence[Entity], most: i
     counts = Counter(path for each in beside for path in linked_paths(each) if path not in known)
     ranked = sorted(counts, key=lambda path: (-counts[path], path))[: max(most, 0)]
     return await view.cache.load("notes", [(entity.document, path) for path in ranked]) if ranked else []
-
-
-def _edges(notes: Sequence[Entity], beside: int) -> list[tuple[int, int]]:
-    """The first note with those beside it, and each with those it links to."""
-    return [*((0, number) for number in range(1, beside + 1)), *links_among(notes)]
 
 
 def links_among(notes: Sequence[Entity]) -> list[tuple[int, int]]:

@@ -103,14 +103,12 @@ class _Recorded:
         complete = message["type"] == "http.response.body" and not message.get("more_body")
         if not complete and self._is_json and self._exchange.how != "mcp":
             return
-        if not self._is_answered_by_mcp():
+        exchange = self._exchange
+        if (exchange.how, self._scope["method"], exchange.outcome) != ("mcp", "POST", "answered"):
             await self._record()
         held, self._held = self._held, []
         for each in held:
             await self._send(each)
-
-    def _is_answered_by_mcp(self) -> bool:
-        return self._exchange.how == "mcp" and self._scope["method"] == "POST" and self._exchange.outcome == "answered"
 
     async def _record(self) -> None:
         exchange = self._exchange

@@ -218,7 +218,7 @@ _BOUNDS = {"_min": "at least", "_max": "at most", "_after": "", "_before": ""}
 async def _search(
     view: View, arguments: Arguments, types: Sequence[str], wordings: Sequence[str], filters: Mapping[str, object]
 ) -> Answer:
-    edition = arguments.get("edition")
+    edition, alike = arguments.get("edition"), arguments.get("similar_to")
     query = Query(
         types=types,
         text=wordings[0] if wordings else None,
@@ -232,15 +232,11 @@ async def _search(
         where=arguments.get("where"),
         order=arguments.get("order"),
         seed=arguments.get("seed"),
-        similar_to=await _uri(view, arguments.get("similar_to")),
+        similar_to=alike
+        and (await uri_at(view.cache, alike) or alike),  # what is no address is left for the search to refuse
     )
     page = await by_words(view, query, await view.search(query))
     return await page_answer(view, page, wordings, arguments.get("name"), full=arguments.get("detail") == "full")
-
-
-async def _uri(view: View, address: str | None) -> str | None:
-    """The uri of an address; what is none is left for the search to refuse."""
-    return address and (await uri_at(view.cache, address) or address)
 
 
 # --- search_lore, get_entity, list_documents -------------------------------------------------------------------------
