@@ -168,8 +168,9 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
             shares[key] = share
     if len({canonical_name(hit.name) for hit in having.values()}) <= MAX_HAVING:
         named |= having
-    best = {name: found.best_by_words(name) for name in {corpus_name(key[0]) for key in shares}}
-    raised = found.with_further({key: best[corpus_name(key[0])] * share for key, share in shares.items()})
+    worded = [(corpus_name(key[0]), hit.score) for key, hit in found.keyword.items()]
+    best = dict(sorted(worded))  # of each the highest score
+    raised = found.with_further({key: best.get(corpus_name(key[0]), 0.0) * share for key, share in shares.items()})
     return raised.with_names({key: hit for key, hit in named.items() if key not in found.names})
 
 

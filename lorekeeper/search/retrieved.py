@@ -136,10 +136,6 @@ class Retrieved:
         found = {key: near[name] for key, name in names.items() if name in near}
         return replace(self, phrases=found)
 
-    def best_by_words(self, corpus: str) -> float:
-        """The best score by keywords of a corpus's entries; 0 without any."""
-        return max((ranked.score for key, ranked in self.keyword.items() if corpus_name(key[0]) == corpus), default=0.0)
-
     def with_further(self, scores: Mapping[Key, float]) -> Retrieved:
         """With scores added to those by keywords of entries in the heads; what is beyond that head stays behind it."""
         if not scores:
