@@ -440,7 +440,8 @@ def _one(cells: Sequence[Line]) -> Line:
     """What stands on one level as one line."""
     first, *others = cells
     style = first.style if all(each.style & BOLD for each in others) else first.style & ITALIC
-    return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style)
+    lead = len(first.text) if others and first.style & BOLD and style != first.style else first.lead
+    return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style, lead=lead)
 
 
 def _levelled(column: Sequence[Line]) -> Iterator[tuple[int, Line]]:
