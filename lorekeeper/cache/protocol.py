@@ -415,7 +415,7 @@ class SearchCache(AsyncClosing):
 
         The filter ``name`` matches folded names, whole ones first, then prefixes, then parts.
         """
-        asked = replace(self._asked(entity_type, document, filters), prefer=prefer)
+        asked = replace(self._asked(entity_type, document, filters), prefer=[*dict.fromkeys(prefer)])
         return await self.call(GET_ENTITIES, asked, limit, offset, order)
 
     async def get_entity(self, entity_type: str, document: str, slug: str) -> Entity | None:

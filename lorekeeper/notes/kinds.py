@@ -123,7 +123,7 @@ def _says_session(*names: str) -> bool:
 def own_kind(table: Properties, tags: Iterable[str]) -> str:
     """What properties and tags say that a note is; "" if they say nothing that we know."""
     written = table.text(*KIND_KEYS)
-    if kind := known(written) or known(written.partition("/")[0]):
+    if kind := known(written) or known(written.partition("/")[0]) or known(table.text(*listed("key subkind"))):
         return kind
     by_tag = [kind for tag in tags for part in (tag.partition("/")[0], tag.rpartition("/")[2]) if (kind := known(part))]
     return next((kind for kind in by_tag if kind != "lore"), next(iter(by_tag), ""))
@@ -275,8 +275,9 @@ def number_in(name: str, pattern: re.Pattern[str]) -> float | None:
 
 
 def counted(match: re.Match[str]) -> float:
-    """The number of a match of `COUNT`."""
-    return float(match[1].replace(",", "."))
+    """The number of a match of `COUNT`, whole if it has no decimal."""
+    number = float(match[1].replace(",", "."))
+    return int(number) if number.is_integer() else number
 
 
 def date_of(table: Properties, kind: str, path: str, title: str, usage: Usage = ALONE) -> date | None:
