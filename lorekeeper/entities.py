@@ -626,7 +626,7 @@ def remembered(read: Callable[[Entity], R], restored: Callable[[Any], R] | None 
     return known
 
 
-MADE, REVISION = "made", 2
+MADE, REVISION = "made", 3
 """Under which an entity has, and a record stores, what the functions return that are `made_once`, and the revision of these. Raise
 it when one of them returns something else: what was stored before counts no more."""
 

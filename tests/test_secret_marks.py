@@ -21,7 +21,7 @@ from lorekeeper.notes.marks import LOOKED_AT, audience_of
 from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
-from lorekeeper.words import STEMS, marks
+from lorekeeper.words import marks
 from tests.support.mark_rows import ROWS, WORD
 from tests.support.tools import TOOLS, answer
 from tests.support.vaults import open_marked, vault_library, write

@@ -26,7 +26,7 @@ from lorekeeper.text.evidence import evidence, field_line, read
 from lorekeeper.text.excerpts import SNIPPET_CHARS
 from lorekeeper.text.facts import SEPARATOR, facts, indexed_facts, lead, listed
 from lorekeeper.text.matching import occurring, word_stems
-from lorekeeper.text.names import name_key
+from lorekeeper.text.names import base_name, name_key
 from lorekeeper.text.notes import section_shown
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
@@ -353,11 +353,15 @@ def ranked_result(
 
 
 def _otherwise_named(entity: Entity, variants: Sequence[Entity]) -> list[Entity]:
-    """Variants with other names than an entry's own, one of each name: if possible that of its document."""
-    own = name_key(fold(entity.name))
+    """Variants with other names than an entry's own, one of each name: if possible that of its document.
+
+    Brackets are part of the name of an item, "Ash Blade (Club)"; of anything else they tell where it stands.
+    """
+    called = fold if entity.type == EQUIPMENT else base_name
+    own = name_key(called(entity.name))
     named: dict[str, Entity] = {}
     for variant in sorted(variants, key=lambda each: each.document != entity.document):
-        named.setdefault(name_key(fold(variant.name)), variant)
+        named.setdefault(name_key(called(variant.name)), variant)
     return [variant for key, variant in named.items() if key != own]
 
 

@@ -21,7 +21,7 @@ from lorekeeper.server.backlinks import connections_of, embedded_notes
 from lorekeeper.server.page.hits import day
 from lorekeeper.server.page.sessions import MOST, NOTES, PEOPLE, session_notes
 from lorekeeper.server.page.site import address, entry_address, trusted
-from lorekeeper.text.notes import aliases
+from lorekeeper.text.notes import aliases, session_of
 from lorekeeper.text.secrecy import said_of_note
 from lorekeeper.text.spelling import as_spelt
 from lorekeeper.views.view import View, apart
@@ -142,7 +142,7 @@ def notes_with(field: str, value: str) -> str:
 
 
 def _session(entity: Entity) -> str:
-    number = entity.fields.get("session")
+    number = session_of(entity)
     parts = [f"Session {number}"] if number is not None else []
     return ", ".join([*parts, *filter(None, [_day(entity, "session_date")])])
 
