@@ -43,7 +43,7 @@ NOTES = {
     "Sessions/Session 2.md": session(
         2, "2026-01-17", "They crossed the bridge with Bors at night.", "world date: 3rd of Frost\n"
     ),
-    "Sessions/Session 10.md": session(10, "2026-03-17", "Everything burned down in the end."),
+    "Sessions/Session 10.md": session(10, "2026-03-17", "Everything burned down.\n\n- [ ] ask [[Oda|her]] **why**"),
     "Lone.md": "# Lone\nIt speaks of Oda and of the Tallow Bridge, and of nothing else.\n",
 }
 
@@ -86,6 +86,10 @@ async def test_every_page_of_a_campaign_leads_to_pages_that_are_there(client):
             waiting += [*pages, *searches[: 1 if len(found) < 5 else 0]]
     assert found >= {page_of(path) for path in NOTES}
     assert len(found) > len(NOTES) + 5
+
+
+async def test_the_desk_has_what_is_still_to_do_as_it_is_read(client):
+    assert "ask her why" in await text(client, "/")
 
 
 async def test_beside_a_note_stands_what_links_to_it_with_the_line_that_does(client):

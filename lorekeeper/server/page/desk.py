@@ -15,6 +15,7 @@ from lorekeeper.search.sessions import last_told
 from lorekeeper.search.sorting import recent_notes
 from lorekeeper.server.page.party import played, playing
 from lorekeeper.server.page.sessions import NOTES, shown_sessions
+from lorekeeper.text.cleaning import clean
 from lorekeeper.views.view import View, apart
 
 EXAMPLES = (
@@ -94,7 +95,7 @@ def examples(present: Collection[str]) -> list[tuple[str, str]]:
 def tasks_of(notes: Sequence[Entity]) -> list[Promise]:
     """The tasks of notes that are not ticked, as their viewer sees these."""
     lines = (
-        (note, match[1]) for note in notes for part in sections_of(note.data) for match in _TASK.finditer(part.source)
+        (note, clean(match[1])) for note in notes for part in sections_of(note.data) for match in _TASK.finditer(part.text)
     )
     return [Promise(note, text) for note, text in islice(lines, MAX_TASKS)]
 
