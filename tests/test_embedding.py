@@ -130,7 +130,7 @@ async def test_texts_are_embedded_in_the_end_though_questions_never_cease() -> N
     while not texts.done():
         await service.embed_query(next(questions))
         await asyncio.wait([texts], timeout=0.02)
-    assert next(questions) > "2"
+    assert int(next(questions)) > 2
 
 
 async def test_a_model_is_loaded_and_asked_off_the_event_loop() -> None:

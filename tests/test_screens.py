@@ -105,7 +105,7 @@ COMMANDS = [
     ["search", "fireball", "--filter", "levle_max=3"],
     ["search", "fireball", "--where", "cr>=17 fly"],
     ["search", "fireball", "--where", "levle<=3"],
-    ["search", "fireball", "--limit", "100"],
+    ["search", "fireball", "--limit", "0"],
     ["search", "fireball", "--document", "no-such-book"],
     ["search", "fireball", "--edition", "3.5"],
 ]

@@ -95,7 +95,10 @@ def examples(present: Collection[str]) -> list[tuple[str, str]]:
 def tasks_of(notes: Sequence[Entity]) -> list[Promise]:
     """The tasks of notes that are not ticked, as their viewer sees these."""
     lines = (
-        (note, clean(match[1])) for note in notes for part in sections_of(note.data) for match in _TASK.finditer(part.text)
+        (note, clean(match[1]))
+        for note in notes
+        for part in sections_of(note.data)
+        for match in _TASK.finditer(part.text)
     )
     return [Promise(note, text) for note, text in islice(lines, MAX_TASKS)]
 

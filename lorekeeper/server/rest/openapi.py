@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Literal
 
 from pydantic.json_schema import models_json_schema
@@ -19,7 +20,8 @@ MODE: Literal["validation"] = "validation"
 NULL: JsonObject = {"type": "null"}
 
 PROBLEMS: Mapping[int, str] = {
-    400: "The request is wrong: an unknown parameter, a value that is not accepted, or a path or query that is not UTF-8.",
+    400: "The request is wrong: an unknown parameter, a value that is not accepted, or a path or query that is not UTF-8; as plain "
+    "text, that its head is too large or no HTTP.",
     401: "A bearer token is missing, or is not valid any more.",
     403: "The request comes from a page of another site.",
     404: "There is nothing of that name, or nothing that you may see.",
@@ -95,10 +97,10 @@ def methods(path: str) -> tuple[str, ...]:
 def _problems() -> Iterator[tuple[str, JsonObject]]:
     for status, meaning in PROBLEMS.items():
         headers = {"headers": HEADERS[status]} if status in HEADERS else {}
-        yield (
-            f"Problem{status}",
-            {"description": meaning, "content": {PROBLEM_TYPE: {"schema": ref("Problem")}}, **headers},
-        )
+        content = {PROBLEM_TYPE: {"schema": ref("Problem")}}
+        if status == HTTPStatus.BAD_REQUEST:  # what is no HTTP gets this before an application sees it
+            content["text/plain"] = {"schema": {"type": "string"}}
+        yield f"Problem{status}", {"description": meaning, "content": content, **headers}
 
 
 def _operation(tool: Tool, path: str, *, posted: bool, schemas: Mapping[str, JsonObject]) -> JsonObject:
