@@ -34,11 +34,8 @@ def print_vaults(statuses: Sequence[Status]) -> None:
         if not status.folder:
             console.print(f"  {notes}, {plain(status.state)}: {plain(NEXT.format(vault.key))}")
             continue
-        read = (
-            f"; {notes}, read {time.strftime('%Y-%m-%d %H:%M', time.localtime(summary.synced))}"
-            if summary.synced
-            else ""
-        )
+        minute = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.synced))
+        read = f"; {notes}, read {minute}" if summary.synced else ""
         console.print(f"  {STATES.get(status.state, status.state)}{read}")
         for problem in summary.problems[:3]:
             console.print(f"  [yellow]{plain(problem)}[/]")

@@ -61,13 +61,8 @@ def book_tables(entity: Entity) -> Tables:
         return result
     try:
         with own_error():
-            found = [
-                each
-                for each in tables_in(
-                    "", markdown(replace(entity, data={k: v for k, v in entity.data.items() if k != GM_PART}))
-                )
-                if len(each.rows) >= FEWEST_ROWS
-            ]
+            open_to_all = replace(entity, data={key: value for key, value in entity.data.items() if key != GM_PART})
+            found = [each for each in tables_in("", markdown(open_to_all)) if len(each.rows) >= FEWEST_ROWS]
     except FilterError as error:
         result.problems.append(f"its tables: {error}")
         return result

@@ -111,9 +111,8 @@ def read(
     """
     result, found = Imported(), list(found)
     book = Printed(printed, word["variants"])
-    every = {
-        each.get("url"): each for each in (*others, *found) if isinstance(each, Mapping)
-    }  # a file is among all files
+    # each once: a file is among all files
+    every = {each.get("url"): each for each in (*others, *found) if isinstance(each, Mapping)}
     together = _editions(every.values() if others else found)
     for edition, tables in _editions(found).items():
         raw = together[edition]
