@@ -416,6 +416,16 @@ def test_a_page_whose_font_has_no_map_is_named(tmp_path):
     assert "page 2 of the file has no text that can be read; 'ocrmypdf" in problems(report)
 
 
+def test_a_page_that_takes_too_long_is_named_and_the_pages_behind_it_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("lorekeeper.intake.formats.pdf.PAGE_SECONDS", 2.0)
+    level = b"BT /F1 10 Tf 72 700 Td (" + ROADS[0].encode() + b") Tj ET"
+    endless = [zlib.compress(level + b" q Q" * 1_000_000), b"/Before Do " * 5_000, level]
+    entities, report = read(write_pdf(tmp_path / "endless.pdf", [page(1, *lines(ROADS))], streams=endless))
+    said = "page 3 of the file has no text that could be read within the limits of time and memory; all other pages were read"
+    assert problems(report).endswith(f"endless.pdf: {said}")
+    assert sum(text.count(ROADS[0]) for text in described(entities).values()) == 3
+
+
 def test_locked_and_damaged_files_are_refused_in_one_sentence(book, tmp_path):
     pypdf = pytest.importorskip("pypdf")
     writer = pypdf.PdfWriter(clone_from=book)

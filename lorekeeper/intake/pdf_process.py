@@ -1,8 +1,9 @@
-"""The process that takes the text out of a PDF; `formats.pdf` starts it, and ends it when it takes too long.
+"""The process that takes the text out of a PDF; `formats.pdf` starts it.
 
-    python -m lorekeeper.intake.pdf_process FILE FIRST_PAGE
+    python -m lorekeeper.intake.pdf_process FILE FIRST_PAGE PAGE_SECONDS
 
-A PDF is a stranger's program for a large library in C, so it never runs in the server. Each line on stdout is JSON: first the
+A PDF is a stranger's program for a large library in C, so it never runs in the server, and this process ends itself when a page
+takes longer than PAGE_SECONDS. Each line on stdout is JSON: first the
 book, ``{"pages", "title", "outline": [[title, depth, page]]}`` with pages from 0, or ``{"refused"}`` with the reason; then, from
 FIRST_PAGE on, ``{"page", "label", "text": [[[left, top, right, baseline, size, style, text]]], "unmapped"}``: for each direction
 in which type runs, stretches of one font in the order in which they are drawn, in points downward as they are read, with style 1
@@ -12,11 +13,13 @@ for bold type, 2 for italic, and 3 for both.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import json
 import math
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from lorekeeper.system import give_way
@@ -39,11 +42,13 @@ _TURN = 15
 """Degrees by which directions of type differ at least."""
 
 
-def main(path: str, first: int) -> int:
+def main(path: str, first: int, seconds: float) -> int:
     """Write the book and its pages; 0 when that is done."""
     _limit()
     import pypdfium2
 
+    watch = partial(faulthandler.dump_traceback_later, seconds, exit=True)  # it needs no turn of the interpreter
+    watch()
     try:
         document = pypdfium2.PdfDocument(path)
         count = len(document)
@@ -53,6 +58,7 @@ def main(path: str, first: int) -> int:
         return 0
     _write(pages=count, title=str(document.get_metadata_value("Title") or ""), outline=_outline(document))
     for number in range(first, min(count, MAX_PAGES)):
+        watch()
         try:
             _write(page=number, label=str(document.get_page_label(number) or ""), **_Page(document, number).read())
         except pypdfium2.PdfiumError:
@@ -72,6 +78,8 @@ def _limit() -> None:
 
 
 def _write(**values: Any) -> None:
+    """Say something; the other end may take its time to read it."""
+    faulthandler.cancel_dump_traceback_later()
     sys.stdout.write(f"{json.dumps(values, separators=(',', ':'))}\n")
     sys.stdout.flush()
 
@@ -166,4 +174,4 @@ def _levelled(turn: int, x0: float, y0: float, x1: float, y1: float) -> tuple[fl
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))

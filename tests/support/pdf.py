@@ -27,7 +27,10 @@ def write_pdf(
     title: str = "",
     streams: Sequence[bytes] = (),
 ) -> Path:
-    """A file of these pages, with an outline of titles and pages from 0; ``streams`` are pages as they are drawn, or compressed."""
+    """A file of these pages, with an outline of titles and pages from 0.
+
+    ``streams`` are pages as they are drawn, or compressed; each page may draw the one before it as the form /Before.
+    """
     objects: list[bytes] = [b"", b""]
 
     def add(content: bytes) -> int:
@@ -48,9 +51,12 @@ def write_pdf(
     kids = []
     for drawn in [*(b"\n".join(map(_drawn, page)) for page in pages), *streams]:
         packed = b" /Filter /FlateDecode" if drawn[:1] == b"\x78" else b""
-        content = add(b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(drawn), packed, drawn))
+        kind = b"/Type /XObject /Subtype /Form /BBox [0 0 %d %d]" % (WIDTH, HEIGHT)
+        content = add(b"<< %s /Length %d%s >>\nstream\n%s\nendstream" % (kind, len(drawn), packed, drawn))
         page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {content} 0 R "
-        kids.append(add(f"{page}/Resources << /Font << {used} >> >> >>".encode()))
+        kids.append(
+            add(f"{page}/Resources << /Font << {used} >> /XObject << /Before {content - 2} 0 R >> >> >>".encode())
+        )
     root, last = len(objects) + 1, len(objects) + 1 + len(outline)
     if outline:
         add(f"<< /Type /Outlines /First {root + 1} 0 R /Last {last} 0 R >>".encode())

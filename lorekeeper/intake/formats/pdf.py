@@ -9,7 +9,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,10 +36,10 @@ from lorekeeper.text.printed_on import PDF
 SUFFIXES = (".pdf",)
 
 PAGE_SECONDS = 30.0
-"""How long a page may take: the process is ended then, and begins again with the next page."""
+"""How long a page may take: the process ends then, and another one begins with the next page."""
 
 MOST_STARTS = 4
-"""How often it begins."""
+"""How often a process begins."""
 
 MAX_LINE, MAX_TEXT = 16 << 20, 128 << 20
 """Most bytes that the process may say of a page, and of a book."""
@@ -277,19 +276,13 @@ def _reads(text: str) -> bool:
 
 
 def _said(path: Path, first: int) -> Iterator[bytes]:
-    """The lines of the process, which is ended if it says nothing for `PAGE_SECONDS`."""
-    command = [sys.executable, "-P", "-m", "lorekeeper.intake.pdf_process", str(path), str(first)]
+    """The lines of the process, as long as they are whole."""
+    command = [sys.executable, "-P", "-m", "lorekeeper.intake.pdf_process", str(path), str(first), str(PAGE_SECONDS)]
     none = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=none, stdout=subprocess.PIPE, stderr=none) as process:  # noqa: S603  # our own program
         assert process.stdout
         try:
-            while True:
-                watch = threading.Timer(PAGE_SECONDS, process.kill)
-                watch.start()
-                line = process.stdout.readline(MAX_LINE)
-                watch.cancel()
-                if not line.endswith(b"\n") and len(line) < MAX_LINE:
-                    return
+            while (line := process.stdout.readline(MAX_LINE)).endswith(b"\n") or len(line) == MAX_LINE:
                 yield line
         finally:
             process.kill()
