@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,8 @@ async def test_rows_of_a_log_that_outlived_a_compaction_are_not_there_twice(embe
     shutil.copytree(log, left)
     await asyncio.to_thread(store.flush, "spells")
     await cache.close()
-    assert len(list((log.parent / "partitions").rglob("*.parquet"))) == 1, "a compaction is what this is about"
+    left_by_compactions = Counter(file.parent for file in (log.parent / "partitions").rglob("*.parquet"))
+    assert max(left_by_compactions.values()) == 1, "a compaction is what this is about"
     shutil.copytree(left, log, dirs_exist_ok=True)
     for _ in range(2):
         again = embedded.open()

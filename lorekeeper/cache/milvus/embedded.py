@@ -46,8 +46,9 @@ LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
 """Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts a
 rebuilt one in its place, it does for a moment."""
 
-SETTLE_SECONDS = 60.0
-"""How long Milvus Lite stays open after the last write: it has all rows of the types that were written in memory."""
+SETTLE_SECONDS, BULK_ROWS = 60.0, 128
+"""How long Milvus Lite stays open after the last write, and after how many rows it is closed before another type is written: it
+has all rows of the types that were written in memory."""
 
 GRACE_SECONDS = 2.0
 """How long questions wait, all in all, until types that are compared are read as they were left."""
@@ -107,6 +108,7 @@ class EmbeddedStore(MilvusStore):
         self._copy_after: dict[str, float] = {}
         self._grace_until: float | None = None
         self._unchecked = ""
+        self._written = "", 0
         self._settling: threading.Timer | None = None
         super().__init__(self.embedded, collections, companion)
 
@@ -125,6 +127,14 @@ class EmbeddedStore(MilvusStore):
             return self.is_new() and self.embedded.create(lambda: bundled_library.unpack(archive, self.path))
 
     # --- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, entity_type: str, chunked: Chunked, vectors: Vectors, embedding: str) -> None:
+        last, rows = self._written
+        if last != entity_type and rows > BULK_ROWS:
+            self._settle()
+            rows = 0
+        self._written = entity_type, rows + len(vectors)
+        super().write(entity_type, chunked, vectors, embedding)
 
     def flush(self, entity_type: str) -> None:
         super().flush(entity_type)
