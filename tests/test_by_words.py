@@ -127,6 +127,21 @@ async def test_only_names_with_half_of_the_words_are_suggested(library):
         await call(library, "get_entity", uri="reeds in mud")
 
 
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("firebll", "No spell is called 'firebll'; showing the nearest name: Fireball."),
+        ("Feuerball", "Feuerball is Fireball in German."),
+    ],
+)
+async def test_a_misspelt_or_translated_name_gives_the_whole_as_the_right_one_does(library, name, note):
+    fires = [make(f"fire-{year}", "It burns. " * 99, name="Fireball", document=f"srd-{year}") for year in (2014, 2024)]
+    await library.cache.store_entities(fires, "spells")
+    whole = (await call(library, "lookup_spell", name="fireball", limit=1)).text
+    assert "It burns. " * 98 in whole
+    assert (await call(library, "lookup_spell", name=name, limit=1)).text == f"Note: {note}\n{whole}"
+
+
 async def test_a_name_of_which_some_words_are_known_gives_the_nearest_with_a_note(library):
     text = (await call(library, "lookup_spell", name="tessas laughing spell")).text
     assert "No spell has 'tessas laughing spell' in its name." in text
@@ -177,7 +192,10 @@ async def test_what_a_filter_of_the_question_leaves_out_for_want_of_a_value_is_c
         for n in range(10)
     ]
     priced = make("band", "It glows.", type="equipment", kind="magic-item", name="Band", document="x", cost=100)
-    await library.cache.store_entities([*rings, priced], "equipment")
+    await library.cache.store_entities(rings, "equipment")
+    text = (await call(library, "lookup_equipment", semantic_query="glowing ring under 500 gp")).text
+    assert "Nothing is known to meet where='cost<500', which your question asks for." in text
+    await library.cache.store_entities([priced], "equipment")
     text = (await call(library, "lookup_equipment", semantic_query="glowing ring under 500 gp")).text
     assert "where='cost<500'" in text
     assert "The library knows the cost of only 1 of 11 items; the other 10 were left out." in text

@@ -33,6 +33,7 @@ OTHERS = ["Over HTTP", "Tell the assistant to look things up"]
 def test_every_client_has_a_section_in_the_order_of_the_table():
     assert list(SECTIONS) == [client.title for client in CLIENTS.values()] + OTHERS
     assert [name for name in CLIENTS if f"`{name}`" not in README] == []
+    assert "\n| initiative and hit points in a fight | yes, in the browser: [a fight](docs/page.md) |" in README
 
 
 @every_client

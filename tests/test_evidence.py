@@ -223,11 +223,13 @@ def test_a_class_is_listed_with_what_it_gets_by_level():
         {"name": "Second Breath", "desc": "You breathe.", "gained_at": [{"level": 5}, {"level": 2}]},
         {"name": "Hit Points", "desc": "You have some.", "gained_at": []},
         {"name": "Oath", "desc": "You swear.", "gained_at": [{"level": 1}]},
+        {"name": "Stride", "desc": "", "data_for_class_table": [{"level": 5, "column_value": "+10 ft."}]},
     ]
     data = {"name": "Guard", "desc": "", "features": features}
     guard = make("guard", type="character_options", kind="class", data=data)
     assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath; 5: Second Breath."
     assert evidence(guard, "swear").text.startswith("Oath: You swear.")
+    assert evidence(guard, "how fast at level 5").text.startswith("Level 5: Second Breath; Stride +10 ft. ")
 
 
 SCREENS = """Reeds and walls screen those behind them.

@@ -105,6 +105,8 @@ DEPTHS = tuple(factor * FUSED_BY_SCORE for factor in (1, 4, 16, 64, 256))
 
 The head is always the same, so that pages join without overlap or gap."""
 
+UNMET = "Nothing is known to meet where='{}', which your question asks for."
+
 STATED = "Your question set the filter where='{}'. Rephrase it to search by meaning alone."
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
@@ -395,6 +397,7 @@ class Searcher:
         where = " ".join(str(part) for part in (query.filters.get(WHERE), tests) if part)
         narrowed = replace(query, types=[entity_type], filters={**query.filters, WHERE: where})
         if not await self._count(narrowed, search.scopes):
+            search.note(UNMET.format(tests))
             return None
         search.query, search.whole = narrowed, True
         search.notes.insert(0, STATED.format(tests))
