@@ -326,3 +326,18 @@ async def test_a_line_with_a_word_that_the_section_lacks_stands_below_it(tmp_pat
     assert "boat before that.\n   [Looks]\n   Her ring is of horn.\n" in f"{asked.text}\n"
     assert "ring" not in other.text
     assert "rust and bone" in spelt.text
+
+
+async def test_the_list_of_the_section_that_is_asked_about_is_shown_from_its_first_item(tmp_path):
+    gifts = [f"- **Keeper {n}**: a lamp of {metal}, which burns by day too" for n, metal in enumerate(("tin", "lead"))]
+    sections = (
+        Section("Part I: The Feast at Reed's End", "The elders sat down with all, and everyone ate eels until dawn."),
+        Section("Part II: Generous Rewards", "\n".join(["Holya kept her word.", "", *gifts, "- Others: far more"])),
+    )
+    feast = note_entity(Note("S.md", "Session 5", sections=sections), VAULT, "Fens", 0.0, lambda _: None)
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities([feast], "notes")
+        for asked in ("what gifts did we get in Reed's End", "rewards at Reed's End"):
+            text = (await call(library, semantic_query=asked)).text
+            assert "lamp of tin" in text, asked
+            assert "lamp of lead" in text, asked
