@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
+from types import NoneType
 from typing import Any, Literal, Protocol
 
 from lorekeeper.audience import Viewer
@@ -115,14 +116,13 @@ def uris_in(value: object, depth: int = MAX_DEPTH) -> Iterator[str]:
     """The uris of entries in an answer, or in what a template gets, in its order: of entries themselves, and what is called so."""
     if isinstance(value, Entity):
         yield value.uri
-    elif depth and isinstance(value, (list, tuple)):
+    elif not depth or isinstance(value, (str, int, float, NoneType)):
+        return
+    elif isinstance(value, (list, tuple)):
         for each in value:
             yield from uris_in(each, depth - 1)
-    elif depth and (isinstance(value, Mapping) or is_dataclass(value)):
-        named = (
-            value if isinstance(value, Mapping) else {each.name: getattr(value, each.name) for each in fields(value)}
-        )
-        for name, each in named.items():
+    elif isinstance(value, Mapping) or is_dataclass(value):
+        for name, each in (value if isinstance(value, Mapping) else vars(value)).items():
             if name == "uri" and isinstance(each, str) and each.startswith(SCHEME):
                 yield each
             else:

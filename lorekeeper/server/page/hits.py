@@ -78,21 +78,20 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Hit:
-    """A result, and the documents of all its versions, its own first."""
+    """A result, and how many other documents have versions of it."""
 
     result: Result
-    documents: Sequence[str]
+    elsewhere: int
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value in a column, whether it is a number, and whether it stands behind the name where lists have several types."""
+    """A value in a column, and whether it is a number."""
 
     name: str
     label: str
     text: str
     is_number: bool
-    leads: bool
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,6 @@ class Shown:
         line: its text, with the words marked that were searched for; its facts if there is none.
         cells: its values in the columns of its type.
         book: what its document is called for short.
-        edition: as texts name it.
         elsewhere: how many versions of it other documents have.
     """
 
@@ -114,7 +112,6 @@ class Shown:
     line: Markup
     cells: Sequence[Cell]
     book: str
-    edition: str
     elsewhere: int
 
 
@@ -130,13 +127,12 @@ class Column:
 
 def merged(results: Sequence[Result]) -> list[Hit]:
     """The results of a page, those that are versions of one entry as one hit: the first of them, as the list prefers it."""
-    return [Hit(group[0], list(dict.fromkeys(_documents(group)))) for group in together(results)]
+    return [Hit(group[0], len(_documents(group)) - 1) for group in together(results)]
 
 
-def _documents(group: Iterable[Result]) -> Iterable[str]:
-    for result in group:
-        yield result.entity.document
-        yield from (document for _, (document, _) in (result.hit.duplicates if result.hit else ()))
+def _documents(group: Sequence[Result]) -> set[str]:
+    duplicates = {document for each in group if each.hit for _, (document, _) in each.hit.duplicates}
+    return duplicates | {each.entity.document for each in group}
 
 
 async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
@@ -150,22 +146,25 @@ async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
         entity = found.get(group[0])
         if entity is not None:
             result = Result(entity, await title_of(view, entity), None, "name", facts(entity), "")
-            hits.append(Hit(result, list(dict.fromkeys(document for _, (document, _) in group))))
+            hits.append(Hit(result, len({document for _, (document, _) in group}) - 1))
     return hits
 
 
 async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Shown:
-    """A hit as a row."""
-    result, documents = hit.result, view.searcher.documents
-    entity = as_spelt(result.entity)
+    """A hit as a row: beside words only with what stands behind its name."""
+    result, entity = hit.result, as_spelt(hit.result.entity)
+    named = COLUMNS.get(entity.type, {}).items()
+    cells = [_cell(entity, name, label) for name, label in named if not words or name in LEADING]
+    if not words:
+        edition = await view.searcher.documents.edition_of(entity.document)
+        cells.append(Cell("edition", "Edition", edition_label(edition), False))
     return Shown(
         result,
         link,
         highlighted(result.snippet, words) or escape(result.facts),
-        [_cell(entity, name, label) for name, label in COLUMNS.get(entity.type, {}).items()],
+        cells,
         short_title(entity.document, result.document_name),
-        edition_label(await documents.edition_of(entity.document)),
-        len(hit.documents) - 1,
+        hit.elsewhere,
     )
 
 
@@ -183,8 +182,8 @@ def _cell(entity: Entity, name: str, label: str) -> Cell:
         text = label if value else ""
     elif isinstance(value, int | float) and name != "range":
         written_ = {"challenge_rating": format_rating, "modified": day}.get(name, figure)
-        return Cell(name, label, written_(value), True, name in LEADING)
-    return Cell(name, label, text, False, name in LEADING)
+        return Cell(name, label, written_(value), True)
+    return Cell(name, label, text, False)
 
 
 def day(seconds: float) -> str:

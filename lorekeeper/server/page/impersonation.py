@@ -18,7 +18,7 @@ from lorekeeper.audience import Viewer
 from lorekeeper.errors import CacheError
 from lorekeeper.people.person import Person
 from lorekeeper.server.identity import VIEWER
-from lorekeeper.server.page.site import SEEN, Page, Visit, form, remembering
+from lorekeeper.server.page.site import SEEN, Page, Visit, form, is_partial, remembering
 
 COOKIE = "lorekeeper_as"
 
@@ -64,11 +64,11 @@ class AsSeen:
 
     async def _narrowed(self, scope: Scope, viewer: Viewer) -> dict[str, object]:
         """Who looks, and what was chosen. A name that is not at the table any more is any player's."""
-        try:
-            present = await asyncio.to_thread(self._players)
+        chosen = unquote((request := Request(scope)).cookies.get(COOKIE, ""))[:MAX_CHOICE]
+        try:  # a part of a page has no list of them
+            present = await asyncio.to_thread(self._players) if chosen or not is_partial(request) else ()
         except CacheError:
             present = ()
-        chosen = unquote(Request(scope).cookies.get(COOKIE, ""))[:MAX_CHOICE]
         named = next((person for person in present if person.name == chosen), None)
         if chosen:
             viewer = named.viewer if named else Viewer.player()

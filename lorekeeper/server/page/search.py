@@ -48,12 +48,6 @@ FIRST = 24
 SHORTEST_NAME = 4
 """Letters from which on names are proposed: fewer begin too many, and the first of them changes at each key."""
 
-CHIPS = 3
-"""Facets that have a chip of their own; the others share one."""
-
-BOX = "q"
-"""Id of the element that somebody types into."""
-
 _WORD = re.compile(r"\w+")
 
 
@@ -96,14 +90,11 @@ async def _search(visit: Visit) -> Response:
     values: dict[str, object] = {
         "sought": sought,
         "page": None,
-        "notes": asked.notes,
-        "wrong": asked.wrong,
         "marks": marked(sought.text, asked.wrong),
         "shown": [],
         "tests": tests_of(sought.text, asked.wrong),
         "asked": asked,
         "facets": [],
-        "CHIPS": CHIPS,
     }
     if part == "results" and not sought.text.strip():
         # the start page, in the place of all that a search has left: its entry and its filters too
@@ -173,7 +164,7 @@ async def _typed(view: View, sought: Sought, *, ended: bool = True) -> ParsedQue
 
 def is_key(request: Request) -> bool:
     """Whether a request is of a key in the box: its answer has to be there before the next key."""
-    return request.headers.get("hx-trigger") == BOX
+    return request.headers.get("hx-trigger") == "q"
 
 
 def _query(request: Request, sought: Sought, asked: ParsedQuery) -> Query:

@@ -122,10 +122,8 @@ class Visit(Request):
         content = templates().get_template(template).render(**shared, **values)
         exchange, page = self.scope.get(EXCHANGE), values.get("page")
         if isinstance(exchange, Exchange):
-            exchange.returned(
-                {**values, "page": None, "results": page.results} if isinstance(page, ResultPage) else values
-            )
-            exchange.mode = page.mode if isinstance(page, ResultPage) else ""
+            listed = {"page": None, "results": page.results, "mode": page.mode} if isinstance(page, ResultPage) else {}
+            exchange.returned(values | listed)
         body = content.encode()
         tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
         headers = {**HEADERS, **PRIVATE, "etag": tag}

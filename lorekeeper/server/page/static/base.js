@@ -4,6 +4,8 @@
 const $ = (selector) => document.querySelector(selector);
 const hits = () => [...document.querySelectorAll(".hits a")];
 
+const isPlain = ({ ctrlKey, metaKey, shiftKey, altKey, button }) => !(ctrlKey || metaKey || shiftKey || altKey || button);
+
 const wide = matchMedia("(min-width: 56.01rem)");
 
 // htmx comes once the page is there; until then links and the form do what they do without scripts.

@@ -23,6 +23,14 @@ document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (new URL(detail.history.path, location).href === location.href) detail.history.type = "replace";
 });
 
+// A row has nothing of its own that shows its entry.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest(".hits a");
+  if (!link || !isPlain(event) || !window.htmx) return;
+  event.preventDefault();
+  htmx.ajax("GET", link.getAttribute("href"), { source: link, event }).catch(() => { /* lose() has said so */ });
+});
+
 function mark(address) {
   for (const link of hits()) {
     if (link.getAttribute("href") === address) link.setAttribute("aria-current", "true");

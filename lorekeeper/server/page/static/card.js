@@ -45,8 +45,7 @@ document.addEventListener("mouseover", (event) => {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest(LINKED);
-  const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) && event.button === 0;
-  if (!link || !plain || !window.htmx || !link.closest(KEPT)) return;
+  if (!link || !isPlain(event) || !window.htmx || !link.closest(KEPT)) return;
   clearTimeout(waiting);
   if (card().dataset.kept === link.getAttribute("href") && card().matches(":popover-open")) return;  // a second click goes there
   event.preventDefault();

@@ -21,8 +21,8 @@ function markWrong() {
     at += part?.length ?? 1;
   }
   $("#marks").replaceChildren(...pieces, pieces.length ? box.value.slice(end) : "");
-  $("#marks").scrollLeft = box.scrollLeft;
   if (!pieces.length) { box.removeAttribute("aria-invalid"); box.removeAttribute("aria-describedby"); return; }
+  $("#marks").scrollLeft = box.scrollLeft;
   box.setAttribute("aria-invalid", "true");
   box.setAttribute("aria-describedby", "notes");
 }
@@ -32,26 +32,47 @@ document.addEventListener("input", (event) => {
   markWrong();
   busy(true);
   clearTimeout(resting);
-  if (!event.target.value.trim()) return;  // that is answered in full at once: with the start page
-  resting = setTimeout(() => htmx.trigger("#rest", "rest"), REST);
+  const isBlank = !event.target.value.trim();  // that is answered in full at once: with the start page
+  resting = setTimeout(() => htmx.trigger("#rest", "rest"), isBlank ? 0 : REST);
+  if (!isBlank) listNames();
 });
 
-// The first hit stays the first as long as its name fits.
-document.addEventListener("htmx:configRequest", (event) => {
-  const first = hits()[0]?.dataset.uri;
-  if (event.target.id === "q" && first) event.detail.headers["First-Hit"] = first;
-});
+const isIn = () => document.activeElement.closest(".hits");
 
-// An answer counts if it is to the text that is in the box, and names do not count after the full answer. A list that
-// somebody is in already stays.
+// Names are asked for by one request at a time, and at its end by the next if the box has another text by then. What fails is
+// said once the full answer fails too. Rows of names are nothing that htmx has to know; lists with filters are.
+let naming = false;
+async function listNames() {
+  if (naming) return;
+  naming = true;
+  const text = $("#q").value, first = hits()[0]?.dataset.uri, path = `/?${new URLSearchParams({ q: text })}`;
+  const headers = { "HX-Request": "true", "HX-Target": "results", "HX-Trigger": "q" };
+  if (first) headers["First-Hit"] = first;  // it stays the first as long as its name fits
+  try {
+    const answer = await fetch(path, { headers }), html = answer.status === 200 ? await answer.text() : "";
+    if (html && text === $("#q")?.value && text !== answered && !isIn()) {
+      if (html.includes(" hx-swap-oob=")) {
+        const swap = { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 };
+        htmx.swap("#results", html, swap, { eventInfo: { pathInfo: { finalRequestPath: path } } });
+      } else {
+        $("#results").innerHTML = html;
+        markWrong();
+      }
+      // the address takes longer than the rows, which do not wait for it
+      const { href } = location, typed = answer.headers.get("HX-Replace-Url");
+      requestAnimationFrame(() => setTimeout(() => { if (href === location.href) history.replaceState({ htmx: true }, "", typed); }));
+    }
+  } catch { /* see above */ }
+  naming = false;
+  if ($("#q") && $("#q").value !== text) listNames();
+}
+
+// An answer counts if it is to the text that is in the box. A list that somebody is in already stays.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { requestConfig, pathInfo } = event.detail;
-  if (event.target.id === "results" || ["q", "rest"].includes(requestConfig.elt.id)) {
-    const path = pathInfo.finalRequestPath, text = textOf(path);
-    const late = text !== $("#q").value || (!isFull(path) && text === answered);
-    const isIn = document.activeElement.closest(".hits");
-    if (late || isIn) event.detail.shouldSwap = false;
-    if (isIn) busy(false);
+  if (event.target.id === "results" || requestConfig.elt.id === "rest") {
+    if (textOf(pathInfo.finalRequestPath) !== $("#q").value || isIn()) event.detail.shouldSwap = false;
+    if (isIn()) busy(false);
   }
   const asked = requestConfig.elt;
   if (asked.closest("[hx-trigger]") && !asked.isConnected) event.detail.shouldSwap = false;
