@@ -158,8 +158,9 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
         outline: titles with their depths and pages, both from 0.
     """
     lines = [page.lines for page in pages]
-    heads = _running_heads(lines, {(fold(title), page) for title, _, page in outline})
-    numbers = _numbers(pages, heads)
+    shift, printed = _page_numbers(lines)
+    heads = _running_heads(lines, {(fold(title), page) for title, _, page in outline}, printed)
+    numbers = _numbers(pages, shift if len(printed) > len(pages) / 3 else 1)
     texts = [[line for line in own if line not in heads] for own in lines]
     kinds = Counter[tuple[float, int]]()
     for line in chain.from_iterable(texts):
@@ -275,14 +276,15 @@ def _line(run: Sequence[Stretch], page: int) -> Line:
     )
 
 
-def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]]) -> set[Line]:
+def _running_heads(
+    pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]], found: set[Line]
+) -> set[Line]:
     """The lines at the top and the bottom of pages that stand in one place on most pages of a part of the book.
 
     What they say is the same but for numbers, or names a chapter that does not begin there.
     """
     sizes = Counter(line.type[0] for page in pages for line in page)
     usual = max(sizes, key=lambda size: sizes[size], default=10.0) * _LARGER
-    found = _page_numbers(pages)
     for _ in range(_EDGE_LINES):
         places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
         for page in pages:
@@ -306,14 +308,14 @@ def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]]
     return found
 
 
-def _page_numbers(pages: Sequence[Sequence[Line]]) -> set[Line]:
-    """The numbers at the edges of pages that run along with these."""
+def _page_numbers(pages: Sequence[Sequence[Line]]) -> tuple[int, set[Line]]:
+    """By how much the numbers at the edges of pages that run along with these are larger, and these numbers."""
     numbers: defaultdict[int, set[Line]] = defaultdict(set)
     for line in (line for page in pages for line in _edges(page)):
         if number := _NUMBER.fullmatch(line.text):
             numbers[int(number[1]) - line.page].add(line)
-    most = max(numbers.values(), key=len, default=set())
-    return most if len({line.page for line in most}) >= _FEWEST_PAGES else set()
+    shift, most = max(numbers.items(), key=lambda item: len(item[1]), default=(1, set[Line]()))
+    return (shift, most) if len({line.page for line in most}) >= _FEWEST_PAGES else (1, set())
 
 
 def _is_dense(pages: set[int]) -> bool:
@@ -330,18 +332,14 @@ def _level_with(line: Line, page: Sequence[Line]) -> list[Line]:
     return [other for other in page if abs(other.base - line.base) <= 1]
 
 
-def _numbers(pages: Sequence[Page], heads: Iterable[Line]) -> dict[int, str]:
+def _numbers(pages: Sequence[Page], shift: int) -> dict[int, str]:
     """What the book calls each page: as the file labels it, else as is printed on most, else its place in the file."""
     if len({page.label for page in pages if page.label}) > len(pages) / 2 and any(
         page.label != str(page.number + 1) for page in pages
     ):
         return {page.number: page.label or str(page.number + 1) for page in pages}
-    shifts = Counter(int(found[1]) - line.page - 1 for line in heads if (found := _NUMBER.fullmatch(line.text.strip())))
-    shift, times = shifts.most_common(1)[0] if shifts else (0, 0)
-    shift = shift if times > len(pages) / 3 else 0
     return {
-        page.number: str(page.number + 1 + shift) if page.number + 1 + shift > 0 else f"0-{page.number + 1}"
-        for page in pages
+        page.number: str(page.number + shift) if page.number + shift > 0 else f"0-{page.number + 1}" for page in pages
     }
 
 
