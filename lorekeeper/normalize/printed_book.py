@@ -111,6 +111,7 @@ class Line:
 
     Attributes:
         lead: characters at its beginning in bold type, if not all is.
+        rows: of a table that stands in its place, and then it has no text.
         left: where its column begins.
         right: where its column ends.
         column: number of the column in the book.
@@ -125,6 +126,7 @@ class Line:
     text: str
     page: int
     lead: int = 0
+    rows: Sequence[Sequence[str]] = ()
     left: float = 0.0
     right: float = 0.0
     column: int = 0
@@ -168,7 +170,7 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     body, is_heavy = max(kinds, key=lambda kind: kinds[kind], default=(10.0, 0))
     if is_heavy:  # then heavy type says nothing
         texts = [[replace(line, style=line.style & ITALIC, lead=0) for line in own] for own in texts]
-    found: list[Line | list[list[str]]] = []
+    found: list[Line] = []
     place = 0
     for own in texts:
         for column in _columns(own, body):
@@ -417,8 +419,8 @@ def _is_table(left: Sequence[Line], right: Sequence[Line]) -> bool:
     return beside > 0.85 * len(fewer) and min(shares) < 0.6 and not has_prose
 
 
-def _with_tables(column: Sequence[Line]) -> Iterator[Line | list[list[str]]]:
-    """The lines of a column, with its tables as rows of cells."""
+def _with_tables(column: Sequence[Line]) -> Iterator[Line]:
+    """The lines of a column, and its tables."""
     rows = [list(group) for _, group in groupby(_levelled(column), lambda pair: pair[0])]
     cells = [[line for _, line in row] for row in rows]
     at = 0
@@ -426,8 +428,7 @@ def _with_tables(column: Sequence[Line]) -> Iterator[Line | list[list[str]]]:
         end = _table_end(cells, at)
         table = _table(cells[at:end]) if end > at else []
         if table:
-            yield table
-            yield replace(cells[at][0], text="")
+            yield replace(cells[at][0], text="", rows=table)
             at = end
         else:
             yield _one(cells[at])
@@ -502,12 +503,11 @@ class _Setter:
     def __init__(
         self,
         body: float,
-        found: Sequence[Line | list[list[str]]],
+        lines: Sequence[Line],
         outline: Sequence[tuple[str, int, int]],
         numbers: dict[int, str],
     ) -> None:
-        self._body, self._found, self._numbers = body, found, numbers
-        self._lines = [each for each in found if isinstance(each, Line)]
+        self._body, self._lines, self._numbers = body, lines, numbers
         self._known = words(line.text for line in self._lines)
         self._within = {
             id(one)
@@ -530,15 +530,12 @@ class _Setter:
 
     def printed(self) -> Printed:
         """The book."""
-        lines = list(self._found)
-        for place, each in enumerate(lines):
-            if isinstance(each, list):
+        for line in self._lines:
+            if line.rows:
                 self._flush()
-                mark = lines[place + 1]
-                assert isinstance(mark, Line)
-                self._emit("\n".join(table_lines(each)), mark.page)
-            elif each.text:
-                self._add(each)
+                self._emit("\n".join(table_lines(line.rows)), line.page)
+            elif line.text:
+                self._add(line)
         self._flush()
         self._book.lines = list(_filled(self._book.lines))
         return self._book
