@@ -8,12 +8,11 @@ blocks and spells, which stay lines.
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 from typing import Self
@@ -110,6 +109,7 @@ class Line:
     """A line of one column, or a cell of a table.
 
     Attributes:
+        level: number of its row on the page.
         lead: characters at its beginning in bold type, if not all is.
         rows: of a table that stands in its place, and then it has no text.
         left: where its column begins.
@@ -125,6 +125,7 @@ class Line:
     style: int
     text: str
     page: int
+    level: int
     lead: int = 0
     rows: Sequence[Sequence[str]] = ()
     left: float = 0.0
@@ -202,7 +203,9 @@ def _lines(page: int, stretches: Sequence[Stretch]) -> list[Line]:
             rows[-1].append(each)
         else:
             rows.append([each])
-    return [line for row in rows for line in _of_row(sorted(row, key=lambda each: each[0]), page, drawn)]
+    return [
+        line for n, row in enumerate(rows) for line in _of_row(sorted(row, key=lambda each: each[0]), page, n, drawn)
+    ]
 
 
 def _join_initials(own: list[Stretch], drawn: dict[int, int]) -> None:
@@ -226,7 +229,7 @@ def _join_initials(own: list[Stretch], drawn: dict[int, int]) -> None:
             own.remove(letter)
 
 
-def _of_row(row: Sequence[Stretch], page: int, drawn: Mapping[int, int]) -> Iterator[Line]:
+def _of_row(row: Sequence[Stretch], page: int, level: int, drawn: Mapping[int, int]) -> Iterator[Line]:
     """The lines and cells of a row; what is drawn in another order than it stands is parted by narrower gaps, as columns are."""
     run: list[Stretch] = []
     for each in row:
@@ -235,14 +238,14 @@ def _of_row(row: Sequence[Stretch], page: int, drawn: Mapping[int, int]) -> Iter
             is_item = len(run) == 1 and _ITEM.fullmatch(run[0][6].strip()) and gap < 3.5 * size
             is_next = drawn[id(each)] == drawn[id(run[-1])] + 1
             if gap > (_CELL_GAP if is_next else _COLUMN_GAP) * size and not is_item:
-                yield _line(run, page)
+                yield _line(run, page, level)
                 run = []
         run.append(each)
     if run:
-        yield _line(run, page)
+        yield _line(run, page, level)
 
 
-def _line(run: Sequence[Stretch], page: int) -> Line:
+def _line(run: Sequence[Stretch], page: int, level: int) -> Line:
     text, lead, is_leading = "", 0, True
     sizes, styles = Counter[float](), Counter[int]()
     end = run[0][0]
@@ -274,13 +277,12 @@ def _line(run: Sequence[Stretch], page: int) -> Line:
         style,
         whole,
         page,
+        level,
         lead,
     )
 
 
-def _running_heads(
-    pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]], found: set[Line]
-) -> set[Line]:
+def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]], found: set[Line]) -> set[Line]:
     """The lines at the top and the bottom of pages that stand in one place on most pages of a part of the book.
 
     What they say is the same but for numbers, or names a chapter that does not begin there.
@@ -293,7 +295,9 @@ def _running_heads(
             left = [line for line in page if line not in found]
             for line in _edges(left):
                 told, is_small = f" {fold(line.text)} ", line.size <= usual
-                is_it = is_small and sum(any(map(str.isalpha, each.text)) for each in _level_with(line, left)) == 1
+                is_it = (
+                    is_small and sum(any(map(str.isalpha, each.text)) for each in left if each.level == line.level) == 1
+                )
                 of = {at for title, at in titles if is_it and f" {title} " in told and 2 * len(title) > len(told) - 12}
                 chapter = "chapter" if of and line.page not in of else ""
                 whole = told.strip() or line.text
@@ -327,11 +331,7 @@ def _is_dense(pages: set[int]) -> bool:
 def _edges(page: Sequence[Line]) -> Iterator[Line]:
     """The first and the last line of a page, with what stands on one level."""
     if page:
-        yield from dict.fromkeys([*_level_with(page[0], page), *_level_with(page[-1], page)])
-
-
-def _level_with(line: Line, page: Sequence[Line]) -> list[Line]:
-    return [other for other in page if abs(other.base - line.base) <= 1]
+        yield from (line for line in page if line.level in (page[0].level, page[-1].level))
 
 
 def _numbers(pages: Sequence[Page], shift: int) -> dict[int, str]:
@@ -421,8 +421,7 @@ def _is_table(left: Sequence[Line], right: Sequence[Line]) -> bool:
 
 def _with_tables(column: Sequence[Line]) -> Iterator[Line]:
     """The lines of a column, and its tables."""
-    rows = [list(group) for _, group in groupby(_levelled(column), lambda pair: pair[0])]
-    cells = [[line for _, line in row] for row in rows]
+    cells = [list(row) for _, row in groupby(column, lambda line: line.level)]
     at = 0
     while at < len(cells):
         end = _table_end(cells, at)
@@ -441,14 +440,6 @@ def _one(cells: Sequence[Line]) -> Line:
     style = first.style if all(each.style & BOLD for each in others) else first.style & ITALIC
     lead = len(first.text) if others and first.style & BOLD and style != first.style else first.lead
     return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style, lead=lead)
-
-
-def _levelled(column: Sequence[Line]) -> Iterator[tuple[int, Line]]:
-    level, base = 0, -math.inf
-    for line in column:
-        if line.base - base > _SAME_LINE * line.size:
-            level, base = level + 1, line.base
-        yield level, line
 
 
 def _table_end(rows: Sequence[Sequence[Line]], start: int) -> int:
