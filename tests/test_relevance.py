@@ -143,13 +143,13 @@ async def test_the_first_of_several_variants_says_what_the_others_have(tmp_path)
     assert "silk: 10 gp" in text or "hemp: 1 gp" in text
 
 
-async def test_dice_before_other_words_are_rolled(tmp_path):
+async def test_dice_before_other_words_are_rolled_and_cells_have_no_marks(tmp_path):
     async with open_library(tmp_path, backend="sqlite") as library:
-        rolled = await call(library, "roll", what="1d1+7 ember bolt")
         cards = make("tide-cards", "| d1 | Card |\n|---|---|\n| 1 | Anchor\\* |", type="rules", name="Tide Cards")
         await library.cache.store_entities([cards], "rules")
         drawn = await call(library, "roll", what="tide cards")
-    assert ("Anchor" in drawn.text, "\\" in drawn.text) == (True, False)
+        assert ("Anchor" in drawn.text, "\\" in drawn.text) == (True, False)
+        rolled = await call(library, "roll", what="1d1+7 ember bolt")
     assert rolled.text.startswith("Note: Only '1d1+7' was rolled, of '1d1+7 ember bolt'.\n")
     assert "8" in rolled.text.splitlines()[1]
 
