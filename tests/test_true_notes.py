@@ -32,6 +32,7 @@ from lorekeeper.server.found import Shown, page_text
 from lorekeeper.text.keywords import content_words
 from tests.support.entities import make
 from tests.support.libraries import open_library
+from tests.support.tools import call
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -447,6 +448,17 @@ async def test_the_facet_of_books_counts_what_choosing_the_book_finds(halves, ke
     book = next(facet for facet in await facets(halves.searcher, sought) if facet.name == "book")
     assert [(value.value, value.count, value.chosen) for value in book.values] == [(key, 2, True)]
     assert (await halves.search(sought.query())).total == 2
+
+
+async def test_its_entries_have_the_key_of_the_book_and_are_no_versions_of_each_other(halves):
+    traps = [rule("traps", key, f"Traps are sprung by {key}.") for key in ("srd-2014", "wotc-srd")]
+    await halves.cache.store_entities(traps, "rules")
+    assert (await call(halves, "lookup_rule", name="rest")).text.startswith("- Rest, srd-2014 (")
+    assert "one of eight is long" in (await call(halves, "get_entity", uri="rest, srd-2014")).text
+    asked = await call(halves, "lookup_rule", semantic_query="how are traps sprung")
+    assert ["differs" in each for each in asked.structured["results"] if each["name"] == "Traps"] == [False, False]
+    for key in ("srd-2014", "wotc-srd"):
+        assert f"by {key}" in (await call(halves, "get_entity", uri=f"traps, {key}")).text
 
 
 async def test_a_library_with_one_part_takes_the_key_of_the_other(tmp_path):

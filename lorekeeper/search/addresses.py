@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from lorekeeper.cache.protocol import Identity, SearchCache
+from lorekeeper.editions import parts_of
 from lorekeeper.entities import COLLECTIONS, SEARCHED, WHOLE_NAME, Entity, uri_of
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line
@@ -36,24 +37,30 @@ async def addresses(cache: SearchCache, entities: Iterable[Entity]) -> dict[str,
     """The addresses of some entries, by uri: the name with the key of the document where that means the entry."""
     held = {(each.type, each.identity): each for each in entities}
     last = max((TYPES.index(each.type) for each in held.values() if each.type in TYPES), default=-1)
-    names, documents = {fold(each.name) for each in held.values()}, list({each.document for each in held.values()})
+    names, documents = {fold(each.name) for each in held.values()}, {each.document for each in held.values()}
     meant = _meant(await _named(cache, names, documents, TYPES[: last + 1], held))
     found = {}
     for each in held.values():
         is_plain = 0 < len(each.name) <= LONGEST and each.name == one_line(each.name) and BETWEEN not in each.document
-        is_meant = meant.get((each.document, fold(each.name))) == each.uri
-        found[each.uri] = f"{each.name}{BETWEEN}{each.document}" if is_plain and is_meant else as_paths(each.uri)
+        keys = [parts_of(each.document)[0], each.document] if is_plain else []
+        meaning = [key for key in keys if meant.get((key, fold(each.name))) == each.uri]
+        found[each.uri] = f"{each.name}{BETWEEN}{meaning[0]}" if meaning else as_paths(each.uri)
     return found
 
 
 def _meant(named: Iterable[Entity]) -> dict[tuple[str, str], str]:
-    """The uri that a folded name means in a document: of entries of several types, those of the first; of several of it, none."""
+    """The uri that a folded name means in a document: of entries of several types, those of the first; of several of it, none.
+
+    In the key of a book it means what another part of the book (`editions.TWINS`) has, where the part of that key lacks it.
+    """
     kept: dict[tuple[str, str], list[Entity]] = {}
     for each in named:
         others = kept.setdefault((each.document, fold(each.name)), [])
         if not others or others[0].type == each.type:
             others.append(each)
-    return {name: each.uri for name, (each, *others) in kept.items() if not others}
+    meant = {at: each.uri for at, (each, *others) in kept.items() if not others}
+    of_books = {(parts_of(document)[0], name): uri for (document, name), uri in meant.items()}
+    return {at: uri for at, uri in of_books.items() if at not in kept} | meant
 
 
 async def uri_at(cache: SearchCache, address: str, types: Sequence[str] = TYPES) -> str | None:
@@ -74,16 +81,17 @@ async def uri_at(cache: SearchCache, address: str, types: Sequence[str] = TYPES)
 async def _named(
     cache: SearchCache,
     names: set[str],
-    documents: Sequence[str],
+    documents: Iterable[str],
     types: Sequence[str] = TYPES,
     held: Mapping[tuple[str, Identity], Entity] = MappingProxyType({}),
 ) -> list[Entity]:
     """The entries of some documents with one of some folded names, of the types one after the other; those held are not read."""
     found: list[Entity] = []
+    parts = list({part for document in documents for part in parts_of(document)})
     for entity_type in types:
         known = NameList.of(await cache.names(entity_type))
         present: Mapping[str, Any] = {WHOLE_NAME.name: [name for name in names if name in known]}
-        at = await cache.identities(entity_type, documents, **present) if present[WHOLE_NAME.name] else []
+        at = await cache.identities(entity_type, parts, **present) if present[WHOLE_NAME.name] else []
         found += [held[entity_type, each] for each in at if (entity_type, each) in held]
         if further := [each for each in at if (entity_type, each) not in held]:
             found += await cache.load(entity_type, further)

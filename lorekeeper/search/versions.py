@@ -217,7 +217,7 @@ def elsewhere(
     places = {key: place for place, key in enumerate(order)}
     theirs: defaultdict[str, list[Entity]] = defaultdict(list)
     for other in sorted(others, key=lambda each: (places.get(each.document, len(places)), len(each.name), each.uri)):
-        if other.document != entity.document:
+        if parts_of(other.document) != parts_of(entity.document):
             theirs[other.document].append(other)
     also: list[str] = []
     differing: dict[str, str] = {}

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from lorekeeper.editions import parts_of
 from lorekeeper.entities import Entity, parse_uri
 from lorekeeper.folding import fold
 from lorekeeper.printable import lines, one_line, shortened
@@ -396,7 +397,7 @@ class _Writer:
         documents: dict[str, dict[str, None]] = {}
         for result in results:
             name = one_line(result.entity.name, MAX_NAME)
-            documents.setdefault(name, {})[one_line(result.entity.document)] = None
+            documents.setdefault(name, {})[one_line(parts_of(result.entity.document)[0])] = None
         names: dict[str, list[str]] = {}
         for name, own in documents.items():
             names.setdefault(", ".join(own), []).append(name)
