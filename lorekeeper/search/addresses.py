@@ -41,10 +41,10 @@ async def addresses(cache: SearchCache, entities: Iterable[Entity]) -> dict[str,
     meant = _meant(await _named(cache, names, documents, TYPES[: last + 1], held))
     found = {}
     for each in held.values():
-        is_plain = 0 < len(each.name) <= LONGEST and each.name == one_line(each.name) and BETWEEN not in each.document
-        keys = [parts_of(each.document)[0], each.document] if is_plain else []
-        meaning = [key for key in keys if meant.get((key, fold(each.name))) == each.uri]
-        found[each.uri] = f"{each.name}{BETWEEN}{meaning[0]}" if meaning else as_paths(each.uri)
+        is_plain = each.name == one_line(each.name, LONGEST) and BETWEEN not in each.document
+        keys = (key for key in (parts_of(each.document)[0], each.document) if is_plain)
+        means = next((key for key in keys if meant.get((key, fold(each.name))) == each.uri), None)
+        found[each.uri] = f"{each.name}{BETWEEN}{means}" if each.name and means else as_paths(each.uri)
     return found
 
 

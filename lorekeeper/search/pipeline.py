@@ -19,7 +19,7 @@ from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.editions import edition_label, with_twins
 from lorekeeper.entities import NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import WHERE
+from lorekeeper.filters import WHERE, parse_filters
 from lorekeeper.folding import fold
 from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
@@ -174,11 +174,6 @@ class Search:
     stages: list[Stage] = field(default_factory=list)
 
     @property
-    def is_listed(self) -> bool:
-        """Whether entries are listed by filters alone."""
-        return self.query.text is None and self.query.similar_to is None
-
-    @property
     def mode(self) -> Mode:
         """The retrievers that were used."""
         if self.query.mode == "keyword" or self.found.unavailable:
@@ -265,7 +260,8 @@ class Searcher:
     async def _search(self, query: Query) -> ResultPage:
         search = Search(query, query)
         await self._run(search, (self._read_edition, self._read_name, self._resolve))
-        await self._run(search, self._listed if search.is_listed else self._ranked)
+        is_listed = search.query.text is None and search.query.similar_to is None
+        await self._run(search, self._listed if is_listed else self._ranked)
         page = search.page or ResultPage([], 0, search.mode)
         page = replace(page, note=" ".join([*search.read, *search.notes]) or None)
         if page.explanation:
@@ -689,7 +685,8 @@ class Searcher:
     async def _fields(self, query: Query) -> set[str]:
         """Names of the fields that the filters and the order are about, whose values each result shows."""
         orders = await self._orders(query) or {}
-        return query.filtered_fields.union(*(order.fields for order in orders.values() if order.field))
+        filtered = {condition.field.name for condition in parse_filters(query.types[0], query.filters)}
+        return filtered.union(*(order.fields for order in orders.values() if order.field))
 
     def _edition(self, query: Query) -> Sequence[str]:
         """The editions and documents that come first: those of the query, else the library's own, unless it names documents."""

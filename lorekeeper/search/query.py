@@ -14,7 +14,6 @@ from lorekeeper.filters import (
     collection_of,
     known_filters,
     named_field,
-    parse_filters,
     require_unicode,
     unknown_name,
     where_text,
@@ -86,11 +85,6 @@ class Query:
         """The text and its further wordings, each once; "can't" as "cannot", since "cant" is a language."""
         texts = [*([] if self.text is None else [self.text]), *self.also]
         return list(dict.fromkeys(_CANNOT.sub("cannot", text) for text in texts))
-
-    @property
-    def filtered_fields(self) -> set[str]:
-        """Names of the fields that the filters are about."""
-        return {condition.field.name for condition in parse_filters(self.types[0], self.filters)}
 
     def resolved(self) -> Query:
         """The same search with ``where`` among the filters, over those of the types that have the fields of all filters.

@@ -569,7 +569,12 @@ def _lasting(text: str) -> list[Part]:
     """The parts of a text without those that are not typed to their ends, none of which goes on with what is written after it."""
     read = [part for part in map(meant, parts(cleaned(text))) if part.kind is not Kind.BEGUN or not key_of(part)]
     tested = any(map(is_test, read))
-    kept = [_lasting_flag(part) if tested and is_flag(part, tuple(COLLECTIONS)) else _ended(part) for part in read]
+    kept = [
+        _written_part(part.field, ["no" if part.text.startswith("-") else "yes"])
+        if tested and is_flag(part, tuple(COLLECTIONS))
+        else _ended(part)
+        for part in read
+    ]
     return [part for part in kept if any(map(str.isalnum, part.text))]
 
 
@@ -583,10 +588,6 @@ def _ended(part: Part) -> Part:
 
 
 _OPERATOR = re.compile(r"[:=<>\"“”„]")
-
-
-def _lasting_flag(part: Part) -> Part:
-    return _written_part(part.field, ["no" if part.text.startswith("-") else "yes"])
 
 
 def _written_part(name: str, values: Sequence[str]) -> Part:

@@ -191,11 +191,6 @@ def _check(topic: str, limit: int) -> None:
         raise FilterError(f"limit must be 1 to {MAX_LIMIT}, not {limit}")
 
 
-def _shares_word(topic: str, name: str) -> bool:
-    """Whether a folded name has a word of a topic, which may be misspelt."""
-    return any(nearest(word, content_words(name)) for word in content_words(fold(topic)))
-
-
 async def _unknown(sources: Sources, subject: Subject) -> str:
     """That nothing is known of a topic, with the names that are nearest to it; or that there is nothing at all to know."""
     topic = subject.topic
@@ -205,7 +200,8 @@ async def _unknown(sources: Sources, subject: Subject) -> str:
     for entity_type in sources.types:
         names = closest(fold(topic), await sources.names(entity_type), SUGGESTED)
         for name, similarity in names:
-            if subject.is_name and similarity < SIMILAR and not _shares_word(topic, name):
+            shared = (word for word in content_words(fold(topic)) if nearest(word, content_words(name)))
+            if subject.is_name and similarity < SIMILAR and not any(shared):
                 continue  # its letters are near, but nobody would call it so
             near += [(similarity, entity) for entity in await sources.called(entity_type, [name])]
     best = dict.fromkeys(shown(entity.name) for _, entity in sorted(near, key=lambda each: -each[0]))

@@ -235,7 +235,7 @@ def _links_by_target(subject: Subject) -> dict[Identity, list[tuple[_LinkSentenc
     links: dict[Identity, list[tuple[_LinkSentences, Link]]] = {}
     for entity in subject.about:
         sentences = _LinkSentences(subject.parts(entity), entity.name)
-        for link in filter(sentences.have_section, _links(entity)):
+        for link in (each for each in _links(entity) if each.path in sentences.parts):
             links.setdefault((entity.document, link.to), []).append((sentences, link))
     return links
 
@@ -279,14 +279,10 @@ class _LinkSentences:
 
     def __init__(self, parts: Sequence[Span], name: str) -> None:
         self.name = name
-        self._parts: dict[str, list[Span]] = {}
+        self.parts: dict[str, list[Span]] = {}
         for part in parts:
-            self._parts.setdefault(part.section, []).append(part)
+            self.parts.setdefault(part.section, []).append(part)
         self._folded: dict[str, list[tuple[Span, list[tuple[str, str]]]]] = {}
-
-    def have_section(self, link: Link) -> bool:
-        """Whether the section of a link is among the spans."""
-        return link.path in self._parts
 
     def written(self, link: Link) -> tuple[str, str]:
         """The section of a link, and what is shown of it, folded."""
@@ -305,7 +301,7 @@ class _LinkSentences:
 
     def _sentences(self, section: str) -> list[tuple[Span, list[tuple[str, str]]]]:
         if section not in self._folded:
-            parts = self._parts.get(section, ())
+            parts = self.parts.get(section, ())
             self._folded[section] = [(part, [(s, f" {fold(s)} ") for s in part.sentences]) for part in parts]
         return self._folded[section]
 
