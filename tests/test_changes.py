@@ -48,9 +48,9 @@ async def test_a_row_of_a_table_never_replaces_the_whole_entry(order, tmp_path: 
         pending = PendingEntities(library.cache, report)
         for obj in order:
             await pending.add(Batch([Entry(entity, "items.json") for entity in normalize(obj)], 1, 1))
-        assert pending.due(everything=True) == {"equipment": [whole]}
+        assert list(pending.due(everything=True)) == [{"equipment": [whole]}]
         assert (report.stored, report.warnings) == (1, [])
         await library.cache.store_entities([whole], "equipment")
         again = PendingEntities(library.cache, report)
         await again.add(Batch([Entry(entity, "armor.json") for entity in normalize(ROW)], 1, 1))
-        assert again.due(everything=True) == {}, "nor one that the library has"
+        assert list(again.due(everything=True)) == [], "nor one that the library has"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -136,14 +136,13 @@ class PendingEntities:
         """Whether this very entity is to be stored."""
         return self._pending.get(entity.type, {}).get(entity.identity) is entity
 
-    def due(self, *, everything: bool = False) -> dict[str, list[Entity]]:
-        """The entities to store now, by type; each is returned once."""
-        if everything or self._chars > IMPORT_CHARS:
-            due, self._pending, self._chars = self._pending, {}, 0
-        else:
-            full = [entity_type for entity_type, waiting in self._pending.items() if len(waiting) >= IMPORT_BATCH]
-            due = {entity_type: self._pending.pop(entity_type) for entity_type in full}
-        return {entity_type: list(entities.values()) for entity_type, entities in due.items()}
+    def due(self, *, everything: bool = False) -> Iterator[dict[str, list[Entity]]]:
+        """The entities to store now, of a type at a time, which are not kept; each is returned once."""
+        everything = everything or self._chars > IMPORT_CHARS
+        for entity_type in list(self._pending):
+            if everything or len(self._pending[entity_type]) >= IMPORT_BATCH:
+                yield {entity_type: list(self._pending.pop(entity_type).values())}
+        self._chars = 0 if everything else self._chars
 
     def _add(self, found: Found, digest: Digest, stored: Hashes, *, is_united: bool) -> None:
         key, stored_hash = (digest.type, digest.identity), stored.get(digest.identity)

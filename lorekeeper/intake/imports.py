@@ -110,15 +110,17 @@ class FileImport:
             await self._pending.add(batch)
             if not self._dry_run:
                 await self._take_vectors(batch)
-            due = self._pending.due()
-            if due and not self._dry_run:
-                await store_in_batches(self._cache, due)
+            await self._store()
             await self._tables.add(batch)
             if progress:
                 progress(batch.size)
-        if not self._dry_run:
-            await store_in_batches(self._cache, self._pending.due(everything=True))
+        await self._store(everything=True)
         await self._tables.store()
+
+    async def _store(self, *, everything: bool = False) -> None:
+        for due in self._pending.due(everything=everything):
+            if not self._dry_run:
+                await store_in_batches(self._cache, due)
 
 
 def _finder(

@@ -108,7 +108,7 @@ class EmbeddedStore(MilvusStore):
         self._copy_after: dict[str, float] = {}
         self._grace_until: float | None = None
         self._unchecked = ""
-        self._written = "", 0
+        self._written = "", BULK_ROWS + 1  # comparing may have opened all
         self._settling: threading.Timer | None = None
         super().__init__(self.embedded, collections, companion)
 
