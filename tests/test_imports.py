@@ -80,8 +80,8 @@ def test_an_embedded_library_needs_no_driver_and_a_client_no_engine(tmp_path):
     program = command_of(use_embedded_library, tmp_path)
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=200)
     loaded = set(done.stdout.split())
-    assert {"milvus_lite", "faiss"} <= loaded
-    assert loaded & {"pymilvus", "grpc", "Stemmer", "pandas"} == set()
+    assert "milvus_lite" in loaded
+    assert loaded & {"pymilvus", "grpc", "Stemmer", "pandas", "faiss"} == set()
     unused = {"milvus_lite", "faiss", "pyarrow", "Stemmer"}
     assert loaded_by("import lorekeeper.cache.milvus.embedded, lorekeeper.cache.milvus.remote") & unused == set()
 
