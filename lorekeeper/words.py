@@ -47,16 +47,17 @@ def listed_words(what: str) -> frozenset[str]:
 
 
 @cache
-def table(beginning: str, without: tuple[str, str] = ("", "")) -> Table:
+def table(beginning: str, spoken: str = "") -> Table:
     """The stems that say something which begins so, each with what follows; "" for what has no groups, the marks.
 
     Args:
         beginning: of what is said.
-        without: what is left out of a language, with that.
+        spoken: the languages of a vault, English where nobody knows them: a stem of "cs only" says so in a Czech one.
     """
     found: dict[str, set[str]] = {}
     for stem, what, language in rows():
-        if (" " in what) == bool(beginning) and what.startswith(beginning) and (what, language) != without:
+        is_said = not language.endswith(" only") or language[:2] in (spoken or "en")
+        if is_said and (" " in what) == bool(beginning) and what.startswith(beginning):
             found.setdefault(stem, set()).add(what.removeprefix(beginning))
     return {stem: frozenset(says) for stem, says in found.items()}
 

@@ -45,21 +45,15 @@ PLAIN = re.compile(_BULLET + r"([^\W\d_][^:|\n]{1,40}):[ \t]+(\S[^\n]*)")
 """A key without emphasis, and its value."""
 
 
-def bold_pair(line: str) -> tuple[str, str] | None:
-    """Key and value of ``**Key**: value`` or ``**Key:** value``, also as an item of a list."""
-    match = _BOLD.fullmatch(line.rstrip())
-    return (_bare(match[2]), match[3].strip()) if match else None
-
-
-def field_pair(line: str) -> tuple[str, str] | None:
-    """Key and value of ``key:: value``, where that is all of a line."""
-    match = _FIELD.fullmatch(line.rstrip())
+def field_pair(line: str, pattern: re.Pattern[str] = _FIELD) -> tuple[str, str] | None:
+    """Key and value of ``key:: value``, where that is all of a line; by `_BOLD` of ``**Key**: value`` or ``**Key:** value``."""
+    match = pattern.fullmatch(line.rstrip())
     return (_bare(match[2]), match[3].strip()) if match else None
 
 
 def _pair(line: str, also: re.Pattern[str] | None = None) -> tuple[str, str] | None:
     """Key and value of a line that is a field or has a bold key, or is matched by another pattern."""
-    found = field_pair(line) or bold_pair(line)
+    found = field_pair(line) or field_pair(line, _BOLD)
     other = also.fullmatch(line) if also and not found else None
     return (other[1], other[2]) if other else found
 
@@ -120,7 +114,7 @@ def leading(lines: Sequence[str], first: int, also: re.Pattern[str] | None = Non
 def _rows(lines: Sequence[str], start: int, end: int) -> list[Pair]:
     """The facts of the headerless table that begins at a line; none if it is no such table."""
     header = cells(lines[start])
-    if end < start + 3 or len(header) != 2 or any(header) or not _DELIMITER.fullmatch(lines[start + 1].strip()):
+    if end < start + 3 or len(header) != 2 or any(header) or not is_delimiter(lines[start + 1]):
         return []
     rows = list[Pair]()
     for i in range(start + 2, end):

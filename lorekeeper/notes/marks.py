@@ -9,13 +9,14 @@ or ``none`` only where it is the whole of it, or all of it but what stands in br
 something from players: that a heading says it is for them opens nothing before the game master has looked at it.
 
 The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret`` does where a sentence
-does not only begin with it, as "Private rooms cost more" does and "Secretly he pays" does not; ``inner`` and ``plan`` in what
-names something, ``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own``
-("Keeper's notes"), and where something is for one ("Hints for the keeper"); ``player`` and ``group`` beside a ``not`` ("Not for
-players"). A name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and
-words of up to three letters that the table does not have, count for nothing. A word that is ``plain`` as well, "planes", closes
-only beside another language's letters or words ("Pläne", "Planes del villano"). An English ``inner`` stem, "actual", counts in
-no vault that is known to be in other languages.
+does not only begin with it, as "Private rooms cost more" does and "Secretly he pays" does not, and so does a ``not`` right before
+``tell``, "don't tell"; ``inner`` and ``plan`` in what names something, ``ahead`` and ``draft`` in names of files and folders. A
+``role`` closes by itself, beside a word of ``own`` ("Keeper's notes"), and where something is for one ("Hints for the keeper",
+"Mira [keeper]" as a name); ``player`` and ``group`` beside a ``not`` ("Not for players"). A name of ``player``, ``group``,
+``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to three letters that the table
+does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside another language's letters or
+words ("Pläne", "Planes del villano"). A stem of one language only, "actual" or the Czech "PJ", counts in no vault that is known
+to be in others.
 ``none`` and ``unset`` are values of front matter.
 """
 
@@ -39,7 +40,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 20
+RULES = 21
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -78,15 +79,17 @@ _BEHIND_DASH = re.compile(r"\s[-–—]\s")
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that nobody sees, beside those of Unicode's category Cf."""
 
-_NON_PLAYERS = re.compile(rf"\b(?:{'|'.join(each for each in listed('kind npc') if each.count(' ') > 1)})\b")
-"""The names of those who are no players, in which a negation says nothing: "personaggi non giocanti"."""
+_NO_NEGATION = re.compile(
+    rf"\b(?:{'|'.join((*listed('word also'), *(each for each in listed('kind npc') if each.count(' ') > 1)))})\b"
+)
+"""In which a negation keeps nothing from anybody: "not only players", and names of who is none, "personaggi non giocanti"."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
-_FEW_WORDS = FIRST_WORDS = 3
-"""Words of what says that something is not known, and of the beginning of a text, at most."""
+FIRST_WORDS = 3
+"""Words of the beginning of a text, at most."""
 
-END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s[-–—]\s|—")
+END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s(?:[-–—]|[-=]>)\s|[—→]")
 LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
 """A link tells the name of another note, and no more of this one."""
 
@@ -141,17 +144,22 @@ def stem_kinds(word: str, spoken: str = "") -> frozenset[str]:
 
     Where the languages of a vault are known and English is none of them, "actual" and "lie" are other words than those of English.
     """
-    known = table("", ("inner", "en")) if spoken and "en" not in spoken else table("")
-    if " " in word and {first("word ", each) for each in word.split(" ")} == {"next", "session"}:
+    known, (one, *others) = table("", spoken), word.split(" ")
+    if others and {first("word ", each) for each in (one, *others)} == {"next", "session"}:
         return frozenset({"plan"})
-    if (found := _looked_up(word, known)) or " " in word or len(word) > _LONG:
+    if found := _looked_up(word, known):
         return found
-    parts = (
-        (_looked_up(word[:end], known), _looked_up(word[end:], known)) for end in range(_ENDING, len(word) - _ENDING)
-    )
-    # "gmonly", "Meisterinfo"
-    is_compound = any(one & {"master", "role"} and "own" in other for one, other in parts)
-    return frozenset({"master"}) if is_compound else found
+    parts = [(word[:end], word[end:]) for end in range(_ENDING, len(word) - _ENDING)] if len(word) <= _LONG else []
+    for each, other in [(one, others[-1])] if others else parts:
+        before, after = _looked_up(each, known), _looked_up(other, known)
+        # "don't tell", "neukazovat"
+        if "not" in before and "tell" in after:
+            return frozenset({"secret"})
+        # "gmonly", "Meisterinfo", "propj"
+        is_own = (before & {"master", "role"} and "own" in after) or ("open" in before and "master" in after)
+        if is_own and not others:
+            return frozenset({"master"})
+    return found
 
 
 def _looked_up(word: str, known: Table) -> frozenset[str]:
@@ -173,7 +181,7 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         spoken: the languages of its vault.
         has_letters: whether it was written with letters that English has not.
     """
-    written = _NON_PLAYERS.sub(" ", folded).split()
+    written = _NO_NEGATION.sub(" ", folded).split()
     words = [word for word in written if "the" not in stem_kinds(word)]
     found = _stems_in(written, words, spoken, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
@@ -184,8 +192,6 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         return next(word for word, kinds in found.items() if kinds & {"player", "group"})
     if is_line:
         return ""
-    if "not" in said and "open" in said and len(words) <= _FEW_WORDS:
-        return next(word for word, kinds in found.items() if "not" in kinds)
     of_a_role = next((word for word, kinds in found.items() if "role" in kinds), "")
     is_own = any("own" in kinds for word, kinds in found.items() if word != of_a_role)
     return of_a_role if is_own or _is_for_a_role(written) else ""
@@ -382,9 +388,10 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
         return Mark(text, DM, sign[0], text)
     if word := _closing_word(whole, place, own.spoken, has_letters=_has_letters(text)):
         return Mark(text, DM, word, text)
-    behind = comparable(_BEHIND_DASH.split(text)[-1]).split() if place == NAME else []
-    if role := next((word for word in behind if "role" in stem_kinds(word) and _is_for_a_role(behind)), ""):
-        return Mark(text, DM, role, text)
+    for apart in (*_ASIDE.findall(text), _BEHIND_DASH.split(text)[-1]) if place == NAME else ():
+        behind = comparable(apart).split()
+        if role := next((word for word in behind if "role" in stem_kinds(word) and _is_for_a_role(behind)), ""):
+            return Mark(text, DM, role, text)
     if place not in (LINE, SENTENCE) and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
     return UNMARKED

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 
 from lorekeeper.folding import fold
 from lorekeeper.notes.kinds import own_kind
-from lorekeeper.notes.properties import TAG_KEYS, Properties, joined, written_tags
+from lorekeeper.notes.properties import TAG_KEYS, joined, written_tags
 from lorekeeper.notes.source import PROGRAMS, front_matter, normal
 from lorekeeper.words import listed
 
@@ -44,27 +45,24 @@ def _passed_over(path: str, text: str) -> str | None:
         return "a template"
     front = front_matter(normal(text))
     lines, (properties, _) = front.lines, joined(front.blocks)
-    if board := _board(stem, properties):
+    if stem.casefold().endswith(".excalidraw"):
+        return "a drawing"
+    if board := next((what for key, what in _BOARDS.items() if properties.texts(key)), ""):
         return board
     prose = _without_code("\n".join(lines))
     if any(fold(tag) in _TEMPLATES for tag in written_tags(properties)) or _TEMPLATE_CODE.search(
         "\n".join((*front.blocks, prose))
     ):
         return "a template"
-    is_note = _has_words(properties, prose) or own_kind(properties, written_tags(properties))
-    return None if is_note else "fewer than three words"
+    told = (prose, *(text for key in properties.values if fold(key) not in TAG_KEYS for text in properties.texts(key)))
+    has_words = any(islice(chain.from_iterable(map(_WORD.finditer, told)), FEWEST_WORDS - 1, None))
+    return None if has_words or own_kind(properties, written_tags(properties)) else "fewer than three words"
 
 
 def has_templates(folder: str) -> bool:
     """Whether a folder is named as one of templates, also where a number or letter sorts it: "99 - Templates"."""
     words = [word for word in fold(folder).split() if len(word) > 1 and not word.isdigit()]
     return len(words) == 1 and words[0] in _TEMPLATES
-
-
-def _board(stem: str, properties: Properties) -> str:
-    if stem.casefold().endswith(".excalidraw"):
-        return "a drawing"
-    return next((what for key, what in _BOARDS.items() if properties.texts(key)), "")
 
 
 def _without_code(text: str) -> str:
@@ -93,13 +91,3 @@ def _without_comments(text: str) -> str:
             parts.append(text[at : match.start()])
         depth, at = int(match[0] == "<!--"), match.end()
     return "".join(parts) + ("" if depth else text[at:])
-
-
-def _has_words(properties: Properties, prose: str) -> bool:
-    found = 0
-    for text in (
-        prose,
-        *(" ".join(properties.texts(key)) for key in list(properties.values) if fold(key) not in TAG_KEYS),
-    ):
-        found += sum(1 for _, _ in zip(_WORD.finditer(text), range(FEWEST_WORDS), strict=False))
-    return found >= FEWEST_WORDS

@@ -26,6 +26,7 @@ from lorekeeper.notes.marks import (
     is_undecided,
     narrowest,
     readers,
+    stem_kinds,
     value_audience,
 )
 from lorekeeper.notes.properties import DEEPEST, MOST_STEPS, TAG_KEYS, Properties, listed, texts
@@ -81,7 +82,14 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
     marks = (
         beginning_mark(line, own, place) for text in written for line in text.split("\n") if not line[:1].isdigit()
     )
-    return next((replace(mark, written=f"{key}: {mark.written}") for mark in marks if mark is not UNMARKED), UNMARKED)
+    said = (mark for mark in marks if mark is not UNMARKED and not _is_name(mark.written))
+    return next((replace(mark, written=f"{key}: {mark.written}") for mark in said), UNMARKED)
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value names something that is called secret, as in "government: Secret Council"."""
+    kinds = [*filter(None, map(stem_kinds, comparable(value).split()))]
+    return " " in value and is_name(value) and kinds == [{"secret"}]
 
 
 def has_unsure_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> bool:
