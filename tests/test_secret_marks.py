@@ -17,7 +17,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.kinds import known
-from lorekeeper.notes.marks import LOOKED_AT, audience_of
+from lorekeeper.notes.marks import BUILT_IN, LOOKED_AT, NAME, audience_of
 from lorekeeper.shares import FOLDER, Share, Shares
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
@@ -123,7 +123,6 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("The truth is that he sells maps.", False),
         ("Heimlich verkauft er Karten.", False),
         ("Secret - he sells maps", False),
-        ("- Secrets\n  - he sells maps", False),
         ("- [ ] reveal that he sells maps", False),
         ("The players do not know that he sells maps.", False),
         ("**Keeper notes:** he sells maps", False),
@@ -213,12 +212,10 @@ def test_of_front_matter_path_title_and_tags_the_narrowest_decides(
         ("visible_to: '[[Ana von Harz]]'", ("Ana von Harz",)),
         ("shared-with: ana@example.com", ("ana@example.com",)),
         ("visibility: 王芳", ("王芳",)),
-        ("viewers: everyone who paid for the map", DM),
         ("visibility: 'Dangerous; local fishers avoid it'", DM),
         ("audience: agent", DM),
         ("access: [Ana, Bo]", ("Ana", "Bo")),
         ("access: 'Dangerous; local fishers avoid it'", None),
-        ("access: Ruined", None),
         ("permissions: players", PLAYERS),
         ("access: gm only", DM),
     ],
@@ -300,14 +297,10 @@ def as_stored_earlier(entity: Entity) -> Entity:
     [
         "|-|-|\n",
         "| a | b |\n|---|---|\n",
-        "||a b\n",
         "<a 'b\n",
         "(gm: b\n",
         "**GM** x\n",
-        "- **gm\n",
         "<details><summary>\n",
-        "[gm] x\n",
-        "> **gm**: a\n",
     ],
 )
 def test_reading_takes_as_much_longer_as_a_text_is_longer(row: str) -> None:
@@ -370,3 +363,5 @@ def test_marks_in_eight_languages_are_closed() -> None:
 def test_of_what_stands_in_brackets_the_narrowest_holds():
     assert audience_of("Knowledge (players)").audience == PLAYERS
     assert audience_of("Knowledge (players) (GM only)").audience == DM
+    for spoken, said in {"cs en": DM, "fr": None}.items():
+        assert audience_of("Mira (PJ)", NAME, BUILT_IN.of_note("", spoken)).audience == said

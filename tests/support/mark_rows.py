@@ -46,9 +46,9 @@ def _shown(why: str, *bodies: str, path: str = "Mira.md") -> list[Row]:
 
 
 HEADINGS = [
-    *("GM Notes", "DM Only", "GM Eyes Only", "DM's Notes", "Notes (GM)", "Behind the Scenes", "Secrets", "Secret"),
-    *("Secrets & Lies", "Secrets and Clues", "🔑 Secrets & Clues", "🤫 Secrets", "Rumours / Secrets", "4.2 Secrets"),
-    *("Strahd's Secret", "Her secret", "G.M. Notes", "G. M. only", "GM&nbsp;Notes", "G&#77; Notes", "G\u200bM Notes"),
+    *("GM Notes", "DM Only", "GM Eyes Only", "DM's Notes", "Notes (GM)", "Behind the Scenes", "Secrets"),
+    *("Secrets & Lies", "Neukazovat", "🔑 Secrets & Clues", "🤫 Secrets", "Info dla Strażnika"),
+    *("NICHT VORLESEN", "G.M. Notes", "G. M. only", "GM&nbsp;Notes", "G&#77; Notes", "G\u200bM Notes"),
     *(
         "🔒 GM\u200d Only",
         "ＧＭ Notes",
@@ -220,7 +220,9 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         f'<div class="unpublished">{WORD}</div>',
         f"<div>\n<h2>DM</h2>\n<h3>The mill</h3>\n{WORD}\n<h2>The market</h2>\n</div>",
     ),
-    *_hidden(*(f"## {said}\n\n{WORD}" for said in ("Only for GM: below", "Endast för SL: x", "Info per il DM: x"))),
+    *_hidden(
+        *(f"## {said}\n\n{WORD}" for said in ("Not for players -> below", "Endast för SL: x", "Info per il DM: x"))
+    ),
     *_hidden(
         f"She is ||{WORD}|| tonight", f"She is >!{WORD}!< tonight", f"[spoiler]{WORD}[/spoiler]", f"[gm]\n{WORD}\n[/gm]"
     ),
@@ -291,7 +293,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         f"| What they believed | What was true |\n|---|---|\n| a | {WORD} |",
         f"| a | **Secret:** {WORD} |\n|---|---|\n| b | c |",
     ),
-    *_hidden(f"{WORD} is a lich #secret", f"#dm\n\n{WORD}", f"- {WORD} #gm-only"),
+    *_hidden(f"{WORD} is a lich #secret", f"#dm\n\n{WORD}", f"- {WORD} #длямастера"),
     *_front("visibility: players\ntags: [npc, dm-only]", "visibility: players\ntags: secret/plot"),
     # front matter
     *_front(
@@ -340,19 +342,15 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
     *_paths("Brainstorms/Mira.md"),
     *_paths(
         "DM/Mira.md",
-        "GM/notes/Mira.md",
         "Shared/Tobias - DM Notes.md",
-        "Mira (DM).md",
+        "Mira [Mestre].md",
         "Mira [GM].md",
         "mira-dm-guide.md",
     ),
     *_paths(
-        "mira-dm.md",
         "DM Screen/Mira.md",
         "Session Prep/Mira.md",
         "G\u200bM only/Mira.md",
-        "Spoilers/Mira.md",
-        "Geheim/Mira.md",
     ),
     Row(True, f"{WORD} is here.", "Player Handouts/dm-notes-mira.md"),
     Row(True, f"# GM Notes\n\n{WORD} is here.", "Player Handouts/Mira.md"),
@@ -418,9 +416,7 @@ NO_MARKS: list[Row] = [
     *_shown("a number", f"SL: 3\n\n{WORD}"),
     *_shown("a word that begins an item is no key", f"- Private - {WORD}", f"Keeper - {WORD}", f"- Secret\n- {WORD}"),
     *_shown("other masters", f"## Meister Otto\n\n{WORD}", f"## Für den Meisterschmied\n\n{WORD}"),
-    *_shown(
-        "who is no player", f"## Personaggi non giocanti incontrati\n\n{WORD}", f"## Non-player characters\n\n{WORD}"
-    ),
+    *_shown("who is no player", f"## Personaggi non giocanti incontrati\n\n{WORD}", f"## Nicht nur Spieler\n\n{WORD}"),
     *_shown("what the players know", f"## Was die Spieler wissen\n\n{WORD}"),
     *_shown("empty cells, no spoilers", f"|| a | {WORD} |\n|---|---|---|"),
     *_shown("empty cells, no spoilers", f"| a | b ||\n|---|---|---|\n| {WORD} | y ||"),
@@ -430,7 +426,10 @@ NO_MARKS: list[Row] = [
     *_shown("drafts are no secrets by their name", f"{WORD}", path="00_Admin/02_Entwürfe/Mira.md"),
     *_shown("an admiral", f"{WORD}", path="Random/Admiral.md"),
     *_front(
-        *(f"visibility: players\n{said}" for said in ("author: DM", "owner: GM", "ship: The DM's Revenge")),
+        *(
+            f"visibility: players\n{said}"
+            for said in ("author: DM", "government: Secret Council", "ship: The DM's Revenge")
+        ),
         hidden=False,
         why="somebody's name, or a thing's",
     ),
@@ -462,7 +461,7 @@ MORE_LANGUAGES = [
         f'<p class="gmnote">{WORD}</p>',
     ),
     *_front("visibility: players\nstatus: secret", "visibility: players\ntags: [секрет]"),
-    *_paths("Секреты/Mira.md", "Máster/Mira.md", "Mestre/Mira.md", "Spelleider/Mira.md", "Mistrz Gry/Mira.md"),
+    *_paths("Секреты/Mira.md", "Máster/Mira.md", "Mistrz Gry/Mira.md"),
     *_hidden(
         *(
             f"{head}\n\n    Old.\n\n    {WORD}"
