@@ -249,13 +249,6 @@ def test_rows_of_a_table_that_are_asked_for_are_shown_from_the_first_of_them_on(
     assert "gap" in shown
 
 
-def test_a_table_of_prices_is_shown_before_a_sentence_that_only_mentions_them():
-    text = "The prices are per day; for 30 days of upkeep multiply a price."
-    rows = "| Upkeep | Price per day |\n|---|---|\n| Poor | 2 sp |\n| Fine | 4 gp |"
-    upkeep = make("upkeep", f"{text}\n\n{rows}", type="rules", name="Upkeep", document="own")
-    assert "Poor | 2 sp / Fine | 4 gp" in evidence(upkeep, "upkeep prices per day").text
-
-
 def test_a_snippet_has_the_text_as_it_is_repaired():
     text = "As a Bonus Action, you drink it and are safe for 1 hour. abo"
     source = {

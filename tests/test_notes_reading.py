@@ -160,16 +160,6 @@ def test_secret_callouts_are_stretches_of_their_own(head):
     assert note.links[0].audience == "dm"
 
 
-def test_blocks_of_the_admonition_plugin_are_callouts():
-    note = read("```ad-note\ntitle: Rumours\nSeen by [[Bo]].\n```\n\n```ad-dm\ncollapse: open\nHidden.\n```\nAfter.")
-    assert [(section.text, section.mark) for section in note.sections] == [
-        ("> **Note**\n> **Rumours**\n> Seen by Bo.", ""),
-        ("Hidden.", "> [!dm]"),
-        ("After.", ""),
-    ]
-    assert targets(note) == ["Bo"]
-
-
 def test_a_secret_callout_within_another_is_cut_out():
     note = read("> [!note] Open\n> text\n>\n> > [!dm]\n> > hidden\n>\n> after")
     assert secrets(note) == [("hidden", "> [!dm]", "dm")]
