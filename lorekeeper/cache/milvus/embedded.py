@@ -41,6 +41,7 @@ from lorekeeper.cache.store import Chunked, require_model
 from lorekeeper.embedding.protocol import Vectors
 from lorekeeper.errors import CacheError, MilvusConnectionError, UpgradingError
 from lorekeeper.filters import Selection
+from lorekeeper.system import return_memory
 
 LOOK_AGAIN_SECONDS = (0.05, 0.2, 0.8, 0.0)
 """Pauses between looks at a collection that seems to lack entities: while another thread or process flushes it, or puts a
@@ -132,6 +133,7 @@ class EmbeddedStore(MilvusStore):
         last, rows = self._written
         if last != entity_type and rows > BULK_ROWS:
             self._settle()
+            return_memory()
             rows = 0
         self._written = entity_type, rows + len(vectors)
         super().write(entity_type, chunked, vectors, embedding)
