@@ -32,9 +32,8 @@ document.addEventListener("input", (event) => {
   markWrong();
   busy(true);
   clearTimeout(resting);
-  const isBlank = !event.target.value.trim();  // that is answered in full at once: with the start page
-  resting = setTimeout(() => htmx.trigger("#rest", "rest"), isBlank ? 0 : REST);
-  if (!isBlank) listNames();
+  resting = setTimeout(() => htmx.trigger("#rest", "rest"), event.target.value.trim() ? REST : 0);  // an empty box: the start page
+  listNames();
 });
 
 const isIn = () => document.activeElement.closest(".hits");
@@ -43,11 +42,11 @@ const isIn = () => document.activeElement.closest(".hits");
 // said once the full answer fails too. Rows of names are nothing that htmx has to know; lists with filters are.
 let naming = false;
 async function listNames() {
-  if (naming) return;
+  const text = $("#q")?.value ?? "", path = `/?${new URLSearchParams({ q: text })}`;
+  if (naming || !text.trim()) return;
   naming = true;
-  const text = $("#q").value, first = hits()[0]?.dataset.uri, path = `/?${new URLSearchParams({ q: text })}`;
-  const headers = { "HX-Request": "true", "HX-Target": "results", "HX-Trigger": "q" };
-  if (first) headers["First-Hit"] = first;  // it stays the first as long as its name fits
+  const first = hits()[0]?.dataset.uri ?? "";  // it stays the first as long as its name fits
+  const headers = { "HX-Request": "true", "HX-Target": "results", "HX-Trigger": "q", "First-Hit": first };
   try {
     const answer = await fetch(path, { headers }), html = answer.status === 200 ? await answer.text() : "";
     if (html && text === $("#q")?.value && text !== answered && !isIn()) {
@@ -64,7 +63,7 @@ async function listNames() {
     }
   } catch { /* see above */ }
   naming = false;
-  if ($("#q") && $("#q").value !== text) listNames();
+  if ($("#q")?.value !== text) listNames();
 }
 
 // An answer counts if it is to the text that is in the box. A list that somebody is in already stays.
