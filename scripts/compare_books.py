@@ -4,7 +4,8 @@
 
 CORPUS has the objects of Open5e (`entities`) and the SRD 5.2 in Markdown (`srd52`). Open5e's entries are compared with the SRD 5.2
 in Markdown, and with those of the packages of ``data-packages.txt``. Each paragraph of the printed pages is looked for in the
-entries: it stands in one. Prints how many facts agree, and every difference that `scripts/books/known.toml` does not explain. Exit
+entries: it stands in one. Prints how many facts agree, every difference that `scripts/books/known.toml` does not explain, and every
+row of that table that explains nothing. Exit
 status 1 if there is any.
 """
 
@@ -199,7 +200,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.explained:
             print(*(f"{found} | {reason.whose}: {reason.reason}" for found, reason in comparison.explained), sep="\n")
         print(*comparison.unexplained, sep="\n")
-    return 1 if any(comparison.unexplained for comparison in compared.values()) else 0
+    used = {reason for comparison in compared.values() for _, reason in comparison.explained}
+    idle = [row for row in known() if row not in used]
+    print(*(f"explains nothing: {row}" for row in idle), sep="\n")
+    return 1 if idle or any(comparison.unexplained for comparison in compared.values()) else 0
 
 
 if __name__ == "__main__":

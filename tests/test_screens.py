@@ -17,7 +17,7 @@ from lorekeeper.cli.terminal import wrapped
 from lorekeeper.printable import shortened
 from tests.support import forking
 from tests.support.commands import environment, run_inside, run_lorekeeper
-from tests.support.libraries import table_folder
+from tests.support.libraries import need_books, table_folder
 from tests.support.tables import each_row
 from tests.support.vaults import write
 
@@ -135,6 +135,18 @@ def steady(text: str) -> list[str]:
         for word in re.sub(r"in\s+\d+\.\d\s+s|[─━═│┃]+|^usage: .*?\n(?=\S)", " ", text, flags=re.DOTALL).split()
         if word
     ]
+
+
+def test_a_table_that_is_wider_than_the_terminal_is_told_row_by_row(screen):
+    """The levels of a class have fourteen columns."""
+    need_books()
+    narrow, wide = (
+        screen("show", "druid", "--document", "srd-2014", columns=each).stdout for each in (str(COLUMNS), WIDE)
+    )
+    assert "…" not in narrow
+    assert unbroken(narrow) == []
+    told, whole = ({word.strip(";:,") for word in steady(text)} for text in (narrow, wide))
+    assert whole - told <= {"—", ""}
 
 
 # --- a search -----------------------------------------------------------------------------------------------------------

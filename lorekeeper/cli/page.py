@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.box import SIMPLE
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown, Paragraph
+from rich.markdown import Heading, Markdown, Paragraph, TableElement, TableRowElement
+from rich.table import Table
 from rich.text import Text
 
 from lorekeeper.cli.render import broken, console, plain
@@ -50,7 +53,46 @@ class _Paragraph(Paragraph):
             yield line
 
 
+_BETWEEN_COLUMNS = 2
+
+
+class _Table(TableElement):
+    """A table, or where its words have no room in columns, each row as a paragraph of what it has in which of them."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        head, *rows = ([cell.content for cell in row.cells] for row in self._rows())
+        columns = [*zip(head, *rows, strict=True)]
+        widths = [max(cell_len(word) for text in texts for word in text.plain.split() or [""]) for texts in columns]
+        room = options.max_width - sum(widths) - _BETWEEN_COLUMNS * len(widths)
+        if room >= 0:
+            whole = [max(text.cell_len for text in texts) for texts in columns]
+            for _ in range(min(room, sum(whole) - sum(widths))):
+                widths[max(range(len(widths)), key=lambda at: whole[at] / max(widths[at], 1))] += 1
+            table = Table(box=SIMPLE, pad_edge=False, collapse_padding=True, style="markdown.table.border")
+            for title, width in zip(head, widths, strict=True):
+                table.add_column(title, width=width, header_style="markdown.table.header")
+            for row in rows:
+                table.add_row(*row)
+            yield table
+            return
+        for first, *others in rows:
+            told = (Text(": ").join(pair) for pair in zip(head[1:], others, strict=True) if pair[1].plain.strip(" —"))
+            called = Text(" ").join([head[0], first])
+            called.stylize("bold")
+            yield ""
+            yield from broken(Text("; ").join([called, *told]), options.max_width)
+
+    def _rows(self) -> list[TableRowElement]:
+        head = self.header.row if self.header else None
+        return [*([head] if head else []), *(self.body.rows if self.body else [])]
+
+
 class EntryMarkdown(Markdown):
     """The Markdown of an entry for a terminal."""
 
-    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading, "paragraph_open": _Paragraph}
+    elements: ClassVar = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "paragraph_open": _Paragraph,
+        "table_open": _Table,
+    }

@@ -95,7 +95,7 @@ RULE, SECTION = "rule", "section"
 """The kinds of rules that are parts of a text, in the objects and in the pages; others are conditions, skills, languages."""
 
 TOLD, LOST, AROUND = 0.4, 4, 6
-"""Least share of the phrases of a sentence that an entry has if it is told, the words that one may lack, and the paragraphs before
+"""Least share of the phrases of a sentence that an entry has if it is told, the words that one may lack, and the paragraphs around
 a sentence, or below a title that is called like an entry, which say whose it is."""
 
 _VALUES = re.compile(r"STR DEX CON|Casting Time:|Proficiency Bonus|@")
@@ -127,7 +127,7 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
 
 
 def _completed(entities: Sequence[Entity], paragraphs: Sequence[Paragraph]) -> Iterator[Entity]:
-    """Entries with the sentences of the pages that none has: the text before says whose they are, or a title and what is below."""
+    """Entries with the sentences of the pages that none has: the texts around say whose they are, or a title and what is below."""
     printed = Counter(phrase for each in paragraphs for phrase in _phrases(each.text))
     holders, named, more = (
         defaultdict[Phrase, set[int]](set),
@@ -147,13 +147,14 @@ def _completed(entities: Sequence[Entity], paragraphs: Sequence[Paragraph]) -> I
     for place, paragraph in enumerate(paragraphs):
         if is_title(paragraph.text):
             title = fold(paragraph.text)
-            titled = named.get(title) or named.get(title.rpartition(" ")[0] or title, set())
+            above = titled if place and is_title(paragraphs[place - 1].text) else set()
+            titled = named.get(title) or named.get(title.rpartition(" ")[0] or title, above)
         untold = " ".join(each for each in sentences(paragraph.text) if _is_sentence(each) and not is_told(each))
         if untold:
             first = place if titled else max(place - AROUND, 0)
             votes = Counter(dict.fromkeys(titled, 0.0))
-            for weight, each in enumerate(paragraphs[first : first + AROUND + 1], 1):
-                votes.update(_votes(each.text, holders, titled, weight))
+            for at, each in enumerate(paragraphs[first : place + AROUND + 1], first):
+                votes.update(_votes(each.text, holders, titled, AROUND + 1 - abs(at - place)))
             owner = max(votes, key=votes.__getitem__, default=None)
             if owner is not None and _lacks(entities[owner], untold):
                 more[owner].append(untold)
@@ -163,9 +164,13 @@ def _completed(entities: Sequence[Entity], paragraphs: Sequence[Paragraph]) -> I
 
 
 def _lacks(entity: Entity, text: str) -> bool:
-    """Whether an entry lacks words of a text."""
-    words = fold(" ".join(texts_in(entity.data))).split()
-    return len(set(fold(text).split()).difference(words)) >= LOST
+    """Whether each paragraph of an entry lacks words of a text."""
+    words = set(fold(text).split())
+    return all(
+        len(words.difference(fold(paragraph).split())) >= LOST
+        for own in texts_in(entity.data)
+        for paragraph in own.splitlines()
+    )
 
 
 def _votes(text: str, holders: Mapping[Phrase, set[int]], among: set[int], weight: int) -> Counter[int]:
@@ -179,7 +184,11 @@ def _votes(text: str, holders: Mapping[Phrase, set[int]], among: set[int], weigh
 def _is_sentence(text: str) -> bool:
     """Whether a text is a sentence rather than values or the rows of a table."""
     return (
-        text[0].isupper() and text.endswith((".", "!", "?")) and not is_value_or_kind(text) and not _VALUES.search(text)
+        text[0].isupper()
+        and text.endswith((".", "!", "?"))
+        and not is_value_or_kind(text)
+        and not is_title(text.rstrip("."))
+        and not _VALUES.search(text)
     )
 
 

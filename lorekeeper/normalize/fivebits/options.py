@@ -88,8 +88,15 @@ def _trait(trait: Object) -> str:
 
 
 def _choice(trait: Object) -> str:
-    """A trait that is one of several, with the breath weapon that it brings."""
-    return titled(text(trait), spaced(text_of(trait), prose(trait, "trait_specific.breath_weapon.desc")))
+    """A trait that is one of several: by the values that only it has, such as those of a breath weapon, or by its text."""
+    area = mapping(trait, "trait_specific.breath_weapon.area_of_effect")
+    saved = ability_of(mapping(trait, "trait_specific.breath_weapon.dc.dc_type"))
+    told = commas(
+        text(trait, "trait_specific.damage_type"),
+        f"{area['size']} ft. {area['type']}" if area else "",
+        f"{saved} saving throw" if saved else "",
+    )
+    return titled(text(trait), told or text_of(trait))
 
 
 def _lineage(o: Object, tables: Tables) -> dict[str, Any]:
