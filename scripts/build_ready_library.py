@@ -1,4 +1,4 @@
-"""Build ``lorekeeper/data/library.zip``: the first books as a ready library, which goes into the wheel.
+"""Build ``lorekeeper/data/library.zip``, unless it is that of this package: the first books as a ready library.
 
     python -m scripts.build_ready_library
 
@@ -12,14 +12,15 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from lorekeeper.cache.milvus.bundled_library import pack
 from lorekeeper.composition import open_cache, vector_cache
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.embedding.model import default_space
-from lorekeeper.intake.bundled_library import MANIFEST, SHIPPED, contents
+from lorekeeper.intake.bundled_library import MANIFEST, SHIPPED, contents, is_current
 from lorekeeper.library import Library
 from lorekeeper.settings import PREFIX, load_settings
 from scripts import pack_books
@@ -39,7 +40,15 @@ async def build(out: Path) -> None:
             pack(archive, path)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Build it if that is due."""
     pack_books.main()
+    with suppress(OSError, BadZipFile, KeyError), ZipFile(SHIPPED) as archive:
+        if is_current(archive, default_space().fingerprint):
+            return
+    print("The books as a ready library, half a minute ...")
     asyncio.run(build(SHIPPED))
-    print(f"{SHIPPED}: {SHIPPED.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
-"""The first books as a ready library, which the wheel has: a new library begins as a copy of it, in a tenth of the time.
+"""The first books as a ready library, which the wheel has, and a checkout once `make demo` ran: a new library begins as a copy
+of it, in a tenth of the time.
 
 scripts/build_ready_library.py makes it. It counts for the package that it was made with, like what imports remember, and for
 the books of that package: after any change of either, these are loaded from their entries.
@@ -23,7 +24,7 @@ from lorekeeper.text.phrases import DATA, PACKED, RULES_2024, SHIPPED_VECTORS
 logger = logging.getLogger(__name__)
 
 SHIPPED = DATA / "library.zip"
-"""The archive of the wheel; a checkout has none."""
+"""The archive of the wheel, or of a checkout."""
 
 MANIFEST = "manifest.json"
 
@@ -42,7 +43,7 @@ class ReadyLibrary:
 
     @classmethod
     def shipped(cls, space: str | None) -> Self | None:
-        """The one of the wheel, None if there is none."""
+        """The one of this package, None if there is none."""
         return cls(SHIPPED, space) if SHIPPED.is_file() else None
 
     def copy_to(self, store: Store, space: str) -> bool:
@@ -52,10 +53,15 @@ class ReadyLibrary:
         """
         try:
             with ZipFile(self.archive) as archive:
-                return json.loads(archive.read(MANIFEST)) == contents(space) and store.unpack(archive)
+                return is_current(archive, space) and store.unpack(archive)
         except (OSError, ValueError, KeyError, BadZipFile, zlib.error, CacheError) as error:
             logger.warning("the ready library %s cannot be used: %s", self.archive, error)
             return False
+
+
+def is_current(archive: ZipFile, space: str) -> bool:
+    """Whether an archive was made from this package and these books, in that vector space; KeyError if it has no manifest."""
+    return bool(json.loads(archive.read(MANIFEST)) == contents(space))
 
 
 def contents(space: str) -> dict[str, str]:
