@@ -450,7 +450,9 @@ def test_install_says_what_it_did_and_what_to_do_next_and_uninstall_undoes_it(ru
     assert Path(entry["command"]).is_absolute()
     assert entry["env"]["LOREKEEPER_MILVUS_DB_PATH"] == str(tmp_path / "milvus.db")
     assert "is in Cursor already" in run("install", "--client", "cursor")[1]
-    assert "is restored" in run("uninstall", "--client", "cursor")[1]
+    undone = run("uninstall", "--client", "cursor")[1]
+    assert "is restored" in undone
+    assert "Next, in" not in undone
     assert everything(tmp_path) == {".cursor/mcp.json": SERVERS}
     assert "is not in Cursor" in run("uninstall", "--client", "cursor")[1]
 
