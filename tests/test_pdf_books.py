@@ -17,7 +17,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.intake.files import Asked
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library
-from tests.support.pdf import BOLD, HEIGHT, HYPHENS, ITALIC, UNMAPPED, Text, lines, turned, write_pdf
+from tests.support.pdf import BOLD, HEIGHT, HYPHENS, ITALIC, UNMAPPED, Text, drawn, lines, turned, write_pdf
 from tests.support.tools import call, text_of
 
 pytest.importorskip("pypdfium2")
@@ -39,6 +39,14 @@ ROADS = [
     "lights that nobody has followed and come back.",
 ]
 """A paragraph of 2014 words that were broken at a line's end: caravans stands whole elsewhere."""
+
+
+def spell(names: list[str], kind: str, told: list[str], top: float = 100, font: str = ITALIC) -> list[Text]:
+    """A printed spell, whose name may take several lines."""
+    values = ["Casting Time: 1 action", "Range: 60 feet", "Components: V, S", "Duration: 1 hour"]
+    below = top + 18 * len(names)
+    head = [*lines(names, 72, top, 16, BOLD, leading=18), (72, below, 9, font, kind)]
+    return [*head, *lines(values, 72, below + 18), *lines(told, 72, below + 70)]
 
 
 def marches() -> list[list[Text]]:
@@ -92,10 +100,7 @@ def marches() -> list[list[Text]]:
         page(
             4,
             (72, 100, 24, BOLD, "Magic"),
-            (72, 130, 16, BOLD, "Reed Whisper"),
-            (72, 146, 9, ITALIC, "1st-level divination"),
-            *lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V, S", "Duration: 1 round"], 72, 164),
-            *lines(["You hear what was last said near a reed within range."], 72, 220),
+            *spell(["Reed Whisper"], "1st-level divination", ["You hear what was last said near a reed."], 130),
         ),
         page(5, (72, 100, 24, BOLD, "Encounters"), *lines(["Roll when the party rests."], 72, 140), *table),
     ]
@@ -208,14 +213,11 @@ def test_points_and_run_in_names_begin_paragraphs(tmp_path):
 
 def test_what_goes_on_behind_a_page_has_the_page_on_which_it_stands(tmp_path):
     filler = [f"Row {number} of what is told of the marches in this part of it." for number in range(8)]
-    spell = [
-        (72, 400, 16, BOLD, "Reed Song"),
-        (72, 416, 9, ITALIC, "2nd-level enchantment"),
-        *lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V", "Duration: 1 hour"], 72, 434),
-        *lines(["All that hear the song stay where they are until it ends."], 72, 490),
-    ]
+    song = spell(
+        ["Reed Song"], "2nd-level enchantment", ["All that hear the song stay where they are until it ends."], 400
+    )
     pages = [
-        [(72, 90, 20, BOLD, "Marches"), *lines(filler, 72, 120), *spell],
+        [(72, 90, 20, BOLD, "Marches"), *lines(filler, 72, 120), *song],
         [*lines(["Whoever leaves in spite of it is led astray."], 72, 80), (72, 700, 20, BOLD, "Roads Beyond")],
         lines(["The roads beyond are not on any map of the wardens."], 72, 80),
     ]
@@ -375,10 +377,10 @@ def test_pages_without_text_are_named_with_what_to_do(tmp_path):
 
 def test_text_that_runs_upwards_is_read_as_it_runs(tmp_path):
     rows = [f"Row {number} of a table that is wider than the page is." for number in range(4)]
-    drawn = [turned((100 + 12 * row, 700, 10, "F1", text)) for row, text in enumerate(rows)]
+    rows_up = [turned((100 + 12 * row, 700, 10, "F1", text)) for row, text in enumerate(rows)]
     margin = turned((20, 400, 10, "F1", "Roads of the marches"))
-    level = b"BT /F1 10 Tf 72 700 Td (" + ROADS[0].encode() + b") Tj ET"
-    streams = [b"\n".join([*drawn, margin]), *[b"\n".join([level, margin])] * 3]
+    level = drawn((72, 92, 10, "F1", ROADS[0]))
+    streams = [b"\n".join([*rows_up, margin]), *[b"\n".join([level, margin])] * 3]
     found = "\n".join(described(read(write_pdf(tmp_path / "turned.pdf", [], streams=streams))[0]).values())
     assert " ".join(rows) in found
     assert "Roads of the marches" not in found  # it stands in one place on every page
@@ -390,23 +392,16 @@ def test_a_name_of_two_lines_that_begins_like_a_value_is_a_name(tmp_path):
         (80, ["Reed Song (Bard)"]),
         (280, ["Peat Luck (Artificer, Bard, Cleric, Druid,", "Ranger, Wizard)"]),
     ):
-        spells += lines(names, 72, top, 16, BOLD, leading=18)
-        spells += [(72, top + 40, 9, ITALIC, "2nd-level enchantment")]
-        spells += lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V", "Duration: 1 hour"], 72, top + 58)
-        spells += lines(["All that hear it stay where they are, and sing with it until", "it ends."], 72, top + 106)
+        told = ["All that hear it stay where they are, and sing with it until", "it ends."]
+        spells += spell(names, "2nd-level enchantment", told, top)
     found = named(read(write_pdf(tmp_path / "luck.pdf", [spells]))[0])
     assert {"Reed Song (Bard)", "Peat Luck (Artificer, Bard, Cleric, Druid, Ranger, Wizard)"} < set(found)
     assert str(found["Reed Song (Bard)"].data["desc"]).startswith("All that hear it")
 
 
 def test_a_hyphen_that_its_font_calls_by_several_names_is_one(tmp_path):
-    spell = [
-        (72, 100, 16, BOLD, "Reed Song"),
-        (72, 116, 9, HYPHENS, "2nd~level enchantment"),
-        *lines(["Casting Time: 1 action", "Range: 60 feet", "Components: V", "Duration: 1 hour"], 72, 134),
-        *lines(["All that hear the song stay where they are until it ends."], 72, 190),
-    ]
-    song = named(read(write_pdf(tmp_path / "hyphens.pdf", [spell]))[0])["Reed Song"]
+    song_page = spell(["Reed Song"], "2nd~level enchantment", ["All that hear it stay until it ends."], font=HYPHENS)
+    song = named(read(write_pdf(tmp_path / "hyphens.pdf", [song_page]))[0])["Reed Song"]
     assert (song.type, song.fields["level"]) == ("spells", 2)
 
 
@@ -418,7 +413,7 @@ def test_a_page_whose_font_has_no_map_is_named(tmp_path):
 
 def test_a_page_that_takes_too_long_is_named_and_the_pages_behind_it_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr("lorekeeper.intake.formats.pdf.PAGE_SECONDS", 2.0)
-    level = b"BT /F1 10 Tf 72 700 Td (" + ROADS[0].encode() + b") Tj ET"
+    level = drawn((72, 92, 10, "F1", ROADS[0]))
     endless = [zlib.compress(level + b" q Q" * 1_000_000), b"/Before Do " * 5_000, level]
     entities, report = read(write_pdf(tmp_path / "endless.pdf", [page(1, *lines(ROADS))], streams=endless))
     said = "page 3 of the file has no text that could be read within the limits of time and memory; all other pages were read"

@@ -317,7 +317,7 @@ def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]]
 def _page_numbers(pages: Sequence[Sequence[Line]]) -> tuple[int, set[Line]]:
     """By how much the numbers at the edges of pages that run along with these are larger, and these numbers."""
     numbers: defaultdict[int, set[Line]] = defaultdict(set)
-    for line in (line for page in pages for line in _edges(page)):
+    for line in chain.from_iterable(map(_edges, pages)):
         if number := _NUMBER.fullmatch(line.text):
             numbers[int(number[1]) - line.page].add(line)
     shift, most = max(numbers.items(), key=lambda item: len(item[1]), default=(1, set[Line]()))
@@ -328,10 +328,9 @@ def _is_dense(pages: set[int]) -> bool:
     return len(pages) >= _FEWEST_PAGES and len(pages) > _DENSE * (max(pages) - min(pages))
 
 
-def _edges(page: Sequence[Line]) -> Iterator[Line]:
+def _edges(page: Sequence[Line]) -> list[Line]:
     """The first and the last line of a page, with what stands on one level."""
-    if page:
-        yield from (line for line in page if line.level in (page[0].level, page[-1].level))
+    return [line for line in page if line.level in (page[0].level, page[-1].level)]
 
 
 def _numbers(pages: Sequence[Page], shift: int) -> dict[int, str]:
@@ -605,9 +604,10 @@ class _Setter:
     def _level(self, line: Line) -> int:
         """Of a heading; 0 for a line of text."""
         depth = self._depth(line)
-        if self._looks_like_heading(line) and not (self._in_head and has_value(line.text)):
-            return min(depth + 1, 6) if depth is not None else self._levels.get(line.type, 6)
-        return min(depth + 1, 6) if depth is not None and len(line.text) < _LONGEST_HEADING else 0
+        if depth is not None and len(line.text) <= _LONGEST_HEADING:
+            return min(depth + 1, 6)
+        is_heading = self._looks_like_heading(line) and not (self._in_head and has_value(line.text))
+        return self._levels.get(line.type, 6) if is_heading else 0
 
     def _add(self, line: Line) -> None:
         level = self._level(line)

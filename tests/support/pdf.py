@@ -49,10 +49,10 @@ def write_pdf(
     fonts[UNMAPPED] = add(f"<< {whole} >>".encode())
     used = " ".join(f"/{name} {number} 0 R" for name, number in fonts.items())
     kids = []
-    for drawn in [*(b"\n".join(map(_drawn, page)) for page in pages), *streams]:
-        packed = b" /Filter /FlateDecode" if drawn[:1] == b"\x78" else b""
+    for stream in [*(b"\n".join(map(drawn, page)) for page in pages), *streams]:
+        packed = b" /Filter /FlateDecode" if stream[:1] == b"\x78" else b""
         kind = b"/Type /XObject /Subtype /Form /BBox [0 0 %d %d]" % (WIDTH, HEIGHT)
-        content = add(b"<< %s /Length %d%s >>\nstream\n%s\nendstream" % (kind, len(drawn), packed, drawn))
+        content = add(b"<< %s /Length %d%s >>\nstream\n%s\nendstream" % (kind, len(stream), packed, stream))
         page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {content} 0 R "
         kids.append(
             add(f"{page}/Resources << /Font << {used} >> /XObject << /Before {content - 2} 0 R >> >> >>".encode())
@@ -78,7 +78,8 @@ def turned(text: Text) -> bytes:
     return f"BT /{font} {size} Tf 0 1 -1 0 {left} {HEIGHT - top} Tm ({_escaped(written)}) Tj ET".encode("cp1252")
 
 
-def _drawn(text: Text) -> bytes:
+def drawn(text: Text) -> bytes:
+    """A line, as it is drawn."""
     left, top, size, font, written = text
     return f"BT /{font} {size} Tf {left} {HEIGHT - top} Td ({_escaped(written)}) Tj ET".encode("cp1252")
 
