@@ -198,7 +198,7 @@ def _is_label(text: str, label: re.Match[str]) -> bool:
     """Whether what stands in brackets may be a mark: few words, and no master alone in the midst of a sentence, who acts there."""
     words = label[1].split()
     is_within = text[: label.start()].rstrip()[-1:].isalnum() and text[label.end() :].lstrip()[:1].islower()
-    is_master = len(words) == 1 and "master" in stem_kinds(comparable(words[0]))
+    is_master = "master" in stem_kinds(comparable(label[1]))
     return len(words) <= FIRST_WORDS and not (is_within and is_master)
 
 
@@ -262,9 +262,7 @@ def _depth(line: str) -> tuple[int, int]:
 
 def _inner(line: str) -> str:
     """A line without quotes."""
-    while line.lstrip().startswith(">") and (inner := unquoted(line)) != line:
-        line = inner
-    return line
+    return unquoted(line, _depth(line)[0])
 
 
 def _end_of_key(lines: Sequence[str], first: int) -> int:

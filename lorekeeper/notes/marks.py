@@ -40,7 +40,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 21
+RULES = 22
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -87,7 +87,7 @@ _NO_NEGATION = re.compile(
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 FIRST_WORDS = 3
-"""Words of the beginning of a text, at most."""
+"""Words of what says that something is not known, and of the beginning of a text, at most."""
 
 END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s(?:[-–—]|[-=]>)\s|[—→]")
 LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
@@ -144,20 +144,20 @@ def stem_kinds(word: str, spoken: str = "") -> frozenset[str]:
 
     Where the languages of a vault are known and English is none of them, "actual" and "lie" are other words than those of English.
     """
-    known, (one, *others) = table("", spoken), word.split(" ")
-    if others and {first("word ", each) for each in (one, *others)} == {"next", "session"}:
+    known, (one, _, other) = table("", spoken), word.partition(" ")
+    if {first("word ", one), first("word ", other)} == {"next", "session"}:
         return frozenset({"plan"})
     if found := _looked_up(word, known):
         return found
-    parts = [(word[:end], word[end:]) for end in range(_ENDING, len(word) - _ENDING)] if len(word) <= _LONG else []
-    for each, other in [(one, others[-1])] if others else parts:
-        before, after = _looked_up(each, known), _looked_up(other, known)
+    ends = range(_ENDING, len(word) - _ENDING) if len(word) <= _LONG else ()
+    for begun, rest in [(one, other)] if other else ((word[:end], word[end:]) for end in ends):
+        before, after = _looked_up(begun, known), _looked_up(rest, known)
         # "don't tell", "neukazovat"
-        if "not" in before and "tell" in after:
+        if "not" in before and "tell" in after and (other or len(begun) == _ENDING):
             return frozenset({"secret"})
         # "gmonly", "Meisterinfo", "propj"
         is_own = (before & {"master", "role"} and "own" in after) or ("open" in before and "master" in after)
-        if is_own and not others:
+        if is_own and not other:
             return frozenset({"master"})
     return found
 
@@ -187,11 +187,12 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
-    is_line = place in (LINE, SENTENCE)
     if "not" in said and ("player" in said or (place != SENTENCE and "group" in said)):
         return next(word for word, kinds in found.items() if kinds & {"player", "group"})
-    if is_line:
+    if place in (LINE, SENTENCE):
         return ""
+    if "not" in said and "open" in said and len(words) <= FIRST_WORDS:
+        return next(word for word, kinds in found.items() if "not" in kinds)
     of_a_role = next((word for word, kinds in found.items() if "role" in kinds), "")
     is_own = any("own" in kinds for word, kinds in found.items() if word != of_a_role)
     return of_a_role if is_own or _is_for_a_role(written) else ""

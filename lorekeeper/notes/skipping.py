@@ -75,15 +75,7 @@ def _without_code(text: str) -> str:
         elif match[1].startswith(fence) and not match[2]:
             parts.append("" if language in PROGRAMS else _blotted(text[at : match.start()]))
             fence, at = "", match.end()
-    return _without_comments("".join(parts) + ("" if fence else text[at:]))
-
-
-def _blotted(code: str) -> str:
-    """Code as words, which no template is recognised by."""
-    return " ".join(["", *_WORD.findall(code)[:FEWEST_WORDS], ""])
-
-
-def _without_comments(text: str) -> str:
+    text = "".join(parts) + ("" if fence else text[at:])
     text = re.sub(r"`[^`\n]{0,500}`", lambda match: _blotted(match[0]), text)
     parts, depth, at = list[str](), 0, 0
     for match in _COMMENT.finditer(text):
@@ -91,3 +83,8 @@ def _without_comments(text: str) -> str:
             parts.append(text[at : match.start()])
         depth, at = int(match[0] == "<!--"), match.end()
     return "".join(parts) + ("" if depth else text[at:])
+
+
+def _blotted(code: str) -> str:
+    """Code as words, which no template is recognised by."""
+    return " ".join(["", *_WORD.findall(code)[:FEWEST_WORDS], ""])

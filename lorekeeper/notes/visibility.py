@@ -82,12 +82,19 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
     marks = (
         beginning_mark(line, own, place) for text in written for line in text.split("\n") if not line[:1].isdigit()
     )
-    said = (mark for mark in marks if mark is not UNMARKED and not _is_name(mark.written))
-    return next((replace(mark, written=f"{key}: {mark.written}") for mark in said), UNMARKED)
+    return next(
+        (
+            replace(mark, written=f"{key}: {mark.written}")
+            for mark in marks
+            if mark is not UNMARKED and not _is_name(mark)
+        ),
+        UNMARKED,
+    )
 
 
-def _is_name(value: str) -> bool:
+def _is_name(mark: Mark) -> bool:
     """Whether a value names something that is called secret, as in "government: Secret Council"."""
+    value = mark.written if mark.stem else ""
     kinds = [*filter(None, map(stem_kinds, comparable(value).split()))]
     return " " in value and is_name(value) and kinds == [{"secret"}]
 
