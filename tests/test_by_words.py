@@ -108,11 +108,6 @@ async def test_what_is_part_of_an_entry_is_not_denied_and_paragraphs_keep_their_
     assert "Level 6: Reed Ward. A use of Tidal Shape hardens" in " ".join(text.split())
 
 
-async def test_what_is_named_is_not_doubted_whatever_is_asked_of_it(library):
-    text = (await call(library, "lookup_spell", name="grim laughter", semantic_query="when does the ferry leave")).text
-    assert text.startswith("- Grim Laughter, srd-20")
-
-
 @pytest.mark.parametrize("what", ["wild magic surge", "roll on the wild magic surge table", "wild magic", "beholder"])
 async def test_a_roll_on_what_is_not_open_says_so_and_suggests_nothing(library, what):
     with pytest.raises(NotFoundError, match=r"is not open content: no open book has it\.$"):

@@ -145,11 +145,6 @@ def min_max(ranking: Ranking[K], *, floor: float | None = None) -> dict[K, float
     return {key: (score - low) / span if span > 0 else 1.0 for key, score in ranking}
 
 
-def reciprocal_rank(rank: int) -> float:
-    """The score of a rank in reciprocal rank fusion, (k + 1) / (k + rank): 1 for rank 1, falling towards 0."""
-    return (RRF_K + 1) / (RRF_K + rank)
-
-
 def weights_of(present: Collection[Retriever], weights: Mapping[Retriever, float]) -> dict[Retriever, float]:
     """What meaning and keywords weigh, as far as they have results: together 1."""
     total = sum(weight for retriever, weight in weights.items() if retriever in present)
@@ -254,7 +249,7 @@ def _tail(heads: Sequence[FusedHit[K]], semantic: Ranking[K], keyword: Ranking[K
     tail = [FusedHit(key, lowest, retriever) for key in duplicates]
     for rank, (key, _) in enumerate(semantic or keyword, 1):
         if key not in seen:
-            tail.append(FusedHit(key, lowest * reciprocal_rank(rank), retriever))
+            tail.append(FusedHit(key, lowest * (RRF_K + 1) / (RRF_K + rank), retriever))
     return tail
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.entities import COLLECTIONS
 from lorekeeper.errors import NotFoundError
 from lorekeeper.library import Library
 from lorekeeper.printable import quantity
@@ -78,13 +78,9 @@ async def _vault(view: View, key: str) -> dict[str, object]:
             (kind, address("/", q=f'in:notes kind:"{kind}" book:{key}'), [note for note in notes if note.kind == kind])
             for kind, _ in kinds
         ],
-        "picture": trusted(await apart(_picture, notes)),
+        "picture": trusted(await apart(lambda: wheel_svg([*map(node_of, notes)], links_among(notes)))),
         "most": IN_WHEEL,
     }
-
-
-def _picture(notes: Sequence[Entity]) -> str:
-    return wheel_svg([*map(node_of, notes)], links_among(notes))
 
 
 async def _document(view: View, request: Request) -> JsonObject:
