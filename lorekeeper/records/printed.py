@@ -1,8 +1,8 @@
 """Creatures, spells and magic items as books print them: in Markdown of any dialect, or as text copied from a page or a PDF.
 
-All of these have the same lines. An entry is found by the line below its name: size, type and alignment; level and school; or
-category and rarity. What follows are lines that begin with known words, and then the text. Markdown only helps: a heading ends an
-entry, and bold words begin a feature.
+All of these have the same lines. An entry is found by the line below its name: size, type and mostly alignment; level and school;
+or category and rarity. What follows are lines that begin with known words, and then the text. Markdown only helps: a heading
+ends an entry, and bold words begin a feature.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.records.values import keys
-from lorekeeper.terms import ABILITY_OF, CONDITIONS, SCHOOLS
+from lorekeeper.terms import ABILITY_OF, CONDITIONS, CREATURE_TYPES, SCHOOLS
 
 CREATURE, SPELL, ITEM = "creature", "spell", "item"
 
@@ -182,8 +182,8 @@ def _end(lines: Sequence[Line], start: int, at: int, following: int) -> int:
 _SIZE = r"(?:tiny|small|medium|large|huge|gargantuan)"
 _CREATURE = re.compile(
     rf"(?P<size>{_SIZE}(?: (?:or|to) (?:{_SIZE}|smaller|larger))?) "
-    r"(?P<type>[a-z][a-z' /-]{2,60}?) ?(?:\((?P<subtype>[^()]{1,80})\))?,"
-    r" ?(?P<alignment>[a-z(][^|]{2,80})",
+    r"(?P<type>[a-z][a-z' /-]{2,60}?) ?(?:\((?P<subtype>[^()]{1,80})\))?"
+    r"(?:, ?(?P<alignment>[a-z(][^|]{2,80}))?",
     re.IGNORECASE,
 )
 _ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
@@ -212,7 +212,8 @@ _HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
 
 def kind_said(text: str) -> str:
     """The kind of entry that a line, which stands below its name, says it is; "" for any other line."""
-    if (match := _CREATURE.fullmatch(text)) and _ALIGNMENT.search(match["alignment"]):
+    described = type_line(text)
+    if described and _ALIGNMENT.search(described.get("alignment", "unaligned")):
         return CREATURE
     return next((kind for kind, line in ((SPELL, _SPELL), (ITEM, _ITEM)) if line.fullmatch(text)), "")
 
@@ -282,14 +283,25 @@ def _rubric(line: Line) -> str | None:
 def _creature(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
     entry.values |= type_line(anchor.text)
     size = _header_size(lines)
-    _read_header(entry, lines[:size])
-    _read_features(entry, lines[size:])
+    told = [line for line in lines[:size] if _FORMULA.search(line.text) or _is_key_of_its_own(line)]
+    _read_header(entry, [line for line in lines[:size] if line not in told])
+    _read_features(entry, [*told, *lines[size:]])
+
+
+def _is_key_of_its_own(line: Line) -> bool:
+    """Whether a line of values begins with bold words that no stat block has otherwise."""
+    return line.raw.lstrip().startswith("**") and not (_KEY.match(line.text) or _is_scores(line.text))
 
 
 def type_line(text: str) -> dict[str, str]:
-    """Size, type, subtype and alignment of a line such as "Medium humanoid (elf), neutral"; {} for any other."""
+    """Size, type, subtype and alignment of a line such as "Medium humanoid (elf), neutral"; {} for any other.
+
+    What is summoned may have no alignment; then the type is one of the game's.
+    """
     match = _CREATURE.fullmatch(text)
-    return {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]} if match else {}
+    if match is None or not (match["alignment"] or match["type"].lower() in CREATURE_TYPES):
+        return {}
+    return {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]}
 
 
 def _header_size(lines: Sequence[Line]) -> int:
@@ -345,6 +357,9 @@ def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
 
 
 _RULED = re.compile(r"[|:\s-]*")
+
+_FORMULA = re.compile(r"^(?:armou?r class|AC|hit points|HP|challenge|CR)\b.*\byour\b", re.IGNORECASE)
+"""What depends on whoever has the creature, as that of a companion: a number in it is none of the creature's."""
 
 
 def _values(found: dict[str, str]) -> dict[str, object]:
