@@ -515,3 +515,9 @@ def test_a_turn_brings_what_the_record_says(page):
     page.keyboard.press("n")
     page.locator("#log").get_by_text("no longer concentrating").wait_for()
     assert box.get_attribute("aria-pressed") == "true"
+    assert page.locator("#turn section:not(.details) > h2").all_inner_texts()[-1] == "Traits"
+    page.set_viewport_size(PHONE["viewport"])
+    current = page.locator(".combatants [aria-current]")
+    assert "Multiattack" in current.inner_text()
+    current.get_by_role("link", name="Whole block").click()
+    assert page.locator("#turn .facts").first.is_visible()

@@ -318,9 +318,15 @@
     part(".change [value='+']").addEventListener("click", (event) => enter(event, true));
     field.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.shiftKey) enter(event, true); });
     part(".states").append(...states(each));
-    part(".counters").append(...place === state.turn ? counters(each) : []);
+    part(".counters").append(...place === state.turn ? [...counters(each), ...firstActions(each.path)] : []);
     for (const opens of [".further", ".points"]) part(opens).addEventListener("click", () => open(each));
     return item;
+  }
+
+  // The first actions of a stat block, for the row of whose turn it is where the block stands below the list.
+  function firstActions(path) {
+    const told = [...panes.get(path)?.querySelectorAll("section.actions > p") ?? []].slice(0, 2).map((each) => each.cloneNode(true));
+    return told.length ? [...told, element("a", "Whole block", { href: "#turn" })] : [];
   }
 
   let chosen;
@@ -334,7 +340,15 @@
     pane.scrollTop = 0;
     if (panes.has(path)) return;
     panes.set(path, pane);
-    if (path) ask(path, pane, "innerHTML").then((isShown) => { if (!isShown) panes.delete(path); });
+    if (path) ask(path, pane, "innerHTML").then((isShown) => {
+      if (!isShown) panes.delete(path);
+      const traits = pane.querySelector("section.traits");
+      if (traits) [...pane.querySelectorAll("section:not(.details)")].at(-1).after(traits);
+      const current = list.querySelector("[aria-current]");
+      if (!pane.isConnected || !current) return;
+      current.querySelector(".counters").append(...firstActions(path));
+      current.scrollIntoView({ block: "nearest" });
+    });
   }
 
   function open(each) {
