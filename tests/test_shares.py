@@ -12,9 +12,10 @@ import pytest
 
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.entities import AUDIENCE
+from lorekeeper.maintenance import archive
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.notes import read_note
-from lorekeeper.notes.marks import LOOKED_AT, OwnMarks
+from lorekeeper.notes.marks import LOOKED_AT, RULES, OwnMarks
 from lorekeeper.search.query import Query
 from lorekeeper.settings import load_settings
 from lorekeeper.shares import FOLDER, NOTE, TAG, Share, Shares
@@ -448,6 +449,27 @@ async def test_a_restored_backup_shows_no_note_that_is_closed_by_now(tmp_path: P
     await restore(settings, tmp_path / "all.zip")
     async with vault_library(tmp_path) as library:
         assert await told(library, "Inn.md") == ""
+
+
+@pytest.mark.parametrize("rules", [RULES, RULES - 1])
+async def test_what_other_rules_had_open_is_restored_closed_until_it_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: int
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    vault = write(tmp_path / "saga", {"Inn.md": "# Inn\n\nAle is cheap here.\n"})
+    async with vault_library(here) as library:
+        await library.vaults.add(vault)
+        await open_to(library, ".")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(archive, "RULES", rules)
+        await backup(load_settings(variables(here, "milvus"), tmp_path / "no-env-file")[0], tmp_path / "all.zip")
+    await restore(load_settings(variables(there, "milvus"), tmp_path / "no-env-file")[0], tmp_path / "all.zip")
+    async with vault_library(there) as library:
+        assert await seen(library) == ({"Inn.md"} if rules == RULES else set())
+    await restore(load_settings(variables(here, "milvus"), tmp_path / "no-env-file")[0], tmp_path / "all.zip")
+    async with vault_library(here) as library:
+        await library.vaults.sync()
+        assert await seen(library) == {"Inn.md"}
 
 
 async def test_a_mark_of_the_author_opens_the_main_text_and_its_headings_wait(tmp_path: Path) -> None:

@@ -18,16 +18,19 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from lorekeeper.audience import DM
 from lorekeeper.cache.formats import declarations, is_later, parse_declarations
 from lorekeeper.cache.protocol import Identity
 from lorekeeper.cache.vectors import KEY_BYTES
-from lorekeeper.entities import COLLECTIONS, MAX_RECORD_BYTES, Entity, parse_json
+from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_RECORD_BYTES, VAULT, Entity, parse_json
 from lorekeeper.errors import FilterError, ImportFileError
 from lorekeeper.intake.changes import IMPORT_BATCH
 from lorekeeper.maintenance.earlier import current_entity
+from lorekeeper.notes.marks import RULES
 from lorekeeper.printable import MAX_REASON, MAX_SHOWN, one_line
 from lorekeeper.regular_files import open_regular
 from lorekeeper.system import Closing, private_file
@@ -116,6 +119,7 @@ class ArchiveWriter(Closing):
             "version": VERSION,
             "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             "embedding": embedding,
+            "marks": RULES,
             "fields": declarations(),
             "counts": dict(counts),
             "vectors": vectors,
@@ -184,6 +188,7 @@ class Archive(Closing):
                 self._zip = self._open()
                 manifest = self._manifest()
                 self.model = model_of(manifest.get("embedding"))
+                self._is_read_otherwise = manifest.get("marks") != RULES
                 self._fields = self._declared_fields(manifest)
                 self.vectors = int(manifest["vectors"])
                 for entity_type, number in manifest["counts"].items():
@@ -198,7 +203,10 @@ class Archive(Closing):
                 raise
 
     def entities(self, entity_type: str, identities: Collection[Identity]) -> Iterator[list[Entity]]:
-        """Its entries with one of the identities, in batches to be stored together."""
+        """Its entries with one of the identities, in batches to be stored together.
+
+        Those of vaults that other rules of marks have read are the game master's alone, until their notes are read again.
+        """
         batch: list[Entity] = []
         size = 0
         with self._explained(), self._member(f"{entity_type}.jsonl") as member:
@@ -206,7 +214,8 @@ class Archive(Closing):
                 if entity.identity in identities:
                     if self.hashes[entity_type].get(entity.identity) != entity.content_hash:
                         raise ValueError("it was changed while it was being read")
-                    batch.append(entity)
+                    is_closed = self._is_read_otherwise and entity.source_api == VAULT
+                    batch.append(_closed(entity) if is_closed else entity)
                     size += length
                 if len(batch) >= IMPORT_BATCH or size > _BATCH_BYTES:
                     yield batch
@@ -384,6 +393,12 @@ def read_packed(block: IO[bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
         if len(rows) % size:
             raise ValueError("its vectors are truncated")
         yield [(rows[i : i + KEY_BYTES], rows[i + KEY_BYTES : i + size]) for i in range(0, len(rows), size)]
+
+
+def _closed(entity: Entity) -> Entity:
+    """An entry of a vault as the game master's alone, whatever its parts say."""
+    fields = {**entity.fields, AUDIENCE: (DM,)}
+    return replace(entity, data={**entity.data, AUDIENCE: DM}, fields=fields)
 
 
 def model_of(embedding: object) -> str:

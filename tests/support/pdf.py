@@ -51,8 +51,8 @@ def write_pdf(
     kids = []
     for stream in [*(b"\n".join(map(drawn, page)) for page in pages), *streams]:
         packed = b" /Filter /FlateDecode" if stream[:1] == b"\x78" else b""
-        kind = b"/Type /XObject /Subtype /Form /BBox [0 0 %d %d]" % (WIDTH, HEIGHT)
-        content = add(b"<< %s /Length %d%s >>\nstream\n%s\nendstream" % (kind, len(stream), packed, stream))
+        form = b"/Type /XObject /Subtype /Form /BBox [0 0 %d %d]" % (WIDTH, HEIGHT)
+        content = add(b"<< %s /Length %d%s >>\nstream\n%s\nendstream" % (form, len(stream), packed, stream))
         page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Contents {content} 0 R "
         kids.append(
             add(f"{page}/Resources << /Font << {used} >> /XObject << /Before {content - 2} 0 R >> >> >>".encode())
