@@ -19,7 +19,7 @@ import pytest
 
 from lorekeeper.composition import people_of
 from tests.support.commands import run_lorekeeper
-from tests.support.libraries import settings
+from tests.support.libraries import settings, whole_books
 from tests.support.pages import addresses
 from tests.support.serving import http_server
 from tests.support.tables import each_row
@@ -74,7 +74,7 @@ class Graded:
 
 @pytest.fixture(scope="module")
 def graded(corpus: Path) -> Graded:
-    graded = Graded()
+    graded, printed = Graded(), plain(" ".join(str(each.data) for each in whole_books()))
     for line in (corpus.parent / "eval" / "notes_secrets.jsonl").read_text("utf-8").splitlines():
         each: dict[str, Any] = json.loads(line)
         if "public" in each:
@@ -82,7 +82,8 @@ def graded(corpus: Path) -> Graded:
             if "Public Knowledge" in each["public"]["heading"]:
                 graded.marked_public.add(each["public"]["path"])
         elif "query" in each:
-            where, phrases = each["secret"], tuple(map(plain, each["must_not"]))
+            # What a book prints as well, such as the name of a plane, is met without the note.
+            where, phrases = each["secret"], tuple(said for said in map(plain, each["must_not"]) if said not in printed)
             explicit = each["marks"] == "explicit"
             graded.questions.append(Question(each["query"], phrases, where["path"], where["heading"], explicit))
     assert (len(graded.questions), len(graded.public) > 15, len(graded.marked_public)) == (25, True, 7)
