@@ -43,7 +43,7 @@ async def build(out: Path) -> None:
 def main() -> None:
     """Build it if that is due."""
     pack_books.main()
-    with suppress(OSError, BadZipFile, KeyError), ZipFile(SHIPPED) as archive:
+    with suppress(OSError, ValueError, KeyError, BadZipFile), ZipFile(SHIPPED) as archive:
         if is_current(archive, default_space().fingerprint):
             return
     print("The books as a ready library, half a minute ...")
