@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lorekeeper.entities import Entity
+from tests.support.browser import PHONE
 from tests.support.gateway import gateway
 from tests.support.hostile_pages import hostile_pages, large_page
 from tests.support.libraries import open_library, ship, small_books
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 SRD = "srd-2014"
 

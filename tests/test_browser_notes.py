@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lorekeeper.composition import people_of
-from tests.support.browser import Watched, watched
+from tests.support.browser import PHONE, Watched, watched
 from tests.support.commands import environment, run_lorekeeper
 from tests.support.libraries import settings
 from tests.support.serving import http_server
@@ -46,8 +46,6 @@ NOTES = {
     "Bors.md": "---\nvisibility: players\ntype: npc\n---\nA ferryman.\n",
     "Sessions/Session 1.md": "---\nvisibility: players\ntype: session\nsession: 1\n---\nWe met [[Skara]] today.\n",
 }
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 PAGES = [
     "/entries/notes/saga/Skara.md",

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.support import axe
+from tests.support.browser import PHONE
 from tests.support.libraries import table_folder
 from tests.support.serving import http_server
 
@@ -60,8 +61,6 @@ TWINS = {
     **{f"/entries/{path}": f"/entries/{path}.json" for path in ENTRIES.values()},
 }
 """Pages, and the same as JSON."""
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
 @pytest.fixture(scope="module")
@@ -128,10 +127,12 @@ STR DEX CON INT WIS CHA
 1 (-5) 18 (+4) 14 (+2) 6 (-2) 12 (+1) 11 (+0)
 Challenge 1/2 (100 XP)
 Glow. The lantern sheds light.
+Actions
+Flare. One creature takes 4 (1d4 + 2) fire damage.
 """
 
 
-def test_an_entry_is_added_without_scripts(window):
+def test_an_entry_is_added_without_scripts_and_fights_as_those_of_books(window):
     opened = window(**PHONE, java_script_enabled=False)
     page = opened.page
     page.goto("/books")
@@ -142,6 +143,15 @@ def test_an_entry_is_added_without_scripts(window):
     page.get_by_role("button", name="Store it").click()
     page.get_by_role("link", name="Fen Lantern").click()
     assert page.url.endswith("/entries/creatures/homebrew/fen-lantern")
+    page = window().page
+    lasts = {f"{SRD}/lich": "Turn Resistance", "srd-2024/lich": "Spirit Jar", "homebrew/fen-lantern": "Glow"}
+    page.goto("/fight?" + "&".join(f"uri=lore://creatures/{path}" for path in lasts))
+    for path, last in lasts.items():
+        block = page.locator(f"#turn article[data-uri$='{path}']")
+        block.get_by_text("Traits", exact=True).wait_for()
+        order = [block.inner_text().find(each) for each in ("Armor Class", "\nActions\n", "\nTraits\n", last)]
+        assert order == sorted(order)
+        page.keyboard.press("n")
 
 
 def test_pages_have_a_twin_in_json(origin):

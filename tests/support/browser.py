@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 SECONDS = 600
 """How long a page may take to show what a test waits for."""
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
 LOCAL = ("data", "blob", "about")
 """Schemes of addresses that no request leaves the browser for."""
 

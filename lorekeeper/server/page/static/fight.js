@@ -342,8 +342,11 @@
     panes.set(path, pane);
     if (path) ask(path, pane, "innerHTML").then((isShown) => {
       if (!isShown) panes.delete(path);
-      const traits = pane.querySelector("section.traits");
-      if (traits) [...pane.querySelectorAll("section:not(.details)")].at(-1).after(traits);
+      // First what it does, then what is always true: of books without a heading there, what comes before the first section.
+      const told = ":not(section, :has(> .abilities), :has(> .abilities) + .facts)", acts = "section:not(.traits, .details)";
+      const traits = [...pane.querySelectorAll(`.creatures > :is(.traits, .facts ~ ${told}):has(~ ${acts})`)];
+      if (traits.length && !traits.at(-1).matches(".traits")) traits.unshift(element("h2", "Traits"));
+      [...pane.querySelectorAll(".creatures > section:not(.details)")].at(-1)?.after(...traits);
       const current = list.querySelector("[aria-current]");
       if (!pane.isConnected || !current) return;
       current.querySelector(".counters").append(...firstActions(path));
