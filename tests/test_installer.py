@@ -280,6 +280,16 @@ def test_open_books_are_offered_with_their_size_where_their_server_answers(open5
     assert ("Please answer y" in told) == ("later" in answers)
 
 
+@pytest.mark.parametrize("answer", ["yep", "Yes", "", "nope"])
+def test_a_word_that_begins_as_yes_does_is_yes(tmp_path, answer):
+    places = Places(LINUX, tmp_path, {"PATH": os.defpath, "SHELL": "/bin/bash"})
+    places.program.parent.mkdir(parents=True)
+    places.program.touch()
+    called = install.show_on_path(places, lambda _: answer, None)
+    assert (called == "lorekeeper") is (answer != "nope")
+    assert (tmp_path / ".bashrc").exists() is (answer != "nope")
+
+
 @pytest.mark.parametrize("width", [40, 0])
 def test_lines_and_questions_are_broken_between_words_in_a_terminal(monkeypatch, capsys, width):
     monkeypatch.setenv("COLUMNS", "40")

@@ -370,3 +370,10 @@ def test_the_python_example_runs_as_written(starter_library):
     first, second = done.stdout.splitlines()
     assert first.startswith("Feather Fall | level 1 transmutation")
     assert second.endswith("| 5e 2024 Rules")
+
+
+def test_readme_says_what_the_installer_says_that_it_takes_and_what_the_page_can():
+    told = (ROOT / "install.py").read_text("utf-8")
+    (stays,) = set(re.findall(r"dependencies, ([\d.]+ GB)", told))
+    assert f"installs {stays}, which takes two to seven minutes" in README
+    assert "initiative and hit points" in README

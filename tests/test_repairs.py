@@ -28,6 +28,7 @@ from tests.support.commands import variables
 from tests.support.entities import make
 from tests.support.libraries import open_library
 from tests.support.samples import write_lines
+from tests.support.tools import call
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 
@@ -133,6 +134,12 @@ async def test_an_entry_without_text_names_one_of_its_name_that_has_it(tmp_path)
         answer = await entity_answer(library.view(), bare)
         assert answer.structured["note"] == "The source has no text for this entry. old has one: lore://spells/old/mirk"
         assert "note" not in (await entity_answer(library.view(), told)).structured
+        none = {"name": "Wilds", "desc": "[None provided]"}
+        await library.cache.store_entities(
+            [make("wilds", "[None provided]", type="rules", kind="environment", name="Wilds", data=none)], "rules"
+        )
+        found = (await call(library, "search_lore", query="Wilds")).text
+        assert "*The source has no text for this entry.*" in found
 
 
 # --- single entries --------------------------------------------------------------------------------------------------

@@ -292,3 +292,5 @@ async def test_each_rule_of_2024_is_found_by_its_name_its_first_phrase_and_a_que
         answers = [(name, await found(text=text)) for name, text in later]
         assert sum(names[:1] == [name] for name, names in answers) >= 0.82 * len(later)
         assert sum(name in names for name, names in answers) >= 0.98 * len(later)
+        cover = await library.search(Query(["rules"], text="half cover bonus to armor class"))
+        assert ({hit.entity.name for hit in cover.results[:2]}, cover.note) == ({"Cover"}, None)

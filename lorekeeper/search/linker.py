@@ -82,12 +82,14 @@ class _Wording:
     Attributes:
         words: those of its content.
         common: those that many entries have.
+        about: those of what it asks something of, if it says nothing else.
         is_told: whether it tells of somebody, and is about no entry.
         of_several: whether it asks for entries of a kind.
     """
 
     words: frozenset[str]
     common: frozenset[str] = frozenset()
+    about: frozenset[str] = frozenset()
     is_told: bool = False
     of_several: bool = False
 
@@ -96,9 +98,8 @@ class _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
         words = _WORD.findall(text.casefold())
         of_several = not {*words}.isdisjoint(listed_words("asked several"))
-        return cls(
-            stems(_words(text)), common, words[:1] != [] and words[0] in listed_words("asked teller"), of_several
-        )
+        is_told = words[:1] != [] and words[0] in listed_words("asked teller")
+        return cls(stems(_words(text)), common, stems(" ".join(asked_about(text))), is_told, of_several)
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -128,9 +129,7 @@ class _Wording:
 
     def share(self, own: frozenset[str]) -> float:
         """The share of a short wording that a name is which is only a part of it."""
-        subject = frozenset(word for word in self.words if not _NUMBER.fullmatch(word))
-        if subject != self.words:  # at a level, say
-            subject = subject - asking_stems() | own
+        subject = self.about or frozenset(word for word in self.words if not _NUMBER.fullmatch(word))
         is_part = bool(own) and own < self.words and own <= subject and len(subject) <= SHORT
         return len(own) / len(subject) if is_part and not self.is_told else 0.0
 
@@ -186,7 +185,7 @@ def _about(text: str) -> list[str]:
 
 def asked_about(text: str) -> list[str]:
     """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
-    folded, about = fold(text), _about(text)
+    folded, about = fold(text), [word for word in _about(text) if not _NUMBER.fullmatch(word)]
     if not {*folded.split()}.isdisjoint(listed_words("asked teller")):
         return []
     is_question = len(about) < len(content_words(folded)) or folded.startswith(("how ", "what "))
