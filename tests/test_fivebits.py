@@ -18,7 +18,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake import data_packages
 from lorekeeper.intake.data_packages import OBJECTS, DataPackage
-from lorekeeper.intake.shipped_books import lacking, shipped_books
+from lorekeeper.intake.shipped_books import lacking, pack_books, shipped_books
 from lorekeeper.render import markdown
 from tests.support.entities import everything
 from tests.support.homebrew import problems, read
@@ -312,30 +312,46 @@ def of_open5e(name: str, slug: str, **more: Any) -> dict[str, Any]:
     return {"key": f"srd_{slug}", "name": name, "desc": "x", "rarity": {"key": "rare"}, "document": document, **more}
 
 
-async def test_a_synced_type_takes_the_place_of_what_was_imported(tmp_path: Path) -> None:
+async def test_a_synced_type_takes_the_place_of_what_was_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kinds = {"equipment_category": ref("Armor"), "rarity": {"name": "Rare"}, "desc": ["Armor, rare", "It is old."]}
-    named = ("Oar of Calm", "Kelp Mail", "Horn of Fog", "Rusty Horn of Fog", "Old Rudder")
+    named = ("Oar of Calm", "Kelp Mail", "Horn of Fog", "Rusty Horn of Fog", "Old Rudder", "Reed", "Oar of Doom")
     rows = [ref(name, "magic-items", **kinds) for name in named]
     rows[3]["index"] = "horn-of-fog-rusty"
     rows[2]["desc"] = [*rows[2]["desc"], "| d4 | Fog |", "|---|---|", "| 1 | Thin |"]
+    rows[3]["desc"] = [*rows[3]["desc"], "| d4 | Rust |", "|---|---|", "| 1-2 | Red |", "| 3-4 | Brown |"]
     owl = {"monsters": [*LISTS["monsters"], {**LISTS["monsters"][0], **ref("Tide Owl", "monsters")}]}
     items = {"Oar of Calm": "oar-of-calm", "Kelp Mail (Plate)": "kelp-mail-plate", "Horn of Fog": "horn-of-fog"}
+    items |= {"Flute - Reed (2 gp)": "flute-reed", "Oar": "oar"}
     server = Open5eServer(lists() | {"v2/magicitems": [of_open5e(*each) for each in items.items()]})
     with serving(server) as address:
         async with server_library(tmp_path, address) as library:
             await library.import_paths([database(tmp_path / "data.sqlite3", {"magic_items": rows, **owl})])
+            before = [e for name in ("equipment", "rules") for e in await everything(library.cache, name)]
+            pack_books(before, tmp_path / "books")
+            monkeypatch.setattr("lorekeeper.intake.shipped_books.PACKED", tmp_path / "books")
             report = await library.sync(["equipment"])
             stored = {
                 e.name: e.source_api for e in await everything(library.cache, "equipment") if e.document == "srd-2014"
             }
-            assert stored.pop("Old Rudder") == "5e-bits"
+            assert [stored.pop(name) for name in ("Old Rudder", "Oar of Doom")] == ["5e-bits"] * 2
             assert set(stored) == set(items)
             assert set(stored.values()) == {"open5e-v2"}
-            assert "1 entries stay that the server lacks: Old Rudder" in problems(report)
-            assert report.by_type["equipment"]["removed"] == 2
+            assert "2 entries stay that the server lacks: Oar of Doom, Old Rudder" in problems(report)
+            assert report.by_type["equipment"]["removed"] == 3
             assert len([e for e in await everything(library.cache, "creatures") if e.source_api == "5e-bits"]) == 2
-            (entity,) = await library.view().entities_at("equipment", "srd-2014", "kelp-mail")
-            assert entity.name == "Kelp Mail (Plate)"
+            for each in before:
+                assert await library.view().entities_at(each.type, each.document, each.slug), each.uri
+            assert any("rusty" in each.slug for each in before if each.type == "rules")
+            removed = {
+                "kelp-mail": "Kelp Mail (Plate)",
+                "horn-of-fog-rusty": "Horn of Fog",
+                "reed": "Flute - Reed (2 gp)",
+            }
+            for gone, name in removed.items():
+                (entity,) = await library.view().entities_at("equipment", "srd-2014", gone)
+                assert entity.name == name
             (horn,) = await library.view().entities_at("equipment", "srd-2014", "horn-of-fog")
             assert horn.data["desc"] == "x\n\n| d4 | Fog |\n|---|---|\n| 1 | Thin |"
             for unknown in ("lost-anchor", "oar-of-calm-of-doom"):

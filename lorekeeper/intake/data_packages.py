@@ -16,7 +16,7 @@ from pathlib import Path
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.intake.formats.fivebits import rows_of
-from lorekeeper.intake.superseded import DOCUMENTS
+from lorekeeper.intake.superseded import DOCUMENTS, Phrase, phrases, stands
 from lorekeeper.normalize import fivebits
 from lorekeeper.normalize.printed_srd import printed_paragraphs, read_pages
 from lorekeeper.normalize.printed_srd.documents import is_value_or_kind
@@ -84,9 +84,6 @@ BETTER = {"srd-2024": ("race", "magic-item")}
 magic items, their tables are run together in one line or lost, and texts stand under the names of others; but they have items with
 a bonus each by itself, such as "Weapon +1"."""
 
-Phrase = tuple[str, ...]
-"""Words that stand together."""
-
 MAGIC = "magic-item"
 
 OF_CLASSES = "class-feature"
@@ -100,9 +97,6 @@ a sentence, or below a title that is called like an entry, which say whose it is
 
 _VALUES = re.compile(r"STR DEX CON|Casting Time:|Proficiency Bonus|@")
 """What values that stand in one line have, and an address."""
-
-ALL_BUT_A_FEW = 0.8
-"""Least share of the phrases of a rule that stands in others too if its text does."""
 
 
 def missing() -> list[str]:
@@ -128,19 +122,19 @@ def entries(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Entity]:
 
 def _completed(entities: Sequence[Entity], paragraphs: Sequence[Paragraph]) -> Iterator[Entity]:
     """Entries with the sentences of the pages that none has: the texts around say whose they are, or a title and what is below."""
-    printed = Counter(phrase for each in paragraphs for phrase in _phrases(each.text))
+    printed = Counter(phrase for each in paragraphs for phrase in phrases(each.text))
     holders, named, more = (
         defaultdict[Phrase, set[int]](set),
         defaultdict[str, set[int]](set),
         defaultdict[int, list[str]](list),
     )
     for number, entity in enumerate(entities):
-        for phrase in (each for text in texts_in(entity.data) for each in _phrases(text)):
+        for phrase in (each for text in texts_in(entity.data) for each in phrases(text)):
             holders[phrase].add(number)
         named[fold(entity.name) if entity.type != "rules" else ""].add(number)
 
     def is_told(sentence: str) -> bool:
-        told = [phrase in holders or printed[phrase] > AROUND for phrase in _phrases(sentence)]
+        told = [phrase in holders or printed[phrase] > AROUND for phrase in phrases(sentence)]
         return sum(told) >= TOLD * len(told)
 
     titled: set[int] = set()
@@ -176,7 +170,7 @@ def _lacks(entity: Entity, text: str) -> bool:
 def _votes(text: str, holders: Mapping[Phrase, set[int]], among: set[int], weight: int) -> Counter[int]:
     """How much of a text each entry has, of all or of some: a phrase counts less the more have it."""
     votes = Counter[int]()
-    for found in (holders.get(phrase, set()) for phrase in _phrases(text)):
+    for found in (holders.get(phrase, set()) for phrase in phrases(text)):
         votes.update({number: weight / len(found) for number in found & (among or found)})
     return votes
 
@@ -251,10 +245,14 @@ def _once(objects: Sequence[Entity], pages: Sequence[Entity]) -> tuple[list[Enti
     own = _told(each for each in objects if each.type == "rules" and each.kind != RULE)
     classes = _told(each for each in objects if each.kind == "class")
     boxes = (_without(each, classes[fold(str(each.fields.get("parent")))]) for each in pages)
-    kept = [each for each in boxes if each.kind != SECTION or not _stands(full_text(each), own[fold(each.name)])]
+    kept = [
+        each for each in boxes if each.kind != SECTION or not stands(phrases(full_text(each)), own[fold(each.name)])
+    ]
     kept = [*_each_text_once(kept)]
     printed = _told(each for each in kept if each.type == "rules")
-    told = (each for each in objects if each.kind != RULE or not _stands(full_text(each), printed[fold(each.name)]))
+    told = (
+        each for each in objects if each.kind != RULE or not stands(phrases(full_text(each)), printed[fold(each.name)])
+    )
     return [*told], kept
 
 
@@ -265,9 +263,9 @@ def _each_text_once(entities: Sequence[Entity]) -> Iterator[Entity]:
     for each in entities:
         name = fold(each.name)
         if each.kind == SECTION and several[name] > 1:
-            if _stands(full_text(each), before[name]):
+            if stands(phrases(full_text(each)), before[name]):
                 continue
-            before[name] |= _phrases(full_text(each))
+            before[name] |= phrases(full_text(each))
         yield each
 
 
@@ -275,27 +273,15 @@ def _told(entities: Iterable[Entity]) -> defaultdict[str, set[Phrase]]:
     """The phrases of entries by name."""
     found: defaultdict[str, set[Phrase]] = defaultdict(set)
     for each in entities:
-        found[fold(each.name)] |= _phrases(full_text(each))
+        found[fold(each.name)] |= phrases(full_text(each))
     return found
-
-
-def _phrases(text: str) -> set[Phrase]:
-    """All words that stand together, four of them at a time."""
-    words = fold(text).split()
-    return {*zip(words, words[1:], words[2:], words[3:], strict=False)}
-
-
-def _stands(text: str, among: set[Phrase]) -> bool:
-    """Whether a text is among others, but for a few words."""
-    phrases = _phrases(text)
-    return len(phrases & among) >= ALL_BUT_A_FEW * len(phrases) > 0
 
 
 def _without(entity: Entity, told: set[Phrase]) -> Entity:
     """A section without the paragraphs that are among others."""
     if entity.kind != SECTION or not told:
         return entity
-    kept = [part for part in str(entity.data["desc"]).split("\n\n") if not _stands(part, told)]
+    kept = [part for part in str(entity.data["desc"]).split("\n\n") if not stands(phrases(part), told)]
     return replace(entity, data={**entity.data, "desc": "\n\n".join(kept)})
 
 

@@ -20,6 +20,7 @@ from lorekeeper.intake.imports import FileImport
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.rules import rules
 from lorekeeper.intake.superseded import DOCUMENTS, SHARED, Known, is_packaged
+from lorekeeper.normalize.book_tables import book_tables
 from lorekeeper.text.phrases import PACKED
 from lorekeeper.text.sections import full_text
 
@@ -30,6 +31,14 @@ def shipped_books() -> list[Entity]:
     """The entries, as far as their packages are installed. Blocking, for ten seconds if they are not packed."""
     packed = _packed()
     return list(entries()) if packed is None else [Entity.from_record(*json.loads(line)) for line in packed[1]]
+
+
+def shipped_entry(entity_type: str, document: str, slug: str) -> Entity | None:
+    """The entry of an identity that a new library begins with, or a table of one. Blocking, for a tenth of a second."""
+    books = [each for each in shipped_books() if each.document == document] if is_packed() else []
+    own = next((each for each in books if (each.type, each.slug) == (entity_type, slug)), None)
+    tables = (table for each in books if slug.startswith(f"{each.slug}-") for table in book_tables(each).entities)
+    return own or next((each for each in tables if (each.type, each.slug) == (entity_type, slug)), None)
 
 
 def lacking() -> list[str]:
@@ -108,7 +117,7 @@ async def _not_covered(cache: SearchCache, entities: Sequence[Entity]) -> list[E
         stored = await cache.get_entities(entity_type, [document, SHARED])
         others, theirs = {e.identity for e in stored if not is_packaged(e)}, Known(stored, document)
         of_both = (e for e in entities if (e.type, e.document) == (entity_type, document))
-        kept += [e for e in of_both if e.identity not in others and not theirs.covers(e)]
+        kept += [e for e in of_both if e.identity not in others and theirs.place(e) is None]
     return kept
 
 

@@ -6,6 +6,7 @@ Armor" by the suits that are made of it, "Werebear, Bear Form" by the werebear.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,13 @@ from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize import fivebits, lined
+from lorekeeper.text.sections import full_text
+
+Phrase = tuple[str, ...]
+"""Words that stand together."""
+
+ALL_BUT_A_FEW = 0.8
+"""Least share of the phrases of a rule that stands in others too if its text does."""
 
 DOCUMENTS = ("srd-2014", "srd-2024")
 """The two documents."""
@@ -31,6 +39,12 @@ FORMS = frozenset({"equipment", "creatures", "character_options"})
 
 _PRINTED, _NOTED, _ROWS = ("gear", "subtype"), "(", "\n|"
 """Keys that only the printed entries have, and signs of a remark and of a table."""
+
+_OF = "of"
+"""What follows the name of a thing if both together name another one."""
+
+_GROUP = re.compile(r", | - ")
+"""What stands between the name of a group and that of a thing in it: "Musical Instrument, Lute"."""
 
 _ONE_KIND = {"section": "rule"}
 """Kinds that the sources tell apart differently."""
@@ -60,8 +74,7 @@ async def remove_superseded(
         known = Known(theirs, document)
         for each in entities:
             if each.document == document and is_packaged(each):
-                covered += [each.identity] if known.covers(each) else []
-                kept += [] if known.covers(each) else [each]
+                (kept.append(each) if known.place(each) is None else covered.append(each.identity))
     if covered:
         await cache.delete_entities(entity_type, covered)
     return covered, kept
@@ -82,7 +95,7 @@ def with_printed(data: Mapping[str, Any], printed: Mapping[str, Any]) -> Mapping
 
 
 class Known:
-    """What Open5e has of a document, by kind.
+    """What Open5e has of a document, by kind; everything that is there of a document which nothing of Open5e's is of.
 
     Args:
         entities: of a library, of one type.
@@ -90,53 +103,75 @@ class Known:
     """
 
     def __init__(self, entities: Iterable[Entity], document: str) -> None:
-        slugs: dict[str, list[str]] = {}
-        self._names: set[tuple[str, str]] = set()
-        for each in entities:
-            if each.document not in (document, SHARED) or not each.source_api.startswith(OPEN5E):
-                continue
-            kind = _ONE_KIND.get(each.kind, each.kind)
-            slugs.setdefault(kind, []).append(each.slug)
-            self._names.add((kind, fold(each.name)))
-        self._tails = {kind: by_tail(own) for kind, own in slugs.items()}
+        there = [each for each in entities if each.document in (document, SHARED)]
+        self._theirs = [each for each in there if each.source_api.startswith(OPEN5E)] or there
+        ordered = sorted(self._theirs, key=lambda e: e.slug, reverse=True)
+        self._keys = {(kind, _tail(e.slug)): e for e in ordered for kind in (_kind(e), "")}
+        grouped = {(kind, name): e for e in ordered for kind in (_kind(e), "") for name in _names_of_forms(e)}
+        self._names = grouped | {(kind, fold(e.name)): e for e in ordered for kind in (_kind(e), "")}
+        self._phrases: list[tuple[Entity, set[Phrase]]] = []
 
-    def covers(self, entity: Entity) -> bool:
-        """Whether an entry is there under its name, or as forms or as the form of something."""
-        kind = _ONE_KIND.get(entity.kind, entity.kind)
-        if (kind, fold(entity.name)) in self._names:
-            return True
-        tails = self._tails.get(kind, {})
-        return bool(successor(entity.type, entity.slug, tails) or _base(entity.type, entity.slug, tails))
+    def place(self, entity: Entity) -> Entity | None:
+        """What has taken the place of an entry: has its name or key, is the first of its forms, or what it is a form of.
+
+        Of rules several have one name, or one key and say different things: the shortest that has the text is taken, else one of
+        the name. None if there is nothing.
+
+        Args:
+            entity: one without a kind is of any.
+        """
+        kind, key = _kind(entity), _tail(entity.slug)
+        named = self._names.get((kind, fold(entity.name)))
+        place = named or self._keys.get((kind, key))
+        if entity.type in FORMS:
+            return place or self._form(kind, key) or self._base(kind, key)
+        if place is None or entity.type != "rules":
+            return place
+        self._phrases = self._phrases or [(each, phrases(full_text(each))) for each in self._theirs]
+        own = phrases(full_text(entity))
+        telling = (each for each in self._phrases if stands(own, each[1]))
+        return min(telling, key=lambda each: len(each[1]), default=(named,))[0] if own else place
+
+    def _form(self, kind: str, key: str) -> Entity | None:
+        """The first form of something: it has all its words, and more; if that is one word, it begins the form."""
+        own, (first, *more) = {*key.split("-")}, key.split("-")
+        forms = [
+            each
+            for its, each in self._keys
+            if its == kind
+            and own <= {*(words := each.split("-"))}
+            and (more or (words[0] == first and words[1] != _OF))
+        ]
+        return self._keys[kind, min(forms)] if forms else None
+
+    def _base(self, kind: str, key: str) -> Entity | None:
+        """What something is a form of: its words begin those of the form, and no "of" follows, which names another thing."""
+        words = key.split("-")
+        shorter = ("-".join(words[:number]) for number in range(len(words) - 1, 0, -1) if words[number] != _OF)
+        return next((self._keys[kind, each] for each in shorter if (kind, each) in self._keys), None)
 
 
-def by_tail(slugs: Iterable[str]) -> dict[str, str]:
-    """Slugs of a document by what they are without the chapter that they begin with; of equal ones the first in the alphabet."""
-    return {_tail(slug): slug for slug in sorted(slugs, reverse=True)}
+def _kind(entity: Entity) -> str:
+    return _ONE_KIND.get(entity.kind, entity.kind)
 
 
-def successor(entity_type: str, slug: str, tails: Mapping[str, str]) -> str | None:
-    """The slug, among others (see `by_tail`), of what has the key of an entry, or is the first of its forms; None if nothing is."""
-    own = _tail(slug)
-    if own in tails:
-        return tails[own]
-    if entity_type not in FORMS:
-        return None
-    words = own.split("-")
-    forms = [
-        each for each in tails if {*words} <= {*each.split("-")} and (len(words) > 1 or each.startswith(f"{own}-"))
-    ]
-    return tails[min(forms)] if forms else None
-
-
-def _base(entity_type: str, slug: str, tails: Mapping[str, str]) -> str | None:
-    """The slug, among others, of what an entry is a form of: whose words begin its own; of real entries only."""
-    if entity_type not in FORMS:
-        return None
-    words = _tail(slug).split("-")
-    shorter = ("-".join(words[:number]) for number in range(len(words) - 1, 0, -1))
-    return next((tails[each] for each in shorter if each in tails), None)
+def _names_of_forms(entity: Entity) -> tuple[str, ...]:
+    """The name of a thing without a remark, and what of it stands behind the name of a group."""
+    alone = entity.name.partition(_NOTED)[0]
+    return (fold(alone), fold(_GROUP.split(alone)[-1])) if entity.type in FORMS else ()
 
 
 def _tail(slug: str) -> str:
     """A slug without the chapter that it begins with."""
     return slug.rpartition("_")[2]
+
+
+def phrases(text: str) -> set[Phrase]:
+    """All words that stand together, four of them at a time."""
+    words = fold(text).split()
+    return {*zip(words, words[1:], words[2:], words[3:], strict=False)}
+
+
+def stands(own: set[Phrase], among: set[Phrase]) -> bool:
+    """Whether the phrases of a text are among others, but for a few words."""
+    return len(own & among) >= ALL_BUT_A_FEW * len(own) > 0

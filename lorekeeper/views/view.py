@@ -16,7 +16,9 @@ from lorekeeper.editions import REFERENCES, SUCCESSORS
 from lorekeeper.embedding import EmbeddingService
 from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
+from lorekeeper.folding import fold
 from lorekeeper.intake.sync_state import Source
+from lorekeeper.normalize.book_tables import entry_of
 from lorekeeper.party import PartyFile
 from lorekeeper.search.doubt import NONE_AT_ALL
 from lorekeeper.search.fusion import CAMPAIGN, NOTES
@@ -195,12 +197,21 @@ class View:
             document = SUCCESSORS[document]
             entity = await self.cache.get_entity(entity_type, document, slug)
         if entity is None and document in REFERENCES:
-            from lorekeeper.intake.superseded import by_tail, successor
-
-            tails = by_tail(each for _, each in await self.cache.identities(entity_type, document))
-            placed = successor(entity_type, slug, tails)
-            entity = await self.cache.get_entity(entity_type, document, placed) if placed else None
+            entity = await self._in_place_of(entity_type, document, slug)
         return [] if entity is None else [entity]
+
+    async def _in_place_of(self, entity_type: str, document: str, slug: str) -> Entity | None:
+        """What has taken the place of an entry of the first books, or of what a table is from."""
+        from lorekeeper.intake.shipped_books import shipped_entry
+        from lorekeeper.intake.superseded import SHARED, Known
+
+        shipped = await outside(lambda: asyncio.to_thread(shipped_entry, entity_type, document, slug))
+        gone = shipped or Entity(entity_type, slug, fold(slug), "", document, "", {})
+        place = Known(await self.cache.get_entities(entity_type, [document, SHARED]), document).place(gone)
+        owner = entry_of(gone)
+        if place or not owner:
+            return place
+        return next(iter(await self.entities_at(owner[0], *owner[1])), None)
 
     async def _search(self, query: Query) -> ResultPage:
         page = await self._answer(query)
