@@ -22,7 +22,7 @@ from lorekeeper.search.languages import (
     FOREIGN_UNSURE,
     language_of,
 )
-from lorekeeper.search.pipeline import SHORT_PAGE
+from lorekeeper.search.pages import SHORT_PAGE
 from lorekeeper.search.query import Query
 from lorekeeper.search.query_syntax import parse_query
 from lorekeeper.search.resolve_entry import find_entry, versions

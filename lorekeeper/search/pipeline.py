@@ -9,20 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lorekeeper.cache.protocol import Documents, Identity, SearchCache
+from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.cache.snapshot import in_snapshot
-from lorekeeper.editions import edition_label, with_twins
+from lorekeeper.editions import edition_label
 from lorekeeper.entities import NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
-from lorekeeper.filters import WHERE, parse_filters
+from lorekeeper.filters import WHERE
 from lorekeeper.folding import fold
 from lorekeeper.measures import timed
-from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line, quantity
 from lorekeeper.search import by_name
 from lorekeeper.search.documents import (
@@ -34,66 +33,49 @@ from lorekeeper.search.documents import (
     editions_first,
     readings,
     stated_edition,
-    with_editions,
 )
 from lorekeeper.search.doubt import (
-    CLOSED,
-    NEAREST,
     Absent,
     absent,
     answers,
     doubt_of,
-    doubted,
     is_certain,
-    is_closed,
     names_a_note,
-    no_entry,
     nothing,
-    why_nothing,
     word_counts,
 )
-from lorekeeper.search.expansion import both_ways, expanded_keywords, expanded_text, spelt_out
-from lorekeeper.search.explain import Explainer, ValueRegistry, explanation_of, with_filters
-from lorekeeper.search.explanation import Doubt, Stage
+from lorekeeper.search.expansion import expanded_keywords, expanded_text, spelt_out
+from lorekeeper.search.explain import Explainer, ValueRegistry
+from lorekeeper.search.explanation import Stage
 from lorekeeper.search.feedback import with_feedback
-from lorekeeper.search.fusion import CAMPAIGN, FEW, FUSED_BY_SCORE, NOTES, FusedHit, Retriever, corpus_name, relevant
-from lorekeeper.search.grouping import GROUPED, WINDOW, family_labels, places
+from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, NOTES, FusedHit, corpus_name, relevant
+from lorekeeper.search.grouping import family_labels
 from lorekeeper.search.intent import asked_type, field_of, stated_conditions, type_asked_for
 from lorekeeper.search.languages import (
-    IN_OTHER,
-    MOST_NOTES,
-    asks_of_notes,
     foreign_note,
     function_words,
-    in_language,
     language_of,
-    language_of_notes,
     telling,
 )
-from lorekeeper.search.linker import asked_about, is_about_one, with_linked, without_asking
+from lorekeeper.search.linker import is_about_one, with_linked, without_asking
+from lorekeeper.search.pages import Pages
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
 from lorekeeper.search.results import (
-    Asked,
     Key,
-    Mode,
-    Result,
     ResultPage,
     described,
-    ranked_result,
-    unranked_result,
-    words_of,
 )
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
-from lorekeeper.search.sorting import REPEAT, SORTED, drawn_seed, order_gap, sorted_hits
+from lorekeeper.search.sorting import SORTED, drawn_seed, sorted_hits
+from lorekeeper.search.state import Search
 from lorekeeper.search.values import VALUED, known_values, linked
-from lorekeeper.search.versions import ALONE, Elsewhere, elsewhere, namesakes, place_labels
+from lorekeeper.search.versions import ALONE, place_labels
 from lorekeeper.system import finished
-from lorekeeper.text.evidence import asks_for_a_figure, lengths, read
+from lorekeeper.text.evidence import asks_for_a_figure
 from lorekeeper.text.name_list import NameList
-from lorekeeper.text.names import base_name, canonical_name
-from lorekeeper.text.stems import stems
+from lorekeeper.text.names import canonical_name
 
 if TYPE_CHECKING:
     from lorekeeper.search.rerank import Reranker
@@ -111,88 +93,10 @@ STATED = "Your question set the filter where='{}'. Rephrase it to search by mean
 
 NOTHING_CLOSE = "{} is close to this query. Rephrase it, in English for the books, or give the name of the entry."
 
-UNNAMED = "{} is called '{}'; {}."
-
 RESPELT = "'{}' was read as '{}'."
-
-SHORT_PAGE = 5
-"""Most results of a page for a name that no book has."""
 
 ANSWERING = 10
 """Hits of a doubted ranking that are looked at for one with all words of the query."""
-
-SURE_FEW = 3
-"""Most sure hits of a ranking whose order is sure."""
-
-UNAVAILABLE = "Semantic search is unavailable, so only keywords and filters were used: {}"
-
-
-@dataclass
-class Search:
-    """One search on its way.
-
-    Attributes:
-        query: what is asked for, as it was read so far.
-        asked: the same with its filters resolved, before anything was read from the text.
-        name: what the name that is asked for was read as before it was looked up, folded; None if it was not.
-        drawn: whether the seed of its random order was drawn for it.
-        compared: the editions that the text names, if it names several.
-        wordings: the texts that are searched for; none for a list by filters alone.
-        whole: whether all entries under the filters are wanted, however far from the text.
-        like: the entry that others are to be like; None for none.
-        scopes: the documents that are searched, by type.
-        texts: what is searched for by meaning.
-        found: what the retrievers found.
-        missing: what is named that the library does not have.
-        doubt: how well the first hit stands for the text; None if that was not tested.
-        language: the language of the text, None for English.
-        hits: the ranking, best first.
-        page: the page, as soon as there is one.
-        read: what was read from the text, for a note that stays whatever is found.
-        notes: what the reader should know, in order.
-        stages: what each stage changed.
-    """
-
-    query: Query
-    asked: Query
-    name: str | None = None
-    drawn: bool = False
-    compared: Sequence[str] = ()
-    wordings: Sequence[str] = ()
-    whole: bool = False
-    like: Entity | None = None
-    scopes: Scopes = field(default_factory=dict)
-    texts: Sequence[str] = ()
-    found: Retrieved = field(default_factory=Retrieved)
-    missing: Absent | None = None
-    doubt: Doubt | None = None
-    language: str | None = None
-    hits: list[FusedHit[Key]] = field(default_factory=list)
-    page: ResultPage | None = None
-    read: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
-
-    @property
-    def mode(self) -> Mode:
-        """The retrievers that were used."""
-        if self.query.mode == "keyword" or self.found.unavailable:
-            return "keyword"
-        return "semantic" if self.query.mode == "semantic" else "hybrid"
-
-    @property
-    def text(self) -> str:
-        """The wordings as one text."""
-        return " ".join(self.wordings)
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether the library may well have no answer."""
-        return self.doubt is not None and self.doubt.is_doubtful
-
-    def note(self, *notes: str | None) -> None:
-        """Add notes for the reader."""
-        self.notes += filter(None, notes)
 
 
 Run = Callable[[Search], Awaitable[str | None]]
@@ -222,7 +126,8 @@ class Searcher:
         self.documents = DocumentRegistry(cache, edition)
         self.values = ValueRegistry(cache)
         self.explainer = Explainer(cache, self.values)
-        self._listed: Sequence[Run] = (self._list, self._say_editions, self._say_filters)
+        self._pages = Pages(cache, self.documents, self.explainer, traits)
+        self._listed: Sequence[Run] = (self._pages.list_entries, self._pages.say_editions, self._pages.say_filters)
         self._ranked: Sequence[Run] = (
             self._word,
             self._respell,
@@ -236,9 +141,9 @@ class Searcher:
             self._keep_relevant,
             self._order,
             self._doubt,
-            self._show,
-            self._say_editions,
-            self._say_filters,
+            self._pages.show,
+            self._pages.say_editions,
+            self._pages.say_filters,
         )
 
     @property
@@ -564,7 +469,7 @@ class Searcher:
         query = search.query
         if self._is_translated(search):
             search.found = search.found.without_words_of_books()
-        found, preferred = search.found, await self._preferred(query)
+        found, preferred = search.found, await self._pages.preferred(query)
         apart = await place_labels(self._cache, found.all_ranked, found.heads, search.scopes)
         if query.mode == "semantic" and search.like is None:
             search.hits = fused(found, preferred, apart, tail=True)
@@ -572,7 +477,7 @@ class Searcher:
         labels = await family_labels(found.heads, self._cache.load)
         has_notes = NOTES in query.types and not search.like
         planned = await plans_behind(self._cache, search.wordings) if has_notes else frozenset[Identity]()
-        asked_for = await self._of_edition(query, query.types)
+        asked_for = await self._pages.of_edition(query, query.types)
         ranking = fused(
             found,
             preferred,
@@ -583,7 +488,7 @@ class Searcher:
             asked_for=asked_for,
         )
         if has_notes and (alike := like_another(ranking, found)):
-            ranking = collapsed(ranking, await self._entities(alike))
+            ranking = collapsed(ranking, await self._pages.entities(alike))
         left_out = {key for hit in ranking for key in hit.duplicates if key in labels}  # variants
         if like := search.like:
             own = like.type, canonical_name(like.name)
@@ -597,7 +502,7 @@ class Searcher:
         copies = [hit for hit in hits if hit.key[0] == CHARACTERS and hit.duplicates]
         if not copies:
             return hits
-        loaded = await self._entities(
+        loaded = await self._pages.entities(
             [FusedHit(key, 0.0, "name") for hit in copies for key in (hit.key, *hit.duplicates)]
         )
         swapped: dict[Key, Key] = {}
@@ -633,18 +538,18 @@ class Searcher:
         if search.page:
             return None
         query = search.query
-        if orders := await self._orders(query):
+        if orders := await self._pages.orders(query):
             head = search.hits[:SORTED]
-            search.hits = sorted_hits(head, await self._entities(head), orders)
+            search.hits = sorted_hits(head, await self._pages.entities(head), orders)
             return f"order={query.order}"
         if query.mode != "auto":
             return None
         before, ranked = [hit.key for hit in search.hits], search.found.all_ranked
         if self._reranker:
             text = "; ".join(search.wordings)
-            search.hits, unused = await self._reranker.reordered(text, search.hits, ranked, self._entities)
+            search.hits, unused = await self._reranker.reordered(text, search.hits, ranked, self._pages.entities)
             search.note(unused)
-        wanted = self._edition(query)
+        wanted = self._pages.edition(query)
         if not search.like and (wanted or search.compared):
             names = {hit.key: fold(ranked[hit.key].name) for hit in search.hits}
             search.hits = await editions_first(self.documents, wanted, search.hits, search.compared, names)
@@ -657,13 +562,13 @@ class Searcher:
         if is_settled or not search.hits or is_certain(found, search.text):
             return None
         first = search.hits[:1]
-        for key, entity in (await self._entities(first)).items():
+        for key, entity in (await self._pages.entities(first)).items():
             wordings = () if self._is_translated(search) else [*map(without_asking, map(spelt_out, search.wordings))]
             search.doubt = doubt_of(key, entity, found, wordings)
         if search.doubt is None or not search.doubt.is_doubtful:
             return None
         head = [] if search.language else search.hits[:ANSWERING]  # the words of others are inflected, or say nothing
-        known = await self._entities(head)
+        known = await self._pages.entities(head)
         if found_words := [hit for hit in head if hit.key in known and answers(known[hit.key], search.wordings)]:
             search.doubt, rest = None, [hit for hit in search.hits if hit not in found_words]
             search.hits = [hit._replace(sure=True) for hit in found_words] + [hit._replace(sure=False) for hit in rest]
@@ -677,288 +582,4 @@ class Searcher:
         search.notes = [search.missing.note if search.missing else nowhere]
         return "nothing is close"
 
-    async def _orders(self, query: Query) -> dict[str, Order] | None:
-        """The order that a query asks for, by type; None for that of the search itself."""
-        documents = await self.documents.arranged() if query.order else {}
-        return parse_orders(query.types, query.order, seed=query.seed, documents=documents)
-
-    async def _fields(self, query: Query) -> set[str]:
-        """Names of the fields that the filters and the order are about, whose values each result shows."""
-        orders = await self._orders(query) or {}
-        filtered = {condition.field.name for condition in parse_filters(query.types[0], query.filters)}
-        return filtered.union(*(order.fields for order in orders.values() if order.field))
-
-    def _edition(self, query: Query) -> Sequence[str]:
-        """The editions and documents that come first: those of the query, else the library's own, unless it names documents."""
-        own = self.documents.edition if query.documents is None else ()
-        return own if query.edition is None else query.edition
-
-    async def _preferred(self, query: Query) -> list[str]:
-        """Keys of documents in the order in which they are preferred: without an edition, that of the query's documents."""
-        order = await self.documents.order(query.edition)
-        asked_for = (query.documents or ()) if query.edition is None else ()
-        return list(dict.fromkeys([*asked_for, *order]))
-
     # --- results -----------------------------------------------------------------------------------------------------
-
-    async def _show(self, search: Search) -> str | None:
-        """The page: the hits with their entries, and what is to be said of them."""
-        query, found = search.query, search.found
-        if search.page is None:
-            search.page = await self._ranked_page(search)
-        is_hopeless = search.doubt is not None and search.doubt.is_hopeless
-        if search.language is not None and (search.page.results or not is_hopeless):
-            search.page, said = in_language(
-                search.page, search.language, query.types, understood=self.traits.multilingual
-            )
-            search.notes = [*said, *search.notes] if search.page.results else said
-        elif search.language is None and query.mode == "auto" and not (search.like or query.offset):
-            await self._add_notes_in_another(search, search.page)
-        if query.explain:
-            explanation = explanation_of(search.page, search.wordings, found, search.doubt)
-            search.page = replace(search.page, explanation=explanation)
-        return None
-
-    async def _add_notes_in_another(self, search: Search, page: ResultPage) -> None:
-        """Behind what books are sure of, the nearest notes in another language."""
-        near = [FusedHit(key, 0.0, "semantic", sure=False) for key in search.found.semantic if key[0] == NOTES][
-            :MOST_NOTES
-        ]
-        if not near or not asks_of_notes(search.text, page.results):
-            return
-        if language := language_of_notes((await self._entities(near)).values()):
-            added = await self._results(search, near)
-            sure = [each for each in page.results if each.sure]
-            unsure = [each for each in page.results if not each.sure]
-            search.page = replace(page, results=[*sure, *added, *unsure], total=page.total + len(added))
-            search.note(IN_OTHER.format(language))
-
-    async def _ranked_page(self, search: Search) -> ResultPage:
-        query, found, missing = search.query, search.found, search.missing
-        counted = not (search.like or query.order) and (search.whole or search.mode == "semantic")
-        total = max(found.count, len(search.hits)) if counted else len(search.hits)
-        limit = query.limit
-        if missing:  # what is nearest in meaning to a name that no book has is seldom what was asked for
-            limit = min(limit, SHORT_PAGE)
-        elif query.unsure_limit and self._is_unsure(search):
-            limit = query.unsure_limit
-        shown = search.hits[query.offset : query.offset + limit]
-        results = await self._results(search, shown)
-        if missing:
-            search.note(missing.note, NEAREST if results else None)
-        elif shown and not query.filters.get(NAME.name):  # which leaves nothing to doubt
-            if search.language is None and not any(hit.sure for hit in search.hits):
-                search.note(doubted(query.types, query.documents, search.wordings, found))
-            elif search.hits[0].sure:
-                search.note(self._unnamed(search, results))
-        search.note(UNAVAILABLE.format(found.unavailable) if found.unavailable else None)
-        following = query.following(len(shown), total)
-        return ResultPage(results, total, search.mode, following, found=tuple(hit.key for hit in search.hits))
-
-    def _unnamed(self, search: Search, results: Sequence[Result]) -> str | None:
-        """That nothing is called what a question is about, where texts of books at most mention it."""
-        words = asked_about(search.wordings[0]) if len(search.wordings) == 1 and search.query.mode == "auto" else []
-        sure = [each for each in results if each.sure]
-        if not words or not sure or sure[0].entity.type in CAMPAIGN:
-            return None
-        asked = stems(" ".join(words))
-        called = [stems(fold(f"{each.entity.name} {each.section}")) for each in sure]
-        if asked & called[0] or any(asked <= own for own in called):
-            return None
-        name = one_line(" ".join(words), MAX_SHOWN)
-        having = (asked <= stems(fold(words_of(each.entity, read(each.entity)))) for each in sure)
-        said = "these mention it" if all(having) else "these are the nearest in meaning"
-        closed = f" {CLOSED.format('It')}" if is_closed(fold(name)) else ""
-        return f"{UNNAMED.format(no_entry(search.query.types), name, said)}{closed}"
-
-    def _is_unsure(self, search: Search) -> bool:
-        """Whether many hits of a question in words are about as good: then whoever asked chooses better than the ranking."""
-        if search.query.mode != "auto" or search.query.order or search.whole:
-            return False
-        return search.is_doubtful or (
-            sum(hit.sure for hit in search.hits) > SURE_FEW and search.hits[0].retriever != "name"
-        )
-
-    async def _results(self, search: Search, hits: Sequence[FusedHit[Key]]) -> list[Result]:
-        """The hits with their entities; those that no longer exist are left out."""
-        others = [FusedHit(key, 0.0, "name") for hit in hits for key in hit.duplicates]
-        titles, entities = await self.documents.titles(), await self._entities([*hits, *others])
-        duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
-        own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
-        found, editions = await self._elsewhere(search, own, duplicates)
-        asked = Asked([] if search.like else [*map(both_ways, search.wordings)], await self._fields(search.query))
-        return [
-            ranked_result(
-                entities[hit.key],
-                hit,
-                titles,
-                search.found.all_ranked,
-                asked,
-                length,
-                [each for each in duplicates[hit.key] if editions[each.document] == editions[hit.key[1][0]]],
-                found[hit.key].also,
-                found[hit.key].differing,
-                first=hit is hits[0],
-            )
-            for hit, length in zip(hits, lengths(len(hits)), strict=True)
-            if hit.key in entities
-        ]
-
-    async def _elsewhere(
-        self, search: Search, entities: Mapping[Key, Entity], duplicates: Mapping[Key, Sequence[Entity]]
-    ) -> tuple[dict[Key, Elsewhere], dict[str, str]]:
-        """What other documents have of some entries, by key, and the editions of all of these documents.
-
-        Args:
-            search: the search that found them.
-            entities: the entries, by key.
-            duplicates: those that share their places; of notes and characters, these are all there is elsewhere.
-        """
-        names = {(type_, base_name(each.name)) for (type_, _), each in entities.items() if type_ not in CAMPAIGN}
-        known = await namesakes(self._cache, names, search.scopes)
-        others = {key: known.get(key, duplicates.get(key, ())) for key in entities}
-        documents = {each.document for group in (*others.values(), *duplicates.values()) for each in group}
-        documents |= {identity[0] for _, identity in entities}
-        editions = {key: await self.documents.edition_of(key) for key in documents}
-        order = await self.documents.order(search.query.edition)
-        return {key: elsewhere(entity, others[key], editions, order) for key, entity in entities.items()}, editions
-
-    async def _entities(self, hits: Sequence[FusedHit[Key]]) -> dict[Key, Entity]:
-        """The entities of hits, as far as they still exist."""
-        entities: dict[Key, Entity] = {}
-        keys = [hit.key for hit in hits]
-        for entity_type in dict.fromkeys(key[0] for key in keys):
-            with timed("load"):
-                loaded = await self._cache.load(
-                    entity_type, [identity for name, identity in keys if name == entity_type]
-                )
-            entities |= {(entity_type, entity.identity): entity for entity in loaded}
-        return entities
-
-    async def _list(self, search: Search) -> str | None:
-        """The entries under the filters, type after type; variants of one thing share a place (`grouping.places`)."""
-        query, scopes = search.query, search.scopes
-        named = await by_name.understand(self._cache, query.types, query.filters, scopes)
-        total, others, rows = await self._rows(query, named.lookups, scopes)
-        shown, used = places(rows, query.limit)
-        titles = await self.documents.titles()
-        asked = Asked(fields=await self._fields(query))
-        match: Retriever | None = "name" if query.filters.get("name") else None
-        differing = await self._not_listed(search, rows) if match else {}
-        results = [
-            unranked_result(
-                place.entity,
-                titles,
-                match,
-                asked,
-                place.variants,
-                length,
-                differing.get((place.entity.type, place.entity.identity), {}),
-            )
-            for place, length in zip(shown, lengths(len(shown)), strict=True)
-        ]
-        following = query.following(used, total)
-        search.note(named.note)
-        search.page = ResultPage(
-            results,
-            total,
-            "structured",
-            following,
-            approximate=named.approximate,
-            read_as=named.name or search.name,
-            others=others,
-        )
-        return None
-
-    async def _not_listed(self, search: Search, rows: Sequence[Entity]) -> dict[Key, Mapping[str, str]]:
-        """What other editions have of entries that a name has found, where it has not found that too."""
-        listed = {(entity.type, entity.identity): entity for entity in rows}
-        uris = {entity.uri for entity in rows}
-        found, _ = await self._elsewhere(search, listed, {})
-        return {
-            key: {label: uri for label, uri in each.differing.items() if uri not in uris} for key, each in found.items()
-        }
-
-    async def _rows(
-        self, query: Query, lookups: Sequence[tuple[str, by_name.Filters]], scopes: Scopes
-    ) -> tuple[int, int, list[Entity]]:
-        """The number of entries under the filters, that of other editions than is asked for, and those that may be on the page."""
-        orders = await self._orders(query) or dict.fromkeys(query.types, BY_NAME)
-        preferred = await self._preferred(query)
-        entities: list[Entity] = []
-        total, others, skip = 0, 0, query.offset
-        parts = [
-            (place, entity_type, scope, filters)
-            for entity_type, filters in lookups
-            for place, scope in enumerate(await self._edition_first(query, entity_type, scopes[entity_type]))
-        ]
-        for place, entity_type, scope, filters in sorted(parts, key=lambda part: part[0]):
-            count = await self._cache.count_entities(entity_type, scope, **filters)
-            missing = (query.limit - len(entities)) * (WINDOW if entity_type in GROUPED else 1)
-            if missing > 0 and skip < count:
-                entities += await self._cache.get_entities(
-                    entity_type,
-                    scope,
-                    limit=missing,
-                    offset=skip,
-                    order=orders[entity_type],
-                    prefer=preferred,
-                    **filters,
-                )
-            skip = max(skip - count, 0)
-            total, others = total + count, others + count * place
-        return total, others, entities
-
-    async def _edition_first(self, query: Query, entity_type: str, scope: Documents) -> Sequence[Documents]:
-        """The documents of a list by filters: in two parts if those of an edition that is asked for come first.
-
-        Names come in the order in which they are like the one that is asked for, and a list that is sorted in its own.
-        """
-        own = await self._of_edition(query, [entity_type])
-        if not own or query.order or query.filters.get(NAME.name):
-            return [scope]
-        counts = await self.documents.editions([entity_type])
-        keys = [key for books in counts.values() for key in books if scope is None or key in scope]
-        parts = [key for key in keys if key in own], [key for key in keys if key not in own]
-        return [part for part in parts if part] or [scope]
-
-    async def _of_edition(self, query: Query, types: Sequence[str]) -> frozenset[str]:
-        """Keys of the documents of the edition that a query asks for; none if it asks for none."""
-        wanted = with_twins(query.edition or ())
-        counts = await self.documents.editions(types) if wanted else {}
-        return frozenset(
-            key for edition, books in counts.items() for key in books if edition in wanted or key in wanted
-        )
-
-    async def _say_editions(self, search: Search) -> str | None:
-        """Of which edition each result is, and what the wanted one lacks."""
-        query, page = search.asked, search.page
-        if page is None:
-            return None
-        asked = query.edition is not None and query.counted
-        search.page, said = await with_editions(self.documents, self._edition(query), page, asked=asked)
-        search.note(*said)
-        return " ".join(said) or None
-
-    async def _say_filters(self, search: Search) -> str | None:
-        """Which filter left the page empty, and how to go on."""
-        query, page = search.asked, search.page
-        if page is None:
-            return None
-        filters, types = query.filters, query.types
-        if (
-            page.total and search.whole and WHERE in search.query.filters
-        ):  # what the question set leaves out entries too
-            filters, types = {**filters, WHERE: search.query.filters[WHERE]}, search.query.types
-        if filters and not query.offset:
-            page = search.page = await with_filters(page, self.explainer, query, search.scopes)
-            if len(types) == 1:
-                search.note(*await self.explainer.explained(page, types[0], filters, search.scopes))
-            else:
-                search.note(*await self.explainer.unknown(query.types, query.filters))
-        if nothing := await why_nothing(self.documents, query, page):
-            search.notes = [nothing]
-        else:
-            search.note(order_gap(query, page))
-            search.note(REPEAT.format(query.seed) if search.drawn and page.results else None)
-        return None
