@@ -91,7 +91,7 @@ class Cell:
     name: str
     label: str
     text: str
-    is_number: bool
+    is_number: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ async def shown_of(view: View, hit: Hit, link: str, words: Sequence[str]) -> Sho
     cells = [_cell(entity, name, label) for name, label in named if not words or name in LEADING]
     if not words:
         edition = await view.searcher.documents.edition_of(entity.document)
-        cells.append(Cell("edition", "Edition", edition_label(edition), False))
+        cells.append(Cell("edition", "Edition", edition_label(edition)))
     return Shown(
         result,
         link,
@@ -174,16 +174,13 @@ def _cell(entity: Entity, name: str, label: str) -> Cell:
     text = range_of(entity) if name == "range" else str(value or "")
     if isinstance(value, tuple):
         # what another value says too is left out: "medium" beside "medium or small", "world" beside "world/places"
-        said = [set(_WORD.findall(each)) for each in value]
-        text = ", ".join(
-            each for each, words in zip(value, said, strict=True) if not any(words < other for other in said)
-        )
+        said = {each: set(_WORD.findall(each)) for each in value}
+        text = ", ".join(each for each in said if not any(said[each] < other for other in said.values()))
     elif isinstance(value, bool):
         text = label if value else ""
     elif isinstance(value, int | float) and name != "range":
-        written_ = {"challenge_rating": format_rating, "modified": day}.get(name, figure)
-        return Cell(name, label, written_(value), True)
-    return Cell(name, label, text, False)
+        return Cell(name, label, {"challenge_rating": format_rating, "modified": day}.get(name, figure)(value), True)
+    return Cell(name, label, text.rpartition("/")[2] if name == "folder" else text)
 
 
 def day(seconds: float) -> str:
@@ -213,15 +210,16 @@ def highlighted(text: str, words: Iterable[str]) -> Markup:
 def columns(entities: Sequence[Entity], text: str, order: str | None) -> list[Column]:
     """The headings of a list of one type, else what any list can be sorted by; a second click turns the order round, a third one
     takes it away."""
-    (name, *others) = {entity.type for entity in entities} or {""}
+    name, *others = {entity.type for entity in entities} or {""}
     own = {"kind": "Type"} if others else COLUMNS.get(name, {})
     plain = without_test(text, "order")
     fields = COLLECTIONS[name].filters if name and not others else {}
     headings = [
         ("name", "Name", "name"),
         *((each, label, _order(fields.get(each), each)) for each, label in own.items()),
+        ("edition", "Edition", EDITION),
+        ("book", "Book", BOOK),
     ]
-    headings += [("edition", "Edition", EDITION), ("book", "Book", BOOK)]
     return [_column(name, label, by, plain, order) for name, label, by in headings]
 
 
@@ -235,8 +233,9 @@ def _order(field: Field | None, name: str) -> str:
 def _column(name: str, label: str, by: str, text: str, order: str | None) -> Column:
     if not by:
         return Column(name, label, "")
-    is_text = by in ("name", TYPE, BOOK, EDITION)
-    first, second = ("ascending", "descending") if is_text or name in ASCENDING else ("descending", "ascending")
+    first, second = "ascending", "descending"
+    if by not in ("name", TYPE, BOOK, EDITION) and name not in ASCENDING:
+        first, second = second, first
     turned = f'"{by} {second[: -len("ending")]}"'
     now = (order or "").casefold()
     if now == by:

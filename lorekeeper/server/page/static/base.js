@@ -6,7 +6,7 @@ const hits = () => [...document.querySelectorAll(".hits a")];
 
 const isPlain = ({ ctrlKey, metaKey, shiftKey, altKey, button }) => !(ctrlKey || metaKey || shiftKey || altKey || button);
 
-const wide = matchMedia("(min-width: 56.01rem)");
+const wide = matchMedia("(width > 56rem)");
 
 // htmx comes once the page is there; until then links and the form do what they do without scripts.
 function loadHtmx() {
