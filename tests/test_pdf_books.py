@@ -17,7 +17,7 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.intake.files import Asked
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library
-from tests.support.pdf import BOLD, HEIGHT, HYPHENS, ITALIC, UNMAPPED, Text, drawn, lines, turned, write_pdf
+from tests.support.pdf import BOLD, BOTH, HEIGHT, HYPHENS, ITALIC, UNMAPPED, Text, drawn, lines, turned, write_pdf
 from tests.support.tools import call, text_of
 
 pytest.importorskip("pypdfium2")
@@ -165,14 +165,15 @@ def test_columns_are_told_from_the_columns_of_a_table_in_one_of_them(tmp_path):
         text
         for row in range(12)
         for text in (
-            (318, 112 + 12 * row, 9, "F1", f"S{row}"),
-            (372, 112 + 12 * row, 9, "F1", f"The {row}. source of it"),
+            (318, 109 + 12 * row, 9, "F1", f"S{row}"),
+            (372, 109 + 12 * row, 9, "F1", f"The {row}. source of it"),
         )
     ]
     title = (60, 70, 20, BOLD, "Chapter One: All Sources")
-    pages = [[title, *prose, (318, 100, 12, BOLD, "Sources"), *table]]
+    capitals = [(60, 244, 10, "F1", "M"), (68.3, 244, 8, "F1", "ARSH and all")]
+    pages = [[title, *prose[:-2], *capitals, (318, 97, 12, BOLD, "Sources"), *table]]
     found = described(read(write_pdf(tmp_path / "sources.pdf", pages))[0])
-    assert found["Chapter One: All Sources"].endswith("Line 13 of the account of all sources")
+    assert found["Chapter One: All Sources"].endswith("Line 11 of the account of all sources\n\nMARSH and all")
     assert "| S11 | The 11. source of it |" in found["Sources"]
 
 
@@ -185,14 +186,20 @@ def test_large_type_that_goes_on_is_text_and_large_letters_begin_their_words(tmp
             (96, 112, 10, "F1", "he hollow lies below the hill, and nobody has come back"),
             *lines([f"from it in row {number} of this account of the hollow" for number in range(12)], 96, 124),
             *lines(boxed, 72, 300, 12, leading=14),
-            (72, 420, 20, BOLD, "Nothing Below"),
+            *[(72, 460 + 30 * row, 16, BOLD, name) for row, name in enumerate(["Hollow Folk", "Mole Wife"])],
+            (72, 504, 10, BOTH, "Tier 2 Digger"),
+            *lines(ROADS, 72, 530),
+            (72, 640, 18, BOLD, "Nothing Below"),
         ]
     ]
     entities, _ = read(write_pdf(tmp_path / "hollow.pdf", pages))
+    mole = named(entities)["Mole Wife"]
+    assert mole.fields["parent"] == "hollow folk"
+    assert mole.data["desc"].startswith("**Tier 2 Digger**")
     text = described(entities)["The Hollow"]
     assert text.startswith("The hollow lies below")
     assert all(text.count(row) == 1 for row in boxed)
-    assert "**Nothing Below**" in text
+    assert mole.data["desc"].endswith("**Nothing Below**")
 
 
 def test_points_and_run_in_names_begin_paragraphs(tmp_path):
@@ -393,7 +400,7 @@ def test_a_name_of_two_lines_that_begins_like_a_value_is_a_name(tmp_path):
         (280, ["Peat Luck (Artificer, Bard, Cleric, Druid,", "Ranger, Wizard)"]),
     ):
         told = ["All that hear it stay where they are, and sing with it until", "it ends."]
-        spells += spell(names, "2nd-level enchantment", told, top)
+        spells += spell(names, "2nd-level reed magic", told, top)
     found = named(read(write_pdf(tmp_path / "luck.pdf", [spells]))[0])
     assert {"Reed Song (Bard)", "Peat Luck (Artificer, Bard, Cleric, Druid, Ranger, Wizard)"} < set(found)
     assert str(found["Reed Song (Bard)"].data["desc"]).startswith("All that hear it")

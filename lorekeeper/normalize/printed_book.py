@@ -60,9 +60,6 @@ _TITLES = 0.03
 _CROSSING = 0.15
 """Lines of a page, at most, that run across the gap between its columns."""
 
-_LONG_SECTION = 6_000
-"""Characters from which on a section is parted where a page begins, so that its parts are answers with a page."""
-
 _HEAD_LINES = 14
 """Paragraphs below the line that says what an entry is in which its values stand."""
 
@@ -162,7 +159,7 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     """
     lines = [page.lines for page in pages]
     shift, printed = _page_numbers(lines)
-    heads = _running_heads(lines, {(fold(title), page) for title, _, page in outline}, printed)
+    heads = _running_heads(lines, printed)
     numbers = _numbers(pages, shift if len(printed) > len(pages) / 3 else 1)
     texts = [[line for line in own if line not in heads] for own in lines]
     kinds = Counter[tuple[float, int]]()
@@ -197,10 +194,11 @@ def _lines(page: int, stretches: Sequence[Stretch]) -> list[Line]:
     drawn = {id(each): place for place, each in enumerate(own)}
     _join_initials(own, drawn)
     own.sort(key=lambda each: each[3])
-    rows: list[list[Stretch]] = []
-    for each in own:
-        if rows and abs(each[3] - rows[-1][0][3]) < _SAME_LINE * min(each[4], rows[-1][0][4]):
-            rows[-1].append(each)
+    rows = [own[:1]]
+    for each in own[1:]:
+        row = rows[-1]
+        if each[3] - row[-1][3] < 0.5 or each[3] - row[0][3] < _SAME_LINE * min(each[4], row[0][4]):
+            row.append(each)
         else:
             rows.append([each])
     return [
@@ -282,31 +280,21 @@ def _line(run: Sequence[Stretch], page: int, level: int) -> Line:
     )
 
 
-def _running_heads(pages: Sequence[Sequence[Line]], titles: set[tuple[str, int]], found: set[Line]) -> set[Line]:
+def _running_heads(pages: Sequence[Sequence[Line]], found: set[Line]) -> set[Line]:
     """The lines at the top and the bottom of pages that stand in one place on most pages of a part of the book.
 
-    What they say is the same but for numbers, or names a chapter that does not begin there.
+    What they say is the same but for numbers; larger type with a number of its own is a heading.
     """
     sizes = Counter(line.type[0] for page in pages for line in page)
     usual = max(sizes, key=lambda size: sizes[size], default=10.0) * _LARGER
     for _ in range(_EDGE_LINES):
         places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
         for page in pages:
-            left = [line for line in page if line not in found]
-            for line in _edges(left):
-                told, is_small = f" {fold(line.text)} ", line.size <= usual
-                is_it = (
-                    is_small and sum(any(map(str.isalpha, each.text)) for each in left if each.level == line.level) == 1
-                )
-                of = {at for title, at in titles if is_it and f" {title} " in told and 2 * len(title) > len(told) - 12}
-                chapter = "chapter" if of and line.page not in of else ""
-                whole = told.strip() or line.text
-                shape = (
-                    _DIGITS.sub("0", whole) if is_small else whole
-                )  # larger type with a number of its own is a heading
-                for key in filter(None, (shape, chapter)):
-                    for place in (round(line.base / 4), round(line.base / 4) + 1):
-                        places[key, place].add(line)
+            for line in _edges([line for line in page if line not in found]):
+                whole = fold(line.text) or line.text
+                shape = _DIGITS.sub("0", whole) if line.size <= usual else whole
+                for place in (round(line.base / 4), round(line.base / 4) + 1):
+                    places[shape, place].add(line)
         heads = {line for lines in places.values() if _is_dense({line.page for line in lines}) for line in lines}
         if not heads:
             break
@@ -499,16 +487,14 @@ class _Setter:
     ) -> None:
         self._body, self._lines, self._numbers = body, lines, numbers
         self._known = words(line.text for line in self._lines)
-        self._within = {
-            id(one)
+        near = [
+            (one, other)
             for one, other in pairwise(self._lines)
-            if one.text
-            and one.column == other.column
-            and 0 < other.base - one.base < 1.5 * one.size
-            and other.text[:1].islower()
-            and other.type != one.type
-        }
+            if one.column == other.column and 0 < other.base - one.base < 1.5 * one.size
+        ]
+        self._within = {id(one) for one, other in near if other.text[:1].islower() and other.type != one.type}
         """Lines in which a sentence begins that goes on in other type."""
+        self._within |= {id(other) for one, other in near if one.style == BOLD < other.style}
         self._outlined = {(_squeezed(title), page): (depth, title) for title, depth, page in outline}
         self._leading = self._leadings()
         self._running, self._texts = self._running_on()
@@ -516,7 +502,7 @@ class _Setter:
         self._book = Printed(numbers=numbers)
         self._text: list[Line] = []
         self._joined, self._turns = "", list[tuple[int, int]]()
-        self._in_head, self._since, self._heading = 0, 0, ""
+        self._in_head = 0
 
     def printed(self) -> Printed:
         """The book."""
@@ -543,7 +529,7 @@ class _Setter:
         depths: defaultdict[tuple[float, int], list[int | None]] = defaultdict(list)
         for line in self._lines:
             if line.text and self._looks_like_heading(line):
-                depths[line.type].append(self._depth(line))
+                depths[line.type].append(self._told(line.text, line.page)[0])
         found: dict[tuple[float, int], int] = {}
         deepest = 0
         for kind in sorted(depths, reverse=True):
@@ -570,15 +556,11 @@ class _Setter:
         texts = {kind for kind, chars in going.items() if whole[kind] > least and chars > 0.4 * whole[kind]}
         return {id(line) for run in runs if len(run) > _HEADING_LINES for line in run}, texts
 
-    def _told(self, text: str, page: int) -> tuple[int, str] | None:
-        """Depth and title of what the outline has of a page, with or without the number before it."""
+    def _told(self, text: str, page: int) -> tuple[int | None, str]:
+        """Depth and title of what the outline has of a page, with or without the number before it; None and "" of nothing."""
         number, _, name = text.partition(" ")
         names = map(_squeezed, [text, name] if any(map(str.isdigit, number)) else [text])
-        return next((self._outlined[own, page] for own in names if (own, page) in self._outlined), None)
-
-    def _depth(self, line: Line) -> int | None:
-        told = self._told(line.text, line.page)
-        return told[0] if told else None
+        return next((self._outlined[own, page] for own in names if (own, page) in self._outlined), (None, ""))
 
     def _looks_like_heading(self, line: Line) -> bool:
         has_letters = sum(map(str.isalpha, line.text)) > 1
@@ -598,13 +580,13 @@ class _Setter:
             and is_short
             and line.text[-1] not in ".,;"
             and next(filter(str.isalpha, line.text)).isupper()
-            and (line.size > self._body * 0.85)
+            and line.type[0] >= self._body
         )
 
     def _level(self, line: Line) -> int:
         """Of a heading; 0 for a line of text."""
-        depth = self._depth(line)
-        if depth is not None and len(line.text) <= _LONGEST_HEADING:
+        depth = self._told(line.text, line.page)[0]
+        if depth is not None:
             return min(depth + 1, 6)
         is_heading = self._looks_like_heading(line) and not (self._in_head and has_value(line.text))
         return self._levels.get(line.type, 6) if is_heading else 0
@@ -633,7 +615,8 @@ class _Setter:
             return bool(level and is_heading and line.type == last.type and is_next and 0 < gap < 1.7 * line.size)
         if _POINT.match(line.text) or kind_said(plain(last.text)) or kind_said(plain(line.text)):
             return False
-        if (self._in_head or has_value(first.text)) and has_value(line.text):
+        is_value = first.text[0].isupper() and has_value(first.text)
+        if (self._in_head or is_value) and has_value(line.text):
             return False
         if line.lead and (
             self._in_head or first.lead or first.style & BOLD or _LABEL_ENDS.search(line.text[: line.lead])
@@ -654,8 +637,8 @@ class _Setter:
             return False
         if _POINT.match(first.text) or _NUMBERED.match(first.text):
             return line.x0 > first.x0 + 2
-        is_indented = line.x0 > last.x0 + 0.8 * line.size and not (first.lead and last is first)
-        is_told = bool(_ENDS.search(last.text)) or (self._in_head and has_value(first.text))
+        is_indented = line.x0 > last.x0 + 0.8 * line.size and not ((first.lead or is_value) and last is first)
+        is_told = bool(_ENDS.search(last.text)) or (self._in_head and is_value)
         is_ended = is_told and last.x1 < last.right - 0.12 * (last.right - last.left)
         return not is_indented and not (is_ended and not line.text[0].islower())
 
@@ -665,12 +648,9 @@ class _Setter:
             return
         first, text = self._text[0], " ".join(self._joined.split())
         level = self._level(first)
-        if level and len(text) <= 2 * _LONGEST_HEADING:
-            told = self._told(text, first.page)
-            self._emit(
-                f"{'#' * level} {told[1] if told and _squeezed(told[1]) == _squeezed(text) else text.rstrip(' :')}",
-                first.page,
-            )
+        if level:
+            told = self._told(text, first.page)[1]
+            self._emit(f"{'#' * level} {told if _squeezed(told) == _squeezed(text) else text.rstrip(' :')}", first.page)
         else:
             if point := _POINT.match(text):
                 marked = f"- {text[point.end() :]}"
@@ -685,27 +665,23 @@ class _Setter:
         self._text, self._turns = [], []
 
     def _emit(self, markdown: str, page: int, *, ends: bool = True) -> None:
-        """Write Markdown; a section of several pages goes on under its name and that of the page."""
-        number = self._numbers[page]
+        """Write Markdown, and a blank line where it ends."""
         if markdown.startswith("#"):
             time.sleep(TURNS.left)
-            self._heading, self._since = markdown, 0
-        elif self._since > _LONG_SECTION and self._book.lines[-1] == "" and number != self._book.pages[-1]:
-            self._since = 0
-            self._emit(f"{self._heading.split(' (p. ')[0] or '#'} (p. {number})", page)
-        self._since += len(markdown)
         for line in (*markdown.split("\n"), *([""] if ends else [])):
             self._book.lines.append(line)
-            self._book.pages.append(number)
+            self._book.pages.append(self._numbers[page])
 
 
 def _filled(lines: Sequence[str]) -> list[str]:
-    """Lines in which a heading below which nothing stands is a line of text."""
+    """Lines in which a heading above another of its level is of a higher one, and any other without a text is text."""
     found: list[str] = []
     below = 1
     for line in reversed(lines):
         level = len(line) - len(line.lstrip("#"))
-        if level and below and below <= level:
+        if level > 1 and below == level:
+            line, level = line[level > 2 :], level - (level > 2)
+        elif level and below and below <= level:
             found.append(f"**{line[level + 1 :]}**")
             below = 0
             continue

@@ -189,11 +189,12 @@ _CREATURE = re.compile(
 _ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
 _SCHOOLS = "|".join(SCHOOLS)
 _SPELL = re.compile(
-    rf"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level,? (?P<of>{_SCHOOLS})|level (?P<level>\d),? (?P<in>{_SCHOOLS})"
-    rf"|(?P<cantrip>{_SCHOOLS}) cantrip|cantrip, (?P<after>{_SCHOOLS}))"
-    r"\b(?P<rest>[ (),\w'-]{0,150})",
+    r"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level,? |level (?P<level>\d),? |cantrip(?:, |$)|(?=\w+ cantrip))"
+    rf"(?:(?P<school>{_SCHOOLS})(?: cantrip)?\b(?P<rest>[ (),\w'-]{{0,150}})|(?P<own>[a-z' -]{{0,40}}))",
     re.IGNORECASE,
 )
+"""The line below a spell's name; any school of a book's own, if the casting time follows at once."""
+
 _ITEM = re.compile(
     r"(?P<category>armou?r|weapon|wondrous item|potion|ring|rod|staff|wand|scroll|ammunition|instrument|tattoo|shield"
     r"|adventuring gear)(?: \((?P<which>[^()]{1,120})\))?, "
@@ -215,7 +216,8 @@ def kind_said(text: str) -> str:
     described = type_line(text)
     if described and _ALIGNMENT.search(described.get("alignment", "unaligned")):
         return CREATURE
-    return next((kind for kind, line in ((SPELL, _SPELL), (ITEM, _ITEM)) if line.fullmatch(text)), "")
+    spell = _SPELL.fullmatch(text)
+    return SPELL if spell and spell["school"] else ITEM if _ITEM.fullmatch(text) else ""
 
 
 _CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
@@ -225,7 +227,10 @@ _CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
 def _kind_at(lines: Sequence[Line], at: int) -> str:
     """What the line is the second of, "" for nothing."""
     line = lines[at]
-    kind = "" if line.level or len(line.text) > 250 else kind_said(line.text)
+    text = "" if line.level or len(line.text) > 250 else line.text
+    kind = kind_said(text)
+    if not kind and _SPELL.fullmatch(text) and _follows(lines, at, _HAS_CASTING_TIME, 1):
+        return SPELL
     return kind if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind]) else ""
 
 
@@ -238,8 +243,8 @@ def _bare(lines: Sequence[Line], at: int) -> str:
     return CREATURE if above and above.level and _HIT_POINTS.search(near) and _ability_scores(near) else ""
 
 
-def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str]) -> bool:
-    near = [line.text for line in lines[at + 1 : at + 2 * FAR] if line.text][:FAR]
+def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str], far: int = FAR) -> bool:
+    near = [line.text for line in lines[at + 1 : at + 2 * FAR] if line.text][:far]
     return any(sign.match(text) for text in near)
 
 
@@ -500,11 +505,11 @@ _HIGHER = re.compile(
 def _spell(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
     match = _SPELL.fullmatch(anchor.text)
     assert match
-    rest = match["rest"]
+    rest = match["rest"] or ""
     named = [part.strip() for part in re.findall(r"\(([^()]+)\)", rest) for part in part.split(",")]
     entry.values |= {
         "level": int(match["nth"] or match["level"] or 0),
-        "school": (match["of"] or match["in"] or match["cantrip"] or match["after"]).lower(),
+        "school": (match["school"] or match["own"]).lower(),
         "ritual": "ritual" in rest.lower(),
         "classes": [name for name in named if "ritual" not in name.lower() and _is_class(name)],
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-PLAIN, BOLD, ITALIC, HYPHENS, UNMAPPED = "F1", "F2", "F3", "F4", "F5"
-_FONTS = {PLAIN: "Helvetica", BOLD: "Helvetica-Bold", ITALIC: "Helvetica-Oblique"}
+PLAIN, BOLD, ITALIC, HYPHENS, UNMAPPED, BOTH = "F1", "F2", "F3", "F4", "F5", "F6"
+_FONTS = {PLAIN: "Helvetica", BOLD: "Helvetica-Bold", ITALIC: "Helvetica-Oblique", BOTH: "Helvetica-BoldOblique"}
 
 _MAP = (
     b"/CIDInit /ProcSet findresource begin begincmap /CMapName /Own def 1 begincodespacerange <00> <FF> endcodespacerange "

@@ -136,9 +136,9 @@ class _Book:
     @cached_property
     def imported(self) -> Imported:
         """Its entries."""
-        marks = [(title, depth, page) for title, depth, page in self.read.book["outline"]]
-        printed = printed_book(self.read.pages, marks)
+        printed = printed_book(self.read.pages, self.read.book["outline"])
         self.pages = len(printed.numbers)
+        self.chapters = dict.fromkeys(line[2:] for line in printed.lines if line.startswith("# "))
         self.read.pages.clear()  # they are as large as the library's part of an import
         text = "\n".join(printed.lines)
         edition = self.file.asked.edition or ""
@@ -174,10 +174,9 @@ class _Book:
             )
         kinds = Counter(entity.kind for entity in self.entities[1:])
         told = ", ".join(quantity(number, kind.replace("-", " ")) for kind, number in kinds.most_common(8))
-        chapters = [title for title, depth, _ in read.book["outline"] if not depth]
         file.report.books.append(f"{self.title}: {quantity(self.pages, 'page')} with text; {told}")
-        if chapters:
-            file.report.books.append(f"chapters: {one_line(', '.join(chapters), 300)}")
+        if self.chapters:
+            file.report.books.append(f"chapters: {one_line(', '.join(self.chapters), 300)}")
 
 
 def _apart(entities: Sequence[Entity]) -> list[Entity]:
