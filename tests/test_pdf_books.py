@@ -51,36 +51,22 @@ def spell(names: list[str], kind: str, told: list[str], top: float = 100, font: 
 
 def marches() -> list[list[Text]]:
     """A book of five pages: chapters, two columns, a stat block, a spell and a table."""
-    goblin = [
-        (72.0, 262.0, 9.0, ITALIC, "Small humanoid (goblinoid), neutral evil"),
-        (72.0, 280.0, 10.0, BOLD, "Armor Class"),
-        (140.0, 280.0, 10.0, "F1", "13 (leather)"),
-        (72.0, 292.0, 10.0, BOLD, "Hit Points"),
-        (128.0, 292.0, 10.0, "F1", "11 (2d6 + 4)"),
-        (72.0, 304.0, 10.0, BOLD, "Speed"),
-        (106.0, 304.0, 10.0, "F1", "30 ft., swim 20 ft."),
-    ]
-    names, scores = (
-        ["STR", "DEX", "CON", "INT", "WIS", "CHA"],
-        ["8 (-1)", "14 (+2)", "15 (+2)", "9 (-1)", "10 (+0)", "7 (-2)"],
-    )
-    for place, (name, score) in enumerate(zip(names, scores, strict=True)):
+    goblin: list[Text] = [(72, 262, 9, ITALIC, "Small humanoid (goblinoid), neutral evil")]
+    for top, left, name, told in (
+        (280, 140, "Armor Class", "13 (leather)"),
+        (292, 128, "Hit Points", "11 (2d6 + 4)"),
+        (304, 106, "Speed", "30 ft., swim 20 ft."),
+        (350, 110, "Senses", "darkvision 60 ft., passive"),
+        (374, 128, "Challenge", "1/2 (100 XP)"),
+        (392, 130, "Reed Step.", "It leaves no track in"),
+        (440, 108, "Spear.", "Melee Weapon Attack: +4 to hit,"),
+    ):
+        goblin += [(72, top, 10, BOLD, name), (left, top, 10, "F1", told)]
+    scores = ["8 (-1)", "14 (+2)", "15 (+2)", "9 (-1)", "10 (+0)", "7 (-2)"]
+    for place, (name, score) in enumerate(zip("STR DEX CON INT WIS CHA".split(), scores, strict=True)):
         goblin += [(72.0 + 36 * place, 322.0, 8.0, BOLD, name), (72.0 + 36 * place, 334.0, 8.0, "F1", score)]
-    goblin += [
-        (72.0, 350.0, 10.0, BOLD, "Senses"),
-        (110.0, 350.0, 10.0, "F1", "darkvision 60 ft., passive"),
-        (72.0, 362.0, 10.0, "F1", "Perception 10"),
-        (72.0, 374.0, 10.0, BOLD, "Challenge"),
-        (128.0, 374.0, 10.0, "F1", "1/2 (100 XP)"),
-        (72.0, 392.0, 10.0, BOLD, "Reed Step."),
-        (130.0, 392.0, 10.0, "F1", "It leaves no track in"),
-        (72.0, 404.0, 10.0, "F1", "a marsh."),
-        (72.0, 424.0, 13.0, BOLD, "Actions"),
-        (72.0, 440.0, 10.0, BOLD, "Spear."),
-        (108.0, 440.0, 10.0, "F1", "Melee Weapon Attack: +4 to hit,"),
-        (72.0, 452.0, 10.0, "F1", "reach 5 ft., one target. Hit: 5 (1d6 + 2)"),
-        (72.0, 464.0, 10.0, "F1", "piercing damage."),
-    ]
+    goblin += [(72, 362, 10, "F1", "Perception 10"), (72, 404, 10, "F1", "a marsh."), (72, 424, 13, BOLD, "Actions")]
+    goblin += lines(["reach 5 ft., one target. Hit: 5 (1d6 + 2)", "piercing damage."], 72, 452)
     table: list[Text] = []
     for row, cells in enumerate(
         [("d6", "Who comes"), ("1-3", "A warden of the reeds"), ("4-6", "Lights without a bearer")]
@@ -128,19 +114,8 @@ def test_a_book_is_read_as_sections_and_printed_entries_with_their_pages_and_wha
         "Encounters": "5",
     }
     assert {entity.document for entity in entities} == {"the-peat-marches"}
-    goblin = found["Peat Goblin"]
-    assert (
-        goblin.type,
-        goblin.fields["armor_class"],
-        goblin.fields["hit_points"],
-        goblin.fields["challenge_rating"],
-    ) == (
-        "creatures",
-        13,
-        11,
-        0.5,
-    )
-    assert [goblin.fields[f"speed_{kind}"] for kind in ("walk", "swim")] == [30, 20]
+    told = ("armor_class", "hit_points", "challenge_rating", "speed_walk", "speed_swim")
+    assert [found["Peat Goblin"].fields[key] for key in told] == [13, 11, 0.5, 30, 20]
     spell = found["Reed Whisper"]
     assert (spell.type, spell.fields["level"], spell.fields["school"]) == ("spells", 1, "divination")
     assert found["The Peat Marches"].fields["game_system"] == "5th edition 2014"

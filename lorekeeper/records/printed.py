@@ -216,8 +216,9 @@ def kind_said(text: str) -> str:
     described = type_line(text)
     if described and _ALIGNMENT.search(described.get("alignment", "unaligned")):
         return CREATURE
-    spell = _SPELL.fullmatch(text)
-    return SPELL if spell and spell["school"] else ITEM if _ITEM.fullmatch(text) else ""
+    if (spell := _SPELL.fullmatch(text)) and spell["school"]:
+        return SPELL
+    return ITEM if _ITEM.fullmatch(text) else ""
 
 
 _CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
