@@ -260,10 +260,10 @@ async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[s
     folded = fold(_OWNED.sub("", spelt_out(text)))
     words = content_words(folded)
     occurring = await known_words(cache, types, folded)
-    unknown = {word for word in words if word not in occurring}
+    unknown = [word for word in dict.fromkeys(words) if word not in occurring]
     if len(unknown) > max(1, len(words) / 2) or language_of(text, occurring, LARGE_LIBRARY):
         return {}
-    unknown = {word for word in unknown if len(word) >= MIN_PART_CHARS and word.isalpha() and not closed_name(word, ())}
+    unknown = [word for word in unknown if len(word) >= MIN_PART_CHARS and word.isalpha() and not closed_name(word, ())]
     names = [NameList.of(await cache.names(name)) for name in types] if unknown else []
     meant: dict[str, str] = {}
     for word in unknown:
