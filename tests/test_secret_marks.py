@@ -196,7 +196,8 @@ async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_
         ("a.md", "---\nstatus: alive\narmor: 14 (hide)\nparty: yes\n---\nText.", None),
         ("a.md", "---\nvisibility: players\nknown_to_players: false\n---\nText.", DM),
         ("a.md", "---\nvisibility: player-safe\n---\nText.", PLAYERS),
-        ("Handouts/a.md", "---\nvisibility: players\n---\nText.", PLAYERS),
+        ("Handouts/a.md", "---\ntype:npc\nfaction: guild\n---\nText.", None),
+        ("a.md", "---\ngm:only\nvisibility: players\n---\nText.", DM),
     ],
 )
 def test_of_front_matter_path_title_and_tags_the_narrowest_decides(

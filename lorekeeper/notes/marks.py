@@ -40,7 +40,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 22
+RULES = 23
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -79,10 +79,11 @@ _BEHIND_DASH = re.compile(r"\s[-–—]\s")
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that nobody sees, beside those of Unicode's category Cf."""
 
-_NO_NEGATION = re.compile(
+_NO_MARK = re.compile(
     rf"\b(?:{'|'.join((*listed('word also'), *(each for each in listed('kind npc') if each.count(' ') > 1)))})\b"
 )
-"""In which a negation keeps nothing from anybody: "not only players", and names of who is none, "personaggi non giocanti"."""
+"""In which a stem keeps nothing from anybody: "not only players", floors, "primo piano", and names of who is none, "personaggi non
+giocanti"."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
@@ -181,7 +182,7 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         spoken: the languages of its vault.
         has_letters: whether it was written with letters that English has not.
     """
-    written = _NO_NEGATION.sub(" ", folded).split()
+    written = _NO_MARK.sub(" ", folded).split()
     words = [word for word in written if "the" not in stem_kinds(word)]
     found = _stems_in(written, words, spoken, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
@@ -226,7 +227,7 @@ def says_plan(text: str) -> bool:
 
 def _has_letters(text: str) -> bool:
     """Whether a text has letters that English has not."""
-    return not text.isascii() and any(letter.isalpha() and letter > "\x7f" for letter in text)
+    return any(letter.isalpha() and letter > "\x7f" for letter in text)
 
 
 def _says_players(folded: str, place: str) -> bool:

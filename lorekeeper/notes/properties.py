@@ -23,7 +23,7 @@ TOML = "+++\n"
 """How front matter begins that is TOML, as `source.front_matter` gives it."""
 
 _LINE = re.compile(r"([^\W_][\w -]{0,60}):[ \t]+(\S.*)")
-_KEY_OF_LINE = re.compile(r"[\"']?([^\W_][\w .-]{0,60})[\"']?:(?:[ \t]|$)")
+_KEY_OF_LINE = re.compile(r"[\"']?([^\W_][\w .-]{0,60})[\"']?:(?![:/])")
 READ_ALONE = "; each key was read by itself"
 """How the problem of front matter ends that was mended."""
 
@@ -103,8 +103,6 @@ def read_properties(text: str) -> tuple[Properties, list[str]]:
 
     Where YAML finds no sense in it, the lines of the form ``key: value`` are taken by themselves.
     """
-    if not text.strip():
-        return Properties({}), []
     try:
         values, pairs = _toml(text) if text.startswith(TOML) else _yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError) as error:
@@ -113,7 +111,7 @@ def read_properties(text: str) -> tuple[Properties, list[str]]:
         return Properties(_lines(text), is_broken=True), [
             f"front matter: {_reason(error)}; players do not see the note"
         ]
-    if values is None or (isinstance(values, str) and not values.strip()):
+    if not values:
         return Properties({}), []
     if not isinstance(values, dict):
         return Properties({}, is_broken=True), [
@@ -193,14 +191,14 @@ def _mended(text: str) -> Properties | None:
         try:
             value, _ = _yaml("\n".join(lines))
         except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError):
-            if len(lines) > 1 or key in values:
-                return None
+            value = None
+        if key in values or (len(lines) > 1 and not isinstance(value, dict)):
+            return None
+        if isinstance(value, dict):
+            values |= {str(each).strip(): inner for each, inner in value.items()}
+        else:
             values[key] = lines[0].partition(":")[2].strip()
             mended.add(key)
-        else:
-            if not isinstance(value, dict) or key in values:
-                return None
-            values |= {str(each).strip(): inner for each, inner in value.items()}
     return Properties(values, mended=frozenset(mended)) if mended else None
 
 

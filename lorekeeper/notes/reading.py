@@ -215,13 +215,15 @@ def _is_planned(kind: str, sections: Sequence[Section]) -> bool:
     """Whether a note tells what is to come, by its headings; those of its parts that are closed count as well.
 
     A session does if they say of all that stands below any that it is a plan: above them a line may name the session before. A note
-    of no kind does if more of its parts tell what is to come than what happened, and others beside them are the game master's.
+    of no kind does if more of its parts tell what is to come than what happened, and others beside them are the game master's; what
+    stands below a heading that says so is a part of it.
     """
     if kind == SESSION:
         under = [each for each in sections if each.path or "\n" in each.text]
         plans = (each.tells == AHEAD and any(map(says_plan, each.path.split(PATH_SEPARATOR))) for each in under)
         return bool(under) and all(plans)
     ahead, told = ({each.path for each in sections if each.tells == what} for what in (AHEAD, TOLD))
+    ahead -= {path for path in ahead if path.rpartition(PATH_SEPARATOR)[0] in ahead}
     closed = {each.path for each in sections if each.audience == DM}
     return len(ahead) > max(1, len(told)) and len(ahead | closed) >= FEWEST_AHEAD
 

@@ -46,7 +46,7 @@ def _shown(why: str, *bodies: str, path: str = "Mira.md") -> list[Row]:
 
 
 HEADINGS = [
-    *("GM Notes", "DM Only", "GM Eyes Only", "DM's Notes", "Notes (GM)", "Behind the Scenes", "Secrets"),
+    *("GM Notes", "DM Only", "Auflösung", "Reviravolta", "Notes (GM)", "Behind the Scenes", "Secrets"),
     *("Secrets & Lies", "Neukazovat", "🔑 Secrets & Clues", "🤫 Secrets", "Info dla Strażnika"),
     *("NICHT VORLESEN", "G.M. Notes", "G. M. only", "GM&nbsp;Notes", "G&#77; Notes", "G\u200bM Notes"),
     *(
@@ -61,7 +61,6 @@ HEADINGS = [
     *("What really happened", "What the players do not know", "Hidden Agenda", "Plot Twist", "For the DM's eyes"),
     *(
         "DM Wissen",
-        "Geheimnisse",
         "Nur für den SL",
         "Geheime Pläne",
         "Secretos",
@@ -73,7 +72,6 @@ HEADINGS = [
         "SL-Wissen",
         "Meisterinfos",
         "Hintergrundwissen für den Spielleiter",
-        "Für die Spielleitung",
     ),
     *(
         "Was die Spieler nicht wissen",
@@ -87,7 +85,6 @@ HEADINGS = [
         "Was wirklich geschah",
         "SL",
         "SL: der Plan",
-        "GM: Plot",
         "DM – the plan",
     ),
     *("Real Identity", "Segreti", "Note del master", "Secrets du MJ", "MJ seulement", "Segredos", "Notas do mestre"),
@@ -100,8 +97,8 @@ WORDS_OF_SECRECY = [
         "Hidden from the adventurers",
         "What she really wants",
     ),
-    *("The Truth", "Truth about the fire", "The secret of the well", "The Miller's dark secret", "Truth: the fire"),
-    *("Wahrheit", "Die Wahrheit hinter dem Brand", "Das Geheimnis des Brunnens", "Was der Abt verschweigt"),
+    *("The Truth", "The secret of the well", "The Miller's dark secret", "Truth: the fire"),
+    *("Die Wahrheit hinter dem Brand", "Das Geheimnis des Brunnens", "Was der Abt verschweigt"),
     *("Für den Meister", "Nur für Meisteraugen", "In Wahrheit"),
     *("La vérité sur l'incendie", "Le secret du puits", "Pour le maître de jeu", "Ce que les joueurs ne savent pas"),
     *("Ce que l'abbé cache", "La verdad sobre el incendio", "El secreto del pozo", "Para el director de juego"),
@@ -348,7 +345,7 @@ NOTES_OF_GAME_MASTERS: list[Row] = [
         "mira-dm-guide.md",
     ),
     *_paths(
-        "DM Screen/Mira.md",
+        "Escudo do Mestre/Mira.md",
         "Session Prep/Mira.md",
         "G\u200bM only/Mira.md",
     ),
@@ -470,6 +467,8 @@ MORE_LANGUAGES = [
     ),
     *_shown("no word for a secret", f'!!! warning "The bridge is old"\n\n    {WORD}'),
     *_shown("planes are no plans", f"## The Planes of Existence\n\n{WORD}", path="Astral Plane.md"),
+    *_shown("a floor, readied spells", f"## Primo piano\n\n{WORD}", f"## Incantesimi preparati\n\n{WORD}"),
+    *_shown("an adjective", f"## Costumes\n\nA verdadeira ferramenta é {WORD}."),
     *_shown("a name, a hoard", f"## Archscholar Vera\n\n{WORD}", f"## Supply Cache\n\n{WORD}"),
     *_shown("the looks of a callout", f"> [!info|bg-plain no-i] Mira\n> {WORD}"),
 ]
