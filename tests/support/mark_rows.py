@@ -63,7 +63,6 @@ HEADINGS = [
         "DM Wissen",
         "Nur für den SL",
         "Geheime Pläne",
-        "Secretos",
         "Notas del máster",
         "Solo para el máster",
     ),
@@ -87,7 +86,7 @@ HEADINGS = [
         "SL: der Plan",
         "DM – the plan",
     ),
-    *("Real Identity", "Segreti", "Note del master", "Secrets du MJ", "MJ seulement", "Segredos", "Notas do mestre"),
+    *("Note del master", "MJ seulement", "Notas do mestre"),
 ]
 
 WORDS_OF_SECRECY = [
