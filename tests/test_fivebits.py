@@ -257,7 +257,10 @@ def entities_of(document: str) -> Mapping[str, Entity]:
     if path is None:
         pytest.skip(f"the package {OBJECTS.name} is not installed")
     entities, report = read(path)
-    assert (problems(report), report.not_taken) == ("", [])
+    names = (
+        ["Common Sign Language"] if document == "srd-2024" else []
+    )  # the longest of those that say nothing but their name
+    assert (problems(report), [each.example for each in report.not_taken]) == ("", names)
     assert {entity.document for entity in entities} == {document}
     return by_name(entities)
 

@@ -19,7 +19,7 @@ from lorekeeper.intake.formats.text_file import Entry
 from lorekeeper.intake.imports import FileImport
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.rules import rules
-from lorekeeper.intake.superseded import DOCUMENTS, SHARED, Known, is_packaged
+from lorekeeper.intake.superseded import DOCUMENTS, SHARED, Known, is_packaged, of_open5e
 from lorekeeper.normalize.book_tables import book_tables
 from lorekeeper.text.phrases import PACKED
 from lorekeeper.text.sections import full_text
@@ -115,7 +115,7 @@ async def _not_covered(cache: SearchCache, entities: Sequence[Entity]) -> list[E
     kept: list[Entity] = []
     for entity_type, document in sorted({(e.type, e.document) for e in entities}):
         stored = await cache.get_entities(entity_type, [document, SHARED])
-        others, theirs = {e.identity for e in stored if not is_packaged(e)}, Known(stored, document)
+        others, theirs = {e.identity for e in stored if not is_packaged(e)}, Known(of_open5e(stored), document)
         of_both = (e for e in entities if (e.type, e.document) == (entity_type, document))
         kept += [e for e in of_both if e.identity not in others and theirs.place(e) is None]
     return kept

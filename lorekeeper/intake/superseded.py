@@ -55,6 +55,11 @@ def is_packaged(entity: Entity) -> bool:
     return entity.document in DOCUMENTS and entity.source_api in SOURCES
 
 
+def of_open5e(entities: Iterable[Entity]) -> list[Entity]:
+    """Those that a server of Open5e, or a file of it, has given."""
+    return [each for each in entities if each.source_api.startswith(OPEN5E)]
+
+
 async def remove_superseded(
     cache: SearchCache, entity_type: str, documents: Sequence[str]
 ) -> tuple[list[Identity], list[Entity]]:
@@ -66,7 +71,7 @@ async def remove_superseded(
         documents: keys of those of the two documents that were.
     """
     entities = await cache.get_entities(entity_type, [*documents, SHARED])
-    theirs = [each for each in entities if each.source_api.startswith(OPEN5E)]
+    theirs = of_open5e(entities)
     covered, kept = list[Identity](), list[Entity]()
     for document in documents:
         if not any(each.document == document for each in theirs):
@@ -95,16 +100,15 @@ def with_printed(data: Mapping[str, Any], printed: Mapping[str, Any]) -> Mapping
 
 
 class Known:
-    """What Open5e has of a document, by kind; everything that is there of a document which nothing of Open5e's is of.
+    """What Open5e has of a document, by kind.
 
     Args:
-        entities: of a library, of one type.
+        entities: of Open5e, of one type.
         document: the document.
     """
 
     def __init__(self, entities: Iterable[Entity], document: str) -> None:
-        there = [each for each in entities if each.document in (document, SHARED)]
-        self._theirs = [each for each in there if each.source_api.startswith(OPEN5E)] or there
+        self._theirs = [each for each in entities if each.document in (document, SHARED)]
         ordered = sorted(self._theirs, key=lambda e: e.slug, reverse=True)
         self._keys = {(kind, _tail(e.slug)): e for e in ordered for kind in (_kind(e), "")}
         grouped = {(kind, name): e for e in ordered for kind in (_kind(e), "") for name in _names_of_forms(e)}

@@ -203,11 +203,12 @@ class View:
     async def _in_place_of(self, entity_type: str, document: str, slug: str) -> Entity | None:
         """What has taken the place of an entry of the first books, or of what a table is from."""
         from lorekeeper.intake.shipped_books import shipped_entry
-        from lorekeeper.intake.superseded import SHARED, Known
+        from lorekeeper.intake.superseded import SHARED, Known, of_open5e
 
         shipped = await outside(lambda: asyncio.to_thread(shipped_entry, entity_type, document, slug))
         gone = shipped or Entity(entity_type, slug, fold(slug), "", document, "", {})
-        place = Known(await self.cache.get_entities(entity_type, [document, SHARED]), document).place(gone)
+        there = await self.cache.get_entities(entity_type, [document, SHARED])
+        place = Known(of_open5e(there) or there, document).place(gone)
         owner = entry_of(gone)
         if place or not owner:
             return place

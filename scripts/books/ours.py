@@ -64,15 +64,11 @@ def packaged(document: str) -> Book:
 
 
 def _following(facts: Facts) -> Facts:
-    """What other values of a creature of 2024 say and its page does not repeat: saves that are modifiers, ten and a bonus."""
-    initiative = facts.get("initiative", "")
-    if not re.fullmatch(r"[+-]\d+", initiative):
+    """What other values of a creature of 2024 say and its page does not repeat: saves that are modifiers."""
+    if "(" not in facts.get("initiative", ""):
         return {}
     saves = {f"save {key}": f"{int(facts[key]) // 2 - 5:+d}" for key in ABILITIES if key in facts}
-    return {
-        "initiative": f"{initiative} ({10 + int(initiative)})",
-        **{k: v for k, v in saves.items() if k not in facts},
-    }
+    return {k: v for k, v in saves.items() if k not in facts}
 
 
 def facts_of(found: Iterable[Entity]) -> Book:

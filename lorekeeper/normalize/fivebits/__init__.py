@@ -73,6 +73,7 @@ LINED = {
     "spells": (spells.SIGN, spells.as_printed),
     "magic_items": (items.SIGN, items.as_printed),
     "equipment": (items.TOOL_SIGN, items.tool_as_printed),
+    "races": (options.SIGN, options.as_printed),
 }
 """Lists whose things have values in lines below their titles: how these begin, and how they are read."""
 
@@ -184,13 +185,9 @@ _REFERENCE = frozenset({"index", "name", "url", "level", "school", "updated_at"}
 def _entities(edition: str, name: str, o: Object, tables: Tables, document: str | None) -> Iterator[Entity]:
     if name in LISTS:
         endpoint, read_one = LISTS[name]
-        yield _entity(
-            edition,
-            endpoint,
-            document,
-            _slug(edition, name, o),
-            {"name": o.get("name"), "desc": text_of(o), **read_one(o, tables)},
-        )
+        made = {"name": o.get("name"), "desc": text_of(o), **read_one(o, tables)}
+        if any(made[key] for key in made if key != "name"):  # a name by itself says nothing
+            yield _entity(edition, endpoint, document, _slug(edition, name, o), made)
     elif name in rules.LISTS:
         for endpoint, slug, made in rules.LISTS[name](o, tables):
             yield _entity(edition, endpoint, document, slug, made)
@@ -201,7 +198,7 @@ def _entity(edition: str, endpoint: str, document: str | None, slug: str, made: 
     obj = {
         "key": f"{key}_{slug}",
         **made,
-        "document": {"key": key, "display_name": word["documents"][edition]["display_name"]},
+        "document": {"key": key, **{name: word["documents"][edition][name] for name in ("display_name", "gamesystem")}},
     }
     entity = open5e.entities(obj, open5e.ENDPOINTS[endpoint], document or key)[0]
     return replace(entity, source_api=SOURCE)

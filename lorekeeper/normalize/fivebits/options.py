@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivebits.classes import Tables
+from lorekeeper.normalize.fivebits.printed import Below
 from lorekeeper.normalize.fivebits.texts import (
     Object,
     ability_of,
@@ -48,7 +50,20 @@ def species(o: Object, tables: Tables) -> dict[str, Any]:
     }
 
 
+SIGN = re.compile(r"\n[^\n]{1,40} Traits\n")
+"""What stands below the name of a species."""
+
+_INCREASE = "Ability Score Increase. "
+
+
+def as_printed(o: Object, below: Below) -> Object:
+    """A species with what the book says of its scores."""
+    return {**o, "increase": next((each for each in below.lines if each.startswith(_INCREASE)), "")}
+
+
 def _increase(o: Object) -> str:
+    if printed := text(o, "increase").removeprefix(_INCREASE):
+        return printed
     given = [
         f"your {ability_of(each.get('ability_score'))} score increases by {each.get('bonus')}"
         for each in objects(o, "ability_bonuses")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
@@ -33,7 +33,8 @@ _PLAIN = str.maketrans("“”’`", "\"\"''")
 _MARKS = frozenset("\n|*_")
 """Of Markdown: what has them stays as it is."""
 
-_FIGURE = re.compile(r"\d+")
+_ITEM = "- "
+"""How an item of a list begins."""
 
 _ANY = re.compile("")
 """A sign that stands everywhere."""
@@ -50,6 +51,9 @@ is not retold, and to be retold."""
 
 _UNTOLD = 0.2
 """Share of the words of a part below which the book does not have it."""
+
+_HALF = 0.5
+"""The same of a text."""
 
 _AS_LONG = 0.6
 """Least share of the words of the longer one that a text or the paragraph has in which the book tells it otherwise."""
@@ -80,7 +84,9 @@ class _Freedom(IntEnum):
     """What has no figures: a variant has its own."""
     FIGURES = 1
     """Single words and figures: the parts of a thing share paragraphs."""
-    WHOLE = 2
+    OWN = 2
+    """The same of a part with a title."""
+    WHOLE = 3
     """A text that is told in other words, too."""
 
 
@@ -178,8 +184,8 @@ class Printed:
             titles[name] = own or places_of(self._called(name))
 
         def freedom(name: str) -> _Freedom:
-            if is_part:
-                return _Freedom.FIGURES
+            if is_part or several[name] > 1:
+                return _Freedom.OWN if is_part and titles[name] else _Freedom.FIGURES
             return _Freedom.WORDS if name in variants else _Freedom.WHOLE
 
         def places(name: str) -> Iterator[_Place]:
@@ -188,14 +194,35 @@ class Printed:
                 end = next(end for begin, end in within if begin <= start < end)
                 yield start, min(end, start + _LONGEST, *starts[following : following + 1])
 
+        several = Counter(map(name_of, things))
+        owned = self._each_its_own([each for each in things if several[name_of(each)] > 1], places)
         found = [
-            self._thing(thing, tuple(places(name := name_of(thing))), freedom(name))
+            self._thing(thing, owned.get(id(thing)) or tuple(places(name_of(thing))), freedom(name_of(thing)))
             for thing in things
             if not is_part or titles.get(name_of(thing)) or self._is_told(thing)
         ]
         return [
             each if titles.get(name_of(each)) or _is_variant(each) else strings(each, self._of_same) for each in found
         ]
+
+    def _each_its_own(
+        self, things: Iterable[Any], places: Callable[[str], Iterable[_Place]]
+    ) -> dict[int, list[_Place]]:
+        """Of things that are called alike, by `id`, where each stands: what stands once is of the one that has most of it."""
+        found, taken = dict[int, list[_Place]](), set[_Place]()
+        shares = [(self._share(thing, place), id(thing), place) for thing in things for place in places(name_of(thing))]
+        for _, thing, place in sorted(shares, reverse=True):
+            if thing not in found and place not in taken:
+                found[thing] = [place]
+                taken.add(place)
+        return found
+
+    def _share(self, thing: Any, place: _Place) -> float:
+        """How much of the texts of a thing is at a place."""
+        keys = [_key(word) for key in _TEXTS for word in _WORD.findall(str(thing.get(key) or ""))]
+        threes = [*zip(keys, keys[1:], keys[2:], strict=False)]
+        told = (bisect_left(at := self._threes.get(each, []), place[0]) < bisect_left(at, place[1]) for each in threes)
+        return sum(told) / max(len(threes), 1)
 
     def below(self, things: Iterable[Any], sign: re.Pattern[str]) -> dict[str, Below]:
         """What stands below the titles of things where a sign matches, up to the next such title, by their names."""
@@ -231,7 +258,13 @@ class Printed:
 
     def _of_same(self, text: str) -> str:
         """A text of a thing without a title as another thing has it that has one."""
-        return self._corrections.get(text, text)
+        return self._corrections.get(text) or self._said(text)
+
+    def _said(self, text: str) -> str:
+        """A text; "" for a sentence of which the book does not say half."""
+        keys = [*map(_key, _WORD.findall(text))]
+        is_sentence = len(self._keys) > len(keys) >= _FEWEST and text.endswith(".")
+        return "" if is_sentence and self._compared(keys, (0, len(self._keys)))[0] <= _HALF else text
 
     def _read_tables(self) -> Iterator[_Table]:
         starts = [word.start() for word in self._words]
@@ -286,6 +319,8 @@ class Printed:
         share, first, operations = max(found, key=lambda each: each[0])
         end = max((each[4] for each in operations if each[0] == "equal"), default=len(keys))
         corrected = self._in_its_words(text, own, share, first, operations, may)
+        if corrected == text and share < _ALIKE_SHORT and may == _Freedom.WHOLE:
+            return self._said(text)
         has_tables = is_whole and may > _Freedom.WORDS and share >= _ALIKE_SHORT
         whole = self._with_tables(corrected, first, first + end) if has_tables else corrected
         if whole != text:
@@ -307,7 +342,7 @@ class Printed:
     def _in_its_words(
         self, text: str, own: list[re.Match[str]], share: float, first: int, operations: list[Any], may: _Freedom
     ) -> str:
-        if share < _ALIKE and len(own) >= _FEWEST_RETOLD:
+        if share < (_ALIKE_SHORT if may == _Freedom.OWN else _ALIKE) and len(own) >= _FEWEST_RETOLD:
             same = max(operations, key=lambda each: (each[0] == "equal", each[2] - each[1]), default=None)
             is_told = may == _Freedom.WHOLE and same and share >= _RETOLD
             return self._retold(text, len(own), first + same[3]) if same and is_told else text
@@ -322,6 +357,7 @@ class Printed:
             begin = self._words[theirs].start() if is_first else self._words[theirs - 1].end()
             until = self._words[behind - 1].end() + 1 if is_last else self._words[behind].start()
             printed = self._text[begin:until].rstrip("\n")
+            printed += " " if printed and not is_last and self._text[until - 1] == "\n" else ""
             if _MARKS.isdisjoint(text[left:right] + printed) and self._is_other(keys[start:end], theirs, behind, may):
                 parts += [text[written:left], printed.translate(_PLAIN)]
                 written = right
@@ -348,9 +384,12 @@ class Printed:
         same = [each for each in same if each[1] - each[0] >= _AROUND]
         if not same:
             return
+        if len(same) > 1 and "\n" in self._text[self._words[same[-2][3]].start() : self._words[same[-1][2]].start()]:
+            gap, length = same[-1][2] - same[-2][3], same[-1][1] - same[-1][0]
+            same = same[:-1] if gap > length else same  # it is of what follows
         start, _, place, _ = same[0]
         _, end, _, behind = same[-1]
-        begins = (at for at in range(place - 1, place - start - _AROUND - 1, -1) if self._begins(at))
+        begins = (at for at in range(place - 1, place - (1 + _AROUND) * start - 1, -1) if self._begins(at))
         if 0 < start <= _AROUND and (begin := next(begins, None)) is not None:
             yield 0, start, begin, place
         for before, after in pairwise(same):
@@ -374,13 +413,15 @@ class Printed:
         """The paragraph with a word of the book, if it is about as long as a text that it tells in other words; else the text."""
         place = self._words[word].start()
         begin, end = self._text.rfind("\n", 0, place) + 1, self._text.find("\n", place)
-        paragraph = self._text[begin:end]
+        while self._text[end - 1] not in _SENTENCE_ENDS and CELL_GAP not in self._text[begin:end]:
+            end = self._text.find("\n", end + 1)
+        paragraph = self._text[begin:end].replace("\n", " ")
         label = _LABEL.match(paragraph)
         printed = paragraph[label.end() if label else 0 :].translate(_PLAIN)
         lengths = sorted((number, len(_WORD.findall(printed))))
         is_plain = _MARKS.isdisjoint(text) and CELL_GAP not in printed
-        has_figures = {*_FIGURE.findall(text)} <= {*_FIGURE.findall(printed)}
-        return printed if is_plain and has_figures and lengths[0] >= _AS_LONG * lengths[1] else text
+        item = _ITEM if text.startswith(_ITEM) else ""
+        return item + printed if is_plain and lengths[0] >= _AS_LONG * lengths[1] else text
 
     def _compared(self, keys: list[str], place: _Place) -> tuple[float, int, list[Any]]:
         """The share of words that a place has too, the first word of the book that was compared, and how words become its."""

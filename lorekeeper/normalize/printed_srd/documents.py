@@ -79,11 +79,12 @@ def read_pages(folder: Path, edition: str) -> Imported:
     origin = Origin(SOURCE, document.key, document.title)
     book = Book(origin, pages=numbers, rules={each.title for each in rules.values()})
     read = book.read("\n".join(lines))
+    game = {"gamesystem": {"key": f"5e-{edition}"}}
     entities: dict[tuple[str, str], Entity] = {}
     for entity in read.entities:
         is_part = entity.type == "rules" and _place(entity) in titles and _place(entity) not in rules
         if not is_part and (not document.has_rules_alone or _place(entity) in rules):
-            made = _keyed(entity, rules)
+            made = _keyed(replace(entity, data={**entity.data, "document": game}), rules)
             key = made.type, made.slug
             entities[key] = _longer(entities[key], made) if key in entities else made
     return replace(read, entities=list(entities.values()))
