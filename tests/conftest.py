@@ -26,7 +26,8 @@ from scripts.chromium import BROWSER
 from tests.support import browser, examples, forking, milvus_standalone
 from tests.support.backends import BACKEND_PARAMS, BACKENDS, Caches, drop_collections
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.libraries import BOOKS, need_books, settings, ship, small_books
+from tests.support.libraries import BOOKS, need_books, settings, ship, small_books, table_folder
+from tests.support.serving import http_server
 
 CORPUS = "LOREKEEPER_CORPUS"
 WHEEL = "TESTED_WHEEL"
@@ -370,9 +371,16 @@ def chromium() -> Iterator[Browser]:
         yield launched
 
 
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server of the first books and the notes of the demo; modules with another library have their own."""
+    with http_server(table_folder(tmp_path_factory)) as address:
+        yield address.removesuffix("/mcp")
+
+
 @pytest.fixture
 def window(chromium: Browser, origin: str) -> Iterator[Callable[..., browser.Watched]]:
-    """Opens watched pages of the server that the module's fixture ``origin`` names, each in a profile of its own.
+    """Opens watched pages of the server of ``origin``, each in a profile of its own.
 
     Called with options of Playwright's `Browser.new_context`.
     """

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 
 import httpx
 import pytest
 
 from tests.support import axe
 from tests.support.browser import PHONE
-from tests.support.libraries import table_folder
-from tests.support.serving import http_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -61,12 +58,6 @@ TWINS = {
     **{f"/entries/{path}": f"/entries/{path}.json" for path in ENTRIES.values()},
 }
 """Pages, and the same as JSON."""
-
-
-@pytest.fixture(scope="module")
-def origin(tmp_path_factory) -> Iterator[str]:
-    with http_server(table_folder(tmp_path_factory)) as address:
-        yield address.removesuffix("/mcp")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

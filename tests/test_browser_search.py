@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 OGRE = "lore://creatures/srd-2014/ogre"
-
-
-@pytest.fixture(scope="module")
-def origin(tmp_path_factory) -> Iterator[str]:
-    with http_server(table_folder(tmp_path_factory)) as address:
-        yield address.removesuffix("/mcp")
 
 
 @pytest.fixture

@@ -143,8 +143,7 @@ async def hits_of(view: View, groups: Sequence[Sequence[Key]]) -> list[Hit]:
         found |= {(entity_type, each.identity): each for each in await view.cache.load(entity_type, wanted)}
     hits = []
     for group in groups:
-        entity = found.get(group[0])
-        if entity is not None:
+        if entity := found.get(group[0]):
             result = Result(entity, await title_of(view, entity), None, "name", facts(entity), "")
             hits.append(Hit(result, len({document for _, (document, _) in group}) - 1))
     return hits
