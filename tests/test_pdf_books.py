@@ -69,7 +69,7 @@ def marches() -> list[list[Text]]:
     goblin += lines(["reach 5 ft., one target. Hit: 5 (1d6 + 2)", "piercing damage."], 72, 452)
     table: list[Text] = []
     for row, cells in enumerate(
-        [("d6", "Who comes"), ("1-3", "A warden of the reeds"), ("4-6", "Lights without a bearer")]
+        [("d6", "Who comes"), ("1-3", "A warden of the reeds"), ("4-6", "Lights without a bear-"), ("", "er")]
     ):
         table += [
             (72.0, 320.0 + 14 * row, 10.0, BOLD if not row else "F1", cells[0]),

@@ -14,6 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import chain, groupby, pairwise
 from typing import Self
 from unicodedata import category
@@ -169,13 +170,9 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     if is_heavy:  # then heavy type says nothing
         texts = [[replace(line, style=line.style & ITALIC, lead=0) for line in own] for own in texts]
     found: list[Line] = []
-    place = 0
-    for own in texts:
-        for column in _columns(own, body):
-            place += 1
-            left, right = _edges_of(column)
-            set_in = [replace(line, left=left, right=right, column=place) for line in column]
-            found += _with_tables(set_in)
+    for place, column in enumerate(column for own in texts for column in _columns(own, body)):
+        left, right = _edges_of(column)
+        found += _with_tables([replace(line, left=left, right=right, column=place) for line in column])
     return _Setter(body, found, outline, numbers).printed()
 
 
@@ -466,7 +463,7 @@ def _table(rows: Sequence[Sequence[Line]]) -> list[list[str]]:
             place = max((n for n, span in enumerate(spans) if span[0] <= cell.x0 + 1), default=0)
             own[place] = f"{own[place]} {cell.text}".strip()
         if found and not own[0] and sum(map(bool, own)) < len(own):
-            found[-1] = [f"{above} {more}".strip() for above, more in zip(found[-1], own, strict=True)]
+            found[-1] = [f"{above}\n{more}".strip() for above, more in zip(found[-1], own, strict=True)]
         else:
             found.append(own)
     return found if len(spans) > 1 else []
@@ -486,7 +483,7 @@ class _Setter:
         numbers: dict[int, str],
     ) -> None:
         self._body, self._lines, self._numbers = body, lines, numbers
-        self._known = words(line.text for line in self._lines)
+        self._mended = partial(mended, known=words(line.text for line in self._lines))
         near = [
             (one, other)
             for one, other in pairwise(self._lines)
@@ -509,7 +506,8 @@ class _Setter:
         for line in self._lines:
             if line.rows:
                 self._flush()
-                self._emit("\n".join(table_lines(line.rows)), line.page)
+                rows = [[reduce(self._mended, cell.split("\n")) for cell in row] for row in line.rows]
+                self._emit("\n".join(table_lines(rows)), line.page)
             elif line.text:
                 self._add(line)
         self._flush()
@@ -600,7 +598,7 @@ class _Setter:
             self._joined = line.text
         else:
             before = len(self._joined)
-            self._joined = mended(self._joined, line.text, self._known)
+            self._joined = self._mended(self._joined, line.text)
             if line.page != self._text[-1].page:
                 self._turns.append((max(self._joined.find(" ", before - 1), 0), line.page))
         self._text.append(line)
