@@ -306,7 +306,8 @@ def _page_numbers(pages: Sequence[Sequence[Line]]) -> tuple[int, set[Line]]:
         if number := _NUMBER.fullmatch(line.text):
             numbers[int(number[1]) - line.page].add(line)
     shift, most = max(numbers.items(), key=lambda item: len(item[1]), default=(1, set[Line]()))
-    return (shift, most) if len({line.page for line in most}) >= _FEWEST_PAGES else (1, set())
+    is_most = 2 * len(most) > sum(map(len, numbers.values()))  # a sheet has the numbers of two pages
+    return (shift, most) if is_most and len({line.page for line in most}) >= _FEWEST_PAGES else (1, set())
 
 
 def _is_dense(pages: set[int]) -> bool:
