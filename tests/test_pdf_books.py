@@ -135,7 +135,7 @@ def described(entities: list[Entity]) -> dict[str, str]:
 
 
 def test_columns_are_told_from_the_columns_of_a_table_in_one_of_them(tmp_path):
-    prose = lines([f"Line {number} of the account of all sources" for number in range(14)], 60, 100)
+    prose = lines([f"line {number} of the account of all sources" for number in range(14)], 60, 100)
     table = [
         text
         for row in range(12)
@@ -144,11 +144,11 @@ def test_columns_are_told_from_the_columns_of_a_table_in_one_of_them(tmp_path):
             (372, 109 + 12 * row, 9, "F1", f"The {row}. source of it"),
         )
     ]
-    title = (60, 70, 20, BOLD, "Chapter One: All Sources")
+    title = (60, 75, 20, BOLD, "Chapter One: All Sources")
     capitals = [(60, 244, 10, "F1", "M"), (68.3, 244, 8, "F1", "ARSH and all")]
     pages = [[title, *prose[:-2], *capitals, (318, 97, 12, BOLD, "Sources"), *table]]
     found = described(read(write_pdf(tmp_path / "sources.pdf", pages))[0])
-    assert found["Chapter One: All Sources"].endswith("Line 11 of the account of all sources\n\nMARSH and all")
+    assert found["Chapter One: All Sources"].endswith("line 11 of the account of all sources\n\nMARSH and all")
     assert "| S11 | The 11. source of it |" in found["Sources"]
 
 

@@ -424,7 +424,8 @@ def _one(cells: Sequence[Line]) -> Line:
     first, *others = cells
     style = first.style if all(each.style & BOLD for each in others) else first.style & ITALIC
     lead = len(first.text) if others and first.style & BOLD and style != first.style else first.lead
-    return replace(first, text=" ".join(each.text for each in cells), x1=cells[-1].x1, style=style, lead=lead)
+    text, size = " ".join(each.text for each in cells), min(each.size for each in cells)
+    return replace(first, text=text, size=size, x1=cells[-1].x1, style=style, lead=lead)
 
 
 def _table_end(rows: Sequence[Sequence[Line]], start: int) -> int:
@@ -490,7 +491,7 @@ class _Setter:
             for one, other in pairwise(self._lines)
             if one.column == other.column and 0 < other.base - one.base < 1.5 * one.size
         ]
-        self._within = {id(one) for one, other in near if other.text[:1].islower() and other.type != one.type}
+        self._within = {id(one) for one, other in near if other.text[:1].islower() and one.type == (other.type[0], BOLD - other.type[1])}
         """Lines in which a sentence begins that goes on in other type."""
         self._within |= {id(other) for one, other in near if one.style == BOLD < other.style}
         self._outlined = {(_squeezed(title), page): (depth, title) for title, depth, page in outline}
