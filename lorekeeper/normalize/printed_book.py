@@ -491,7 +491,11 @@ class _Setter:
             for one, other in pairwise(self._lines)
             if one.column == other.column and 0 < other.base - one.base < 1.5 * one.size
         ]
-        self._within = {id(one) for one, other in near if other.text[:1].islower() and one.type == (other.type[0], BOLD - other.type[1])}
+        self._within = {
+            id(one)
+            for one, other in near
+            if other.text[:1].islower() and one.type == (other.type[0], BOLD - other.type[1])
+        }
         """Lines in which a sentence begins that goes on in other type."""
         self._within |= {id(other) for one, other in near if one.style == BOLD < other.style}
         self._outlined = {(_squeezed(title), page): (depth, title) for title, depth, page in outline}
