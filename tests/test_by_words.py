@@ -90,7 +90,8 @@ A use of Tidal Shape hardens the reeds.
 
 
 async def test_what_is_part_of_an_entry_is_not_denied_and_paragraphs_keep_their_headings(library):
-    shaper = "### Level 2: Tidal Shape\n\n*again at level 4, 8*\n\nYou flow as water does."
+    reach = "### Level 1: Reach\n\n**Tidal Shape Reach.** It is 30 feet.\n\n"
+    shaper = f"{reach}### Level 2: Tidal Shape\n\n*again at level 4, 8*\n\nYou flow as water does."
     entries = [("shaper", "class", "Shaper", shaper), ("reeds", "subclass", "Circle of Reeds", CIRCLE)]
     await library.cache.store_entities(
         [make(key, text, type="character_options", kind=kind, name=name) for key, kind, name, text in entries],

@@ -270,6 +270,7 @@ async def test_the_structured_content_has_what_is_promised_and_the_text_says_the
             assert fold(line["text"]) in fold(answer.text)  # which has rows and items as such
     secret = [line for part in content["parts"] for line in part["lines"] if "mark" in line]
     assert [(line["mark"], line["section"]) for line in secret] == [("Secrets (GM only)", "Secrets (GM only)")]
+    assert "[secret: Secrets (GM only)] " in answer.text  # said once
 
 
 async def test_a_line_of_a_note_is_never_taken_for_one_of_ours(tmp_path):

@@ -96,7 +96,7 @@ class _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
         words = _WORD.findall(text.casefold())
         is_told = words[:1] != [] and words[0] in listed_words("asked teller")
-        return cls(stems(_words(text)), common, stems(" ".join(asked_about(text))), is_told)
+        return cls(stems(_words(text)), common, stems(" ".join(asked_about(_NUMBER.sub("", text)))), is_told)
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -182,7 +182,7 @@ def _about(text: str) -> list[str]:
 
 def asked_about(text: str) -> list[str]:
     """The one or two words together that a question is about which says nothing else: "flanking" of "how does flanking work"."""
-    folded, about = fold(text), [word for word in _about(text) if not _NUMBER.fullmatch(word)]
+    folded, about = fold(text), _about(text)
     if not {*folded.split()}.isdisjoint(listed_words("asked teller")):
         return []
     is_question = len(about) < len(content_words(folded)) or folded.startswith(("how ", "what "))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.editions import edition_label
-from lorekeeper.entities import NAME, Entity, parse_uri
+from lorekeeper.entities import NAME, SEARCHED, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.folding import fold
@@ -250,7 +250,7 @@ class Searcher:
         """The wordings of a plain question, with words of names in the place of those that are misspelt."""
         if search.query.mode != "auto" or search.query.unfinished or search.like:
             return None
-        meant = await by_name.respelt(self._cache, search.query.types, search.text)
+        meant = await by_name.respelt(self._cache, SEARCHED, search.text)
         if not meant:
             return None
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, meant))})\b", re.IGNORECASE)

@@ -174,6 +174,7 @@ def _named(page: str, wanted: str) -> tuple[str, str] | None:
     return (
         _sections_that(page, lambda path: path == asked)
         or _sections_that(page, lambda path: path[-len(asked) :] == asked)
+        or _sections_that(page, lambda path: _OF_LEVEL.sub("", path[-1]).strip() == name)
         or _of(_labels(page), lambda label: name in (label, fold(label.partition("(")[0])))
         or _table_of(page, lambda caption: caption == name)
         or _like(page, lambda each: each.startswith(name))

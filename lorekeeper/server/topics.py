@@ -52,7 +52,7 @@ def _part(part: Part, named: Mapping[str, str]) -> Iterator[str]:
             yield from (f"   {each}" for each in quoted(line.quote))
     if part.left_out:
         address = one_line(named.get(part.more) or as_paths(part.more)) if part.more else ""
-        yield f"{part.left_out} more{f': {address}' if address else ''}"
+        yield f"{part.left_out} more{f' at {address}' if address else ''}"
 
 
 RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentioned: "}
@@ -61,8 +61,8 @@ RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentio
 
 def where(quote: Quote) -> str:
     """Where a quote stands, and that it is secret: "[Goals, secret: Secrets (GM only)] ", "[from Umbra] "."""
-    mark = f"secret: {quote.mark}" if quote.mark else ""
-    place = ", ".join(filter(None, [f"from {quote.source}" if quote.source else quote.section, mark]))
+    place = f"from {quote.source}" if quote.source else quote.section
+    place = ", ".join(filter(None, [place if place != quote.mark else "", quote.mark and f"secret: {quote.mark}"]))
     return f"[{one_line(place)}] " if place else ""
 
 
