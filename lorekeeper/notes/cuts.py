@@ -284,10 +284,10 @@ def _end_of_key(lines: Sequence[str], first: int) -> int:
 def _end_of_list(lines: Sequence[str], first: int) -> int:
     """The line after what a key without a value introduces: its paragraph, and the items below it."""
     end = _end_of_key(lines, first)
-    if _ITEM.match(_inner(lines[first]).lstrip()) and end > first + 1:
+    is_item = _ITEM.match(_inner(lines[first]).lstrip())
+    if is_item and end > first + 1:
         return end
     quotes, indent = _depth(lines[first])
-    is_item = bool(_ITEM.match(_inner(lines[first]).lstrip()))
     blank, begun = False, end > first + 1
     for i in range(end, len(lines)):
         inner = _inner(lines[i])

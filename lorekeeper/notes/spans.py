@@ -376,8 +376,7 @@ class SpanScanner:
         return self._between(opening.start(), inside, closing, opening[0].strip())
 
     def _mark(self, said: str, place: str = TITLE) -> Mark:
-        mark = audience_of(said, place, self._own)
-        return mark if mark.audience == DM else Mark(said, DM)
+        return audience_of(said, place, self._own)
 
     def _is_secret_word(self, word: str) -> bool:
         return closes(word, TITLE, self._own)
