@@ -72,7 +72,6 @@ NEXT_STEPS = (
     ("open", "see it in the browser"),
     ("vault add FOLDER", "add the notes of a campaign"),
     ("edition 2014", "rank the edition of your table first"),
-    ("import srd-2014 srd-2024", "get both SRDs whole"),
     ("sync open5e", "add thirty more open books"),
     ("install", "connect another chat app"),
 )

@@ -412,6 +412,10 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
         ("Spell Scroll (6th)", "is 17 and the attack bonus is [+]9"),
         ("Wererat, Rat Form", "human, shapechanger"),
         ("Commune with Nature", "."),
+        ("Werewolf, Human", "its claws or spear"),
+        ("Ghast", "within 30 feet of it have advantage"),
+        ("Barbarian", "in the Rage Damage column"),
+        ("Half-Elf", "two other ability scores"),
     ],
 )
 def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:

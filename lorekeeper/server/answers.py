@@ -277,6 +277,7 @@ async def document_list(view: View, entity_type: str | None = None) -> list[Json
                 "game_system": source.game_system and one_line(source.game_system),
                 "licenses": [one_line(licence) for licence in source.licenses],
                 "url": source.url and one_line(source.url),
+                "statement": one_line(str(records[key].data.get("attribution") or "")) if key in records else "",
                 "counts": shown,
             }
             documents.append(content | ({"searched_with": twins} if twins else {}))

@@ -109,6 +109,7 @@ class Document(Model):
     game_system: str | None
     licenses: list[str]
     url: str | None
+    statement: str = Field("", description="what its licence asks to say of it")
     counts: dict[str, int] = Field(description="number of entries by type")
     searched_with: list[str] = Field(
         [], description="keys of the other parts of the same book, which a search of one searches too"

@@ -554,7 +554,10 @@ def _from_sentence(found: _Sentence, rarest: str, limit: int) -> str:
     label = f"{found.section.heading}: " if found.section.heading else ""
     lowered = found.text.lower()
     late, room = lowered.find(rarest), limit - len(label) - BEFORE
-    spare = limit - len(label) - len(found.text) - len(ELLIPSIS) - 1
+    whole = limit - len(label) - len(ELLIPSIS) - 1
+    shown = found.section.text[max(start, 0) :][:whole]
+    ends = [shown.find(each) + len(each) for each in sentences(shown)[:-1] if any(map(each.lower().count, found.stems))]
+    spare = whole - max([len(found.text), *ends])
     start -= _needed(found.section.text[: max(start, 0)], found.text, spare)
     text = found.section.text[max(start, 0) :]
     if late > room and spare < 0:

@@ -19,7 +19,7 @@ from typing import Any
 from lorekeeper.folding import fold
 from lorekeeper.normalize.fivebits.texts import name_of, strings
 from lorekeeper.normalize.printed_srd.layout import CELL_GAP, table_names
-from lorekeeper.normalize.printed_srd.structure import Block, named
+from lorekeeper.normalize.printed_srd.structure import Block
 from lorekeeper.normalize.printed_srd.titles import is_title
 
 _WORD = re.compile(r"\d[\d,]*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
@@ -49,11 +49,8 @@ _ALIKE, _ALIKE_SHORT, _RETOLD = 0.85, 0.6, 0.35
 """Least share of the words of a text that its place in the book has too: to be corrected word by word, the same of a short one that
 is not retold, and to be retold."""
 
-_UNTOLD = 0.2
-"""Share of the words of a part below which the book does not have it."""
-
 _HALF = 0.5
-"""The same of a text."""
+"""Share of the words of a sentence up to which the book does not have it."""
 
 _AS_LONG = 0.6
 """Least share of the words of the longer one that a text or the paragraph has in which the book tells it otherwise."""
@@ -199,11 +196,11 @@ class Printed:
         found = [
             self._thing(thing, owned.get(id(thing)) or tuple(places(name_of(thing))), freedom(name_of(thing)))
             for thing in things
-            if not is_part or titles.get(name_of(thing)) or self._is_told(thing)
         ]
-        return [
+        said = [
             each if titles.get(name_of(each)) or _is_variant(each) else strings(each, self._of_same) for each in found
         ]
+        return [each for each in said if each.get("desc") != "" or not is_part]
 
     def _each_its_own(
         self, things: Iterable[Any], places: Callable[[str], Iterable[_Place]]
@@ -250,11 +247,6 @@ class Printed:
         """The title of the thing of which something is a form or a variant."""
         thing, comma, _ = name.partition(", ")
         return self._variants.get(name, thing if comma else _VARIANT.sub("", name))
-
-    def _is_told(self, part: Any) -> bool:
-        """Whether the book tells what a part does that has no title in it."""
-        keys = [_key(word) for key in _TEXTS for word in _WORD.findall(str(part.get(key) or ""))]
-        return len(keys) < _FEWEST_RETOLD or self._compared(keys, (0, len(self._keys)))[0] >= _UNTOLD
 
     def _of_same(self, text: str) -> str:
         """A text of a thing without a title as another thing has it that has one."""
@@ -308,10 +300,6 @@ class Printed:
         if len(own) < _FEWEST:
             return text
         keys = [_key(word[0]) for word in own]
-        if begun := named(text):  # it stands where its name does
-            places = [
-                (at, end) for start, end in places for at in self._titles(begun["name"], [(start, end)])
-            ] or places
         found = [self._compared(keys, place) for place in places]
         is_said = len(own) < _FEWEST_RETOLD or any(share >= _ALIKE for share, _, _ in found)
         if may == _Freedom.WHOLE and not is_said:  # what is said of several things stands once
