@@ -390,6 +390,7 @@
   on("#next-turn", "click", () => turn(1));
   on("#back-turn", "click", () => turn(-1));
   on("#roll-order", "click", rollOrder);
+  on("#add-more", "click", () => $("#monsters").focus());
   if ($("#show")) on("#show", "click", () => { state.shown = !state.shown; save(); });
   on("#end-fight", "click", () => {
     if (!confirm("End the fight? Everyone in it is removed.")) return;
