@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,11 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake import data_packages
-from lorekeeper.intake.data_packages import OBJECTS, DataPackage
+from lorekeeper.intake.data_packages import OBJECTS, PAGES, DataPackage
+from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.intake.shipped_books import lacking, pack_books, shipped_books
 from lorekeeper.render import markdown
+from lorekeeper.text.cleaning import sentences
 from tests.support.entities import everything
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library, server_library
@@ -424,6 +426,29 @@ def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> No
     called = [each for each in shipped_books() if each.document == "srd-2014" and each.name.startswith(name)]
     assert called
     assert all(re.search(words, " ".join(strings_in(each.data))) for each in called)
+
+
+@pytest.mark.usefixtures("whole_starter")
+@pytest.mark.parametrize("document", OBJECTS.files)
+def test_each_sentence_of_the_data_that_the_book_has_is_in_an_entry(document: str) -> None:
+    """Other sentences are those that the book has in other words. Lines of kind and rarity of magic items are values."""
+    objects, folder = OBJECTS.path(document), PAGES.path(document)
+    if objects is None or folder is None:
+        pytest.skip(f"not installed: {', '.join(lacking())}")
+    pages = letters(path.read_text("utf-8") for path in sorted(folder.glob("*.txt")))
+    told = letters(
+        text for each in shipped_books() if each.document == document for text in strings_in(dict(each.data))
+    )
+    texts = (text for each in rows_of(objects.read_bytes()) if "rarity" not in str(each) for text in strings_in(each))
+    keys = {
+        letters([each]): each for text in texts for each in sentences(text) if each.count(" ") > 4 and each[-1] == "."
+    }
+    assert len(keys) > 500
+    assert [each for key, each in keys.items() if key in pages and key not in told] == []
+
+
+def letters(texts: Iterable[str]) -> str:
+    return re.sub(r"[\W_]+", "", "".join(texts)).casefold()
 
 
 def strings_in(value: object) -> Iterator[str]:
