@@ -140,6 +140,7 @@ def test_an_entry_is_added_without_scripts_and_fights_as_those_of_books(window):
     for path, last in lasts.items():
         block = page.locator(f"#turn article[data-uri$='{path}']")
         block.get_by_text("Traits", exact=True).wait_for()
+        assert block.get_by_text("DC 20", exact=True).count() == path.endswith("lich")
         order = [block.inner_text().find(each) for each in ("Armor Class", "\nActions\n", "\nTraits\n", last)]
         assert order == sorted(order)
         page.keyboard.press("n")

@@ -89,6 +89,7 @@ _SPEED = re.compile(
 _RANGE = r"\b{0} \(?(\d{{1,4}}) ?(ft|feet|foot|miles?|')"
 _RANGES = {sense: re.compile(_RANGE.format(sense), re.IGNORECASE) for sense in (*SENSES, "telepathy")}
 _PASSIVE = re.compile(r"\bpassive perception (\d{1,2})\b", re.IGNORECASE)
+_SPELL_SAVE = re.compile(r"\bspell save DC (\d{1,2})\b", re.IGNORECASE)
 _ATTACK = re.compile(r"\b(?:attack roll|to hit)\b", re.IGNORECASE)
 _SWARM_NAME = re.compile(r"^swarm\b|swarm\b(?! \w)|\bswarm of\b", re.IGNORECASE)
 
@@ -167,6 +168,11 @@ class Creature:
         if self.initiative is None and "dexterity" in self.abilities:
             return int((self.abilities["dexterity"] - 10) // 2)
         return int(self.initiative or 0)
+
+    @property
+    def spell_save(self) -> str:
+        """The DC of saves against its spells, as its book says it; "" if it says none."""
+        return next((found[1] for each in self.features if (found := _SPELL_SAVE.search(each.text))), "")
 
     @property
     def experience_in_lair(self) -> float | None:

@@ -60,6 +60,11 @@ def initiative(creature: Entity) -> int:
     return records.creature(Source(with_values(creature))).initiative_bonus
 
 
+def spell_save(creature: Entity) -> str:
+    """The DC of saves against its spells; "" if its block says none."""
+    return records.creature(Source(with_values(creature))).spell_save
+
+
 def counters(creature: Entity) -> list[str]:
     """Its features, each with how often it can be used ("3/Day", "Recharge 5-6") where that is said, and legendary actions."""
     features = records.creature(Source(with_values(creature))).features

@@ -16,7 +16,7 @@ from lorekeeper.encounters.planning import creature_named
 from lorekeeper.entities import Entity, parse_json
 from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.folding import fold
-from lorekeeper.render.creature import counters, initiative
+from lorekeeper.render.creature import counters, initiative, spell_save
 from lorekeeper.server.encounters import planned
 from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.editions import edition_of
@@ -58,7 +58,7 @@ async def _fight(visit: Visit) -> Response:
             creatures += [(n, (await creature_named(view, name, rules))[0]) for n, name in parse_monsters([text])]
         except LoreKeeperError as error:
             problems.append(str(error))
-    read = {"initiative": initiative, "counters": counters, "is_secret": is_secret}
+    read = {"initiative": initiative, "counters": counters, "spell_save": spell_save, "is_secret": is_secret}
     fighting = combatants(creatures)
     return visit.page("fight.html", fighting=fighting, conditions=CONDITIONS, problems=problems, **read)
 

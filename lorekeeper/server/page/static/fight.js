@@ -13,7 +13,7 @@
     return {
       name: dataset.name, kind: dataset.kind, path: dataset.path, hero: dataset.hero === "true", hidden: dataset.hidden === "true", bonus: Number(dataset.initiative),
       icon: item.querySelector("use")?.getAttribute("href") ?? "", initiative: null, most, now: most === "" ? "" : most - dataset.lost,
-      temporary: 0, armor: dataset.armorClass ?? "", states: [], saves: [0, 0], uses: dataset.counters.split("\n").filter(Boolean).flatMap(usesOf),
+      temporary: 0, armor: dataset.armorClass ?? "", spellSave: dataset.spellSave, states: [], saves: [0, 0], uses: dataset.counters.split("\n").filter(Boolean).flatMap(usesOf),
     };
   });
 
@@ -347,6 +347,12 @@
       const traits = [...pane.querySelectorAll(`.creatures > :is(.traits, .facts ~ ${told}):has(~ ${acts})`)];
       if (traits.length && !traits.at(-1).matches(".traits")) traits.unshift(element("h2", "Traits"));
       [...pane.querySelectorAll(".creatures > section:not(.details)")].at(-1)?.after(...traits);
+      const { spellSave } = state.fighting.find((each) => each.path === path) ?? {};
+      if (spellSave) {
+        const tile = element("div", "");
+        tile.append(element("dt", "Spell save"), element("dd", `DC ${spellSave}`));
+        pane.querySelector(".kind + .facts")?.append(tile);
+      }
       const current = list.querySelector("[aria-current]");
       if (!pane.isConnected || !current) return;
       current.querySelector(".counters").append(...firstActions(path));
