@@ -77,9 +77,11 @@ async def remove_superseded(
         if not any(each.document == document for each in theirs):
             continue
         known = Known(theirs, document)
-        for each in entities:
-            if each.document == document and is_packaged(each):
-                (kept.append(each) if known.place(each) is None else covered.append(each.identity))
+        for each in (each for each in entities if each.document == document and is_packaged(each)):
+            if known.place(each):
+                covered.append(each.identity)
+            else:
+                kept.append(each)
     if covered:
         await cache.delete_entities(entity_type, covered)
     return covered, kept
