@@ -38,6 +38,7 @@ def listed(what: str) -> tuple[str, ...]:
 def listed_words(what: str) -> frozenset[str]:
     """The same as a set.
 
+    "asked several": by which a question asks for entries of a kind and not for one, as "healing spells of a cleric" names no spell.
     "asked teller": with which one begins that tells of somebody, and names nothing: "we are falling off a cliff". "name everyday":
     names of notes and of entries that mean nothing in particular in a sentence. "name title": what stands before the names of
     persons. "kinds named": kinds of notes whose names people shorten. "key needless": facts that say nothing of a subject.

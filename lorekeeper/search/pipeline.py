@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.cache.snapshot import in_snapshot
 from lorekeeper.editions import edition_label
-from lorekeeper.entities import NAME, SEARCHED, Entity, parse_uri
+from lorekeeper.entities import NAME, Entity, parse_uri
 from lorekeeper.errors import EmbeddingError, FilterError
 from lorekeeper.filters import WHERE
 from lorekeeper.folding import fold
@@ -48,7 +48,7 @@ from lorekeeper.search.expansion import expanded_keywords, expanded_text, spelt_
 from lorekeeper.search.explain import Explainer, ValueRegistry
 from lorekeeper.search.explanation import Stage
 from lorekeeper.search.feedback import with_feedback
-from lorekeeper.search.fusion import BOOKS, FEW, FUSED_BY_SCORE, NOTES, FusedHit, corpus_name, relevant
+from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, NOTES, FusedHit, corpus_name, relevant
 from lorekeeper.search.grouping import family_labels
 from lorekeeper.search.intent import asked_type, field_of, stated_conditions, type_asked_for
 from lorekeeper.search.languages import (
@@ -247,14 +247,10 @@ class Searcher:
         return None
 
     async def _respell(self, search: Search) -> str | None:
-        """The wordings of a plain question, with words of names in the place of those that are misspelt.
-
-        A question to books may have words of any name: no rule is called after breath.
-        """
+        """The wordings of a plain question, with words of names in the place of those that are misspelt."""
         if search.query.mode != "auto" or search.query.unfinished or search.like:
             return None
-        types = SEARCHED if BOOKS in map(corpus_name, search.query.types) else search.query.types
-        meant = await by_name.respelt(self._cache, types, search.text)
+        meant = await by_name.respelt(self._cache, search.query.types, search.text)
         if not meant:
             return None
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, meant))})\b", re.IGNORECASE)

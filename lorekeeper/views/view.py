@@ -18,7 +18,6 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import EmbeddingError, UnknownDocumentError
 from lorekeeper.folding import fold
 from lorekeeper.intake.sync_state import Source
-from lorekeeper.normalize.book_tables import entry_of
 from lorekeeper.party import PartyFile
 from lorekeeper.search.doubt import NONE_AT_ALL
 from lorekeeper.search.fusion import CAMPAIGN, NOTES
@@ -204,6 +203,7 @@ class View:
         """What has taken the place of an entry of the first books, or of what a table is from."""
         from lorekeeper.intake.shipped_books import shipped_entry
         from lorekeeper.intake.superseded import SHARED, Known, of_open5e
+        from lorekeeper.normalize.book_tables import entry_of
 
         shipped = await outside(lambda: asyncio.to_thread(shipped_entry, entity_type, document, slug))
         gone = shipped or Entity(entity_type, slug, fold(slug), "", document, "", {})
