@@ -85,6 +85,9 @@ def begin(url: str) -> str:
 
 
 def ask(url: str, session: str) -> httpx.Response:
+    """An answer, at the second try where a crowd took the place before the request came."""
+    with contextlib.suppress(httpx.RemoteProtocolError):
+        return post(url, "tools/call", 2, session, name="lookup_spell", arguments={"name": "tide lance"})
     return post(url, "tools/call", 2, session, name="lookup_spell", arguments={"name": "tide lance"})
 
 
