@@ -14,41 +14,16 @@ from lorekeeper.measures import timed
 from lorekeeper.order import BY_NAME, Order, parse_orders
 from lorekeeper.printable import MAX_SHOWN, one_line
 from lorekeeper.search import by_name
-from lorekeeper.search.documents import (
-    DocumentRegistry,
-    Scopes,
-    with_editions,
-)
-from lorekeeper.search.doubt import (
-    CLOSED,
-    NEAREST,
-    doubted,
-    is_closed,
-    no_entry,
-    why_nothing,
-)
+from lorekeeper.search.documents import DocumentRegistry, Scopes, with_editions
+from lorekeeper.search.doubt import CLOSED, NEAREST, doubted, is_closed, no_entry, why_nothing
 from lorekeeper.search.expansion import both_ways
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.fusion import CAMPAIGN, NOTES, FusedHit, Retriever
 from lorekeeper.search.grouping import GROUPED, WINDOW, places
-from lorekeeper.search.languages import (
-    IN_OTHER,
-    MOST_NOTES,
-    asks_of_notes,
-    in_language,
-    language_of_notes,
-)
+from lorekeeper.search.languages import IN_OTHER, MOST_NOTES, asks_of_notes, in_language, language_of_notes
 from lorekeeper.search.linker import asked_about
 from lorekeeper.search.query import Query
-from lorekeeper.search.results import (
-    Asked,
-    Key,
-    Result,
-    ResultPage,
-    ranked_result,
-    unranked_result,
-    words_of,
-)
+from lorekeeper.search.results import Asked, Key, Result, ResultPage, ranked_result, unranked_result, words_of
 from lorekeeper.search.retrieved import Traits
 from lorekeeper.search.sorting import REPEAT, order_gap
 from lorekeeper.search.state import Search

@@ -34,16 +34,7 @@ from lorekeeper.search.documents import (
     readings,
     stated_edition,
 )
-from lorekeeper.search.doubt import (
-    Absent,
-    absent,
-    answers,
-    doubt_of,
-    is_certain,
-    names_a_note,
-    nothing,
-    word_counts,
-)
+from lorekeeper.search.doubt import Absent, absent, answers, doubt_of, is_certain, names_a_note, nothing, word_counts
 from lorekeeper.search.expansion import expanded_keywords, expanded_text, spelt_out
 from lorekeeper.search.explain import Explainer, ValueRegistry
 from lorekeeper.search.explanation import Stage
@@ -51,21 +42,12 @@ from lorekeeper.search.feedback import with_feedback
 from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, NOTES, FusedHit, corpus_name, relevant
 from lorekeeper.search.grouping import family_labels
 from lorekeeper.search.intent import asked_type, field_of, stated_conditions, type_asked_for
-from lorekeeper.search.languages import (
-    foreign_note,
-    function_words,
-    language_of,
-    telling,
-)
+from lorekeeper.search.languages import foreign_note, function_words, language_of, telling
 from lorekeeper.search.linker import is_about_one, with_linked, without_asking
 from lorekeeper.search.pages import Pages
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
-from lorekeeper.search.results import (
-    Key,
-    ResultPage,
-    described,
-)
+from lorekeeper.search.results import Key, ResultPage, described
 from lorekeeper.search.retrieved import MINILM, Ranking, Retrieved, Traits, collapsed, fused, like_another, over_types
 from lorekeeper.search.sessions import plans_behind
 from lorekeeper.search.sorting import SORTED, drawn_seed, sorted_hits

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from lorekeeper.entities import Entity
-from lorekeeper.search.documents import (
-    Scopes,
-)
-from lorekeeper.search.doubt import (
-    Absent,
-)
+from lorekeeper.search.documents import Scopes
+from lorekeeper.search.doubt import Absent
 from lorekeeper.search.explanation import Doubt, Stage
 from lorekeeper.search.fusion import FusedHit
 from lorekeeper.search.query import Query
-from lorekeeper.search.results import (
-    Key,
-    Mode,
-    ResultPage,
-)
+from lorekeeper.search.results import Key, Mode, ResultPage
 from lorekeeper.search.retrieved import Retrieved
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass
