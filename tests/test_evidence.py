@@ -65,8 +65,9 @@ def test_of_equal_words_the_first_is_shown_in_every_process():
     assert len(set(shown)) == 1
 
 
-def test_words_of_the_name_alone_are_no_evidence():
-    assert evidence(ogre(), "ogre", nearest="It eats what drowns.").text == "It eats what drowns."
+def test_a_creature_that_is_only_named_is_told_from_its_beginning_and_whole_if_there_is_room():
+    assert evidence(ogre(), "ogre", nearest="It eats what drowns.") == evidence(ogre(), "")
+    assert evidence(ogre(), "what does an ogre do", limit=800).text.endswith("It hits one creature with a tree.")
 
 
 def test_what_the_fields_have_said_is_not_said_again_by_a_section():
@@ -228,7 +229,7 @@ def test_a_class_is_listed_with_what_it_gets_by_level():
     data = {"name": "Guard", "desc": "", "features": features}
     guard = make("guard", type="character_options", kind="class", data=data)
     assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath; 5: Second Breath."
-    assert evidence(guard, "swear").text.startswith("Oath: You swear.")
+    assert evidence(guard, "swear", limit=60).text.startswith("Oath: You swear.")
     assert evidence(guard, "how fast at level 5").text.startswith("Level 5: Second Breath; Stride +10 ft. ")
 
 

@@ -186,10 +186,13 @@ def test_an_entry_is_described_by_its_facts_and_by_parts_of_all_its_text():
     assert "Part 1" in texts[-1]
 
 
-async def test_a_terminal_shows_which_wording_found_a_result(library):
+async def test_a_terminal_shows_all_that_the_first_result_says_and_which_wording_found_each(library):
     page = await library.search(asked(*WORDINGS))
-    lines = [line.plain for line in hit_lines(page_content(page)["results"], 120, WORDINGS)]
-    assert "  found by: never sinks under the surface" in lines
+    results = page_content(page)["results"]
+    assert "  found by: never sinks under the surface" in [line.plain for line in hit_lines(results, 120, WORDINGS)]
+    lines = [line.plain.strip() for line in hit_lines(results, 20, WORDINGS)]
+    assert results[0]["snippet"] in " ".join(lines)  # and nothing of the others goes on in a second line
+    assert results[1]["snippet"] not in " ".join(lines)
 
 
 async def test_an_entry_without_text_says_by_its_name_which_wording_found_it(library):

@@ -1,4 +1,4 @@
-"""Search results on a terminal, two lines each."""
+"""Search results on a terminal: what the first says, and two lines of each other one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from lorekeeper.cli.command import JsonObject
-from lorekeeper.cli.render import MOST_COLUMNS, console, plain
+from lorekeeper.cli.render import MOST_COLUMNS, broken, console, plain
 from lorekeeper.editions import edition_label
 from lorekeeper.printable import one_line, quantity, shortened
 from lorekeeper.search.query import MAX_LIMIT
@@ -16,7 +16,7 @@ from lorekeeper.text.printed_on import with_page
 
 
 def print_hits(found: JsonObject, wordings: Sequence[str], *, explained: bool = False, whole: bool = False) -> None:
-    """Print search results, two lines each; with scores and uris where they are explained.
+    """Print search results; with scores and uris where they are explained.
 
     Args:
         found: a page of results, as the tools give it.
@@ -49,9 +49,9 @@ def print_hits(found: JsonObject, wordings: Sequence[str], *, explained: bool = 
 def hit_lines(
     hits: Sequence[JsonObject], width: int, wordings: Sequence[str], *, explained: bool = False
 ) -> Iterator[Text]:
-    """Results as lines of that width: name, facts and source, below them the snippet; nothing is cut within a word."""
+    """Results as lines of that width: name, facts and source, below them the snippet, of all but the first in one line."""
     was_sure = True
-    for hit in hits:
+    for place, hit in enumerate(hits):
         if was_sure and not hit.get("sure", True):
             yield Text("Less sure:", "yellow")
         was_sure = hit.get("sure", True)
@@ -62,7 +62,8 @@ def hit_lines(
         if "differs" in hit:
             yield Text(f"  {hit['differs']}", "green")
         if hit["snippet"]:
-            yield Text(f"  {shortened(hit['snippet'], width - 2)}")
+            told = shortened(hit["snippet"], width - 2) if place else hit["snippet"]
+            yield from (Text(f"  {line}") for line in broken(Text(told), width - 2))
         if "wording" in hit:
             yield Text(f"  found by: {one_line(wordings[hit['wording'] - 1])}", "dim")
         if explained:

@@ -49,10 +49,8 @@ Filters = Mapping[str, object]
 K = TypeVar("K")
 
 ALIAS_SIMILARITY = 0.99
-"""Similarity of an entry to one of its other names: an entry that is itself called so is nearer."""
-
-STEM_SIMILARITY = 0.98
-"""Similarity of an entry to other forms of the words of its name."""
+"""Similarity of an entry to one of its other names, and to other forms of the words of its name: one that is itself called so is
+nearer."""
 
 WITHIN_SIMILARITY = 0.9
 """Similarity of an entry to a sentence that has one of its other names in it."""
@@ -292,10 +290,10 @@ def _understood_as(entity_type: str, text: str, known: NameList) -> list[tuple[s
     aliases = aliases_of(entity_type, text)
     if aliases:
         return [(name, ALIAS_SIMILARITY) for name in _present(aliases, known)]
-    if len(text.split()) <= MAX_NAME_WORDS:
+    if len(content_words(text)) <= MAX_NAME_WORDS:
         whole, _ = names_of_stems(text, known)
         if whole:
-            return [(name, STEM_SIMILARITY) for name in whole]
+            return [(name, ALIAS_SIMILARITY) for name in whole]
     if entity_type == NOTES and (partial := _having(text, known)):
         return [(name, PART_SIMILARITY) for name in partial]
     return [(name, WITHIN_SIMILARITY) for name in _present(aliases_within(entity_type, text), known)]

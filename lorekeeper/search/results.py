@@ -164,8 +164,8 @@ Key = tuple[str, Identity]
 EQUIPMENT = "equipment"
 """The type whose entries have variants."""
 
-RULES, WHOLE_RULE = "rules", 600
-"""The type of rules, and the longest text of one, in characters, that is shown whole as the first result."""
+RULES, WHOLE = "rules", 700
+"""The type of rules, and the longest text of an entry of a book, in characters, that is shown whole as the first result."""
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ def ranked_result(
         duplicates: the entities of its edition that the hit stands for.
         also: keys of the other documents that have it.
         differing: the uri of what has its name with another text, by edition.
-        first: whether it is the first of its page: a short rule is then shown whole, since its sentences need each other.
+        first: whether it is the first of its page: a short entry is then shown whole, since its sentences need each other.
     """
     others = _otherwise_named(entity, duplicates)
     elsewhere = [f"also in {', '.join(also)}"] if also else []
@@ -325,12 +325,10 @@ def ranked_result(
     prose = read(entity) if len(asked.wordings) > 1 else None
     wording = found_by(entity, prose, asked.wordings) if prose is not None else next(iter(asked.wordings), "")
     passage, place, near = (nearest.passage, nearest.section, nearest.near) if nearest else ("", "", ())
-    is_whole = first and entity.type == RULES and len(" ".join(map(str, read(entity)))) <= WHOLE_RULE
-    if is_whole:
-        shown = evidence(entity, "", limit=WHOLE_RULE, prose=prose)
-    else:
-        of_it = beside_session(wording) if entity.type == NOTES else wording
-        shown = evidence(entity, of_it, passage, asked.fields, limit, prose, place, near)
+    if first and entity.type != NOTES and len(" ".join(map(str, read(entity)))) <= WHOLE:
+        limit = max(limit, WHOLE)
+    of_it = beside_session(wording) if entity.type == NOTES else wording
+    shown = evidence(entity, of_it, passage, asked.fields, limit, prose, place, near)
     return Result(
         entity=entity,
         document_name=_title(entity, titles),

@@ -92,9 +92,6 @@ FIELDS = {name: (terms, label, unit) for name, terms, label, unit in (row.split(
 _SAID = {"range": range_of, "casting_time": casting_time_of}
 """Fields that are shown as the source says them."""
 
-FIRST = 4
-"""Sections that an overview begins with, as far as there is room: the main text before those with a heading."""
-
 COUNTED = 0.5
 """What each of two figures counts that a sentence has where the query asks how much something is: a table before its mention."""
 
@@ -160,9 +157,10 @@ def evidence(
 ) -> Evidence:
     """The words of an entry that answer a query best.
 
-    They are the fields that it asks for, then the section that it is the heading of, or the text from the sentence that has most of
-    its words, rare ones before common ones; without any such sentence the beginning of the passage nearest in meaning, or of the
-    entry. Of a table, and of a note that the query only names, it is always the beginning.
+    An entry of a book for whose text there is room is shown whole. Else they are the fields that it asks for, then the section that
+    it is the heading of, or the text from the sentence that has most of its words, rare ones before common ones; without any such
+    sentence the beginning of the passage nearest in meaning, or of the entry. Of a table, and of a note or creature that the query
+    only names, it is always the beginning.
 
     Args:
         entity: the entry.
@@ -177,15 +175,18 @@ def evidence(
     wanted = word_stems(query)
     lead = " ".join(filter(None, [level_line(entity, query), field_line(entity, query, asked)]))
     room = limit - len(lead)
-    if entity.type == "notes" and _names(query, entity):
+    is_note, is_asked = entity.type == "notes", bool(query)
+    if (is_note or entity.type == "creatures") and _names(query, entity):
         query, wanted = "", {}
-    if entity.type == "notes" and query:
+    if is_note and query:
         prose = _best_section(entity, wanted, {**_nearness(near), **({place: 1.0} if nearest else {})}) or prose
     prose = read(entity) if prose is None else prose
-    whole = asked_for(query, prose) if entity.type != "notes" else None
+    whole = asked_for(query, prose) if not is_note else None
     counts = asks_for_a_figure(query)
     found = _sentence(entity.name, prose, wanted, nearest, counts=counts) if wanted and not whole else None
-    if whole:
+    if is_asked and not is_note and len(" ".join(map(str, prose))) <= room:
+        body = _beginning(entity, prose)
+    elif whole:
         body = Evidence(str(whole), whole.heading)
     elif found:
         body = Evidence(_from_sentence(*found, room), found[0].section.heading)
@@ -267,10 +268,10 @@ def asked_for(query: str, prose: Sequence[Section]) -> Section | None:
     return max(named, key=lambda each: len(each[0]))[1] if named else None
 
 
-def _names(query: str, note: Entity) -> bool:
-    """Whether a query says no more than the name of a note, or a part of it: "who is Mirra"; or nothing: "what happened"."""
+def _names(query: str, entity: Entity) -> bool:
+    """Whether a query says no more than the name of an entry, or a part of it: "who is Mirra"; or nothing: "what happened"."""
     subject = _subject(query)
-    return bool(query) and set(subject) == set(occurring(subject, note.name))
+    return bool(query) and set(subject) == set(occurring(subject, entity.name))
 
 
 def _nearest(entity: Entity, prose: Sequence[Section], nearest: str, place: str) -> Evidence:
@@ -390,7 +391,7 @@ def overview(entity: Entity, limit: int, prose: Sequence[Section], shown: Collec
 def _beginning(entity: Entity, prose: Sequence[Section]) -> Evidence:
     """How an entry begins: a note with its summary, else with the first section that is no list, since its facts come before."""
     if entity.type != "notes" or not prose:
-        return Evidence(" ".join(map(str, sorted(prose[:FIRST], key=lambda section: bool(section.heading)))))
+        return Evidence(" ".join(map(str, sorted(prose, key=lambda section: bool(section.heading)))))
     texts = prose[1:] if said(entity) and len(prose) > 1 else prose
     first = next((section for section in texts if not section.text.startswith(("-", "*", "+", "|"))), texts[0])
     told = tale(entity)
