@@ -32,7 +32,7 @@ from tests.support.campaign import campaign
 from tests.support.entities import make
 from tests.support.gateway import gateway
 from tests.support.libraries import open_library, sample_library
-from tests.support.pdf import BOLD, lines, write_pdf
+from tests.support.pdf import BOLD, PICTURE, lines, write_pdf
 from tests.support.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -336,8 +336,8 @@ async def test_players_and_other_sites_add_nothing(tmp_path):
 @pytest.mark.processes
 async def test_a_book_is_imported_from_a_path_with_its_progress_and_what_was_understood(tmp_path):
     pytest.importorskip("pypdfium2")
-    pages = [[(72, 80, 20, BOLD, "Roads"), *lines(["The roads of the marches are laid on reed."])], []]
-    book = write_pdf(tmp_path / "reed book.pdf", pages)
+    pages = [[(72, 80, 20, BOLD, "Roads"), *lines(["The roads of the marches are laid on reed."])]]
+    book = write_pdf(tmp_path / "reed book.pdf", pages, streams=[PICTURE])
     async with adding(tmp_path / "library") as (client, library):
         begun = await client.post("/import", data={"path": f'"{book}"', "title": "The Marches"}, headers=OWN)
         assert (begun.status_code, begun.headers["location"]) == (303, "/import")

@@ -17,7 +17,20 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.intake.files import Asked
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library
-from tests.support.pdf import BOLD, BOTH, HEIGHT, HYPHENS, ITALIC, UNMAPPED, Text, drawn, lines, turned, write_pdf
+from tests.support.pdf import (
+    BOLD,
+    BOTH,
+    HEIGHT,
+    HYPHENS,
+    ITALIC,
+    PICTURE,
+    UNMAPPED,
+    Text,
+    drawn,
+    lines,
+    turned,
+    write_pdf,
+)
 from tests.support.tools import call, text_of
 
 pytest.importorskip("pypdfium2")
@@ -172,7 +185,8 @@ def test_large_type_that_goes_on_is_text_and_large_letters_begin_their_words(tmp
     text = described(entities)["The Hollow"]
     assert text.startswith("The hollow lies below")
     assert all(text.count(row) == 1 for row in boxed)
-    assert mole.data["desc"].split("**")[1::2] == ["Tier 2 Digger", "Nothing Below"]
+    assert mole.data["desc"].split("**")[1::2] == ["Tier 2 Digger"]
+    assert named(entities)["Nothing Below"].data["page"] == "1"
 
 
 def test_points_and_run_in_names_begin_paragraphs(tmp_path):
@@ -216,7 +230,7 @@ def test_large_headings_with_numbers_in_one_place_are_no_running_heads(tmp_path)
 def test_the_outline_names_headings_that_have_a_number_and_no_other_type(tmp_path):
     texts = [(72.0, 90.0, 20.0, BOLD, "Trade"), (72, 130, 10, "F1", "4.1 Weights"), *lines(ROADS, 72, 154)]
     book = write_pdf(tmp_path / "trade.pdf", [texts], [("Trade", 0), ("Weights", 0)])
-    assert list(described(read(book)[0])) == ["trade", "4.1 Weights"]
+    assert list(described(read(book)[0])) == ["trade", "Trade", "4.1 Weights"]
 
 
 def test_a_stat_block_needs_no_line_of_its_type(tmp_path):
@@ -343,12 +357,12 @@ async def test_a_second_import_of_a_file_does_nothing(book, tmp_path):
         assert "creatures" not in next(each["counts"] for each in documents if each["key"] == "marches")
 
 
-def test_pages_without_text_are_named_with_what_to_do(tmp_path):
-    pages = [page(1, *lines(ROADS)), [], [], page(4, *lines(ROADS)), []]
-    _, report = read(write_pdf(tmp_path / "scan.pdf", pages))
-    assert "pages 2-3, 5 of the file have no text that can be read; 'ocrmypdf --skip-text IN.pdf OUT.pdf'" in problems(
-        report
-    )
+def test_pictures_of_pages_are_named_with_what_to_do_and_blank_pages_are_not(tmp_path):
+    pages = [page(1, *lines(ROADS)), [], [(72, 90, 20, BOLD, "Part II")]]
+    entities, report = read(write_pdf(tmp_path / "scan.pdf", pages, streams=[PICTURE, PICTURE]))
+    assert "Part II" in named(entities)
+    said = "pages 4-5 of the file have no text that can be read; 'ocrmypdf --skip-text IN.pdf OUT.pdf'"
+    assert said in problems(report)
     entities, report = read(write_pdf(tmp_path / "bare.pdf", [[], []]))
     assert entities == []
     assert "none of its 2 pages has text that can be read; 'ocrmypdf" in problems(report)

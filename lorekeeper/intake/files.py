@@ -40,6 +40,7 @@ from lorekeeper.normalize.taken import says_nothing
 from lorekeeper.printable import shown
 from lorekeeper.regular_files import files_below, require_regular
 from lorekeeper.system import TURNS
+from lorekeeper.text.printed_on import PDF
 from lorekeeper.text.sections import full_text
 
 BATCH_ENTITIES = 128
@@ -262,7 +263,7 @@ def is_hollow(entity: Entity) -> bool:
 
     Such files have stubs that complete an entry of another file, and would replace it.
     """
-    if entity.type in NEVER_HOLLOW or entity.source_api == OWN or entity.source_api.startswith(OPEN5E):
+    if entity.type in NEVER_HOLLOW or entity.source_api in (OWN, PDF) or entity.source_api.startswith(OPEN5E):
         return False
     if entity.type == "spells":
         return entity.fields.get("level") is None and not full_text(entity).strip()

@@ -5,9 +5,9 @@
 A PDF is a stranger's program for a large library in C, so it never runs in the server, and this process ends itself when a page
 takes longer than PAGE_SECONDS. Each line on stdout is JSON: first the
 book, ``{"pages", "title", "outline": [[title, depth, page]]}`` with pages from 0, or ``{"refused"}`` with the reason; then, from
-FIRST_PAGE on, ``{"page", "label", "text": [[[left, top, right, baseline, size, style, text]]], "unmapped"}``: for each direction
-in which type runs, stretches of one font in the order in which they are drawn, in points downward as they are read, with style 1
-for bold type, 2 for italic, and 3 for both.
+FIRST_PAGE on, ``{"page", "label", "text": [[[left, top, right, baseline, size, style, text]]], "unmapped", "pictured"}``: for each
+direction in which type runs, stretches of one font in the order in which they are drawn, in points downward as they are read, with
+style 1 for bold type, 2 for italic, and 3 for both; and whether a page of few letters is covered by a picture.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import ctypes
 import faulthandler
 import json
 import math
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -31,9 +33,20 @@ MAX_PAGES, MAX_CHARS, MAX_OUTLINE = 5_000, 60_000, 5_000
 """Most pages of a book, characters of a page, and lines of the outline."""
 
 BOLD, ITALIC = 1, 2
-_HEAVY = 600
+_HEAVY, _HEAVIER = 600, 1.4
+"""Least weight of bold type whose name does not say it: by itself, and in weights of most type."""
+
+_SAMPLED = 40
+"""Of so many characters the weight of one is counted."""
+
+FEW_CHARS = 20
+"""Characters of a page, at most, that may be those of a number, or a watermark, on a picture."""
+
 _FORCE_BOLD, _SLANTED = 1 << 18, 1 << 6
-_BOLD_NAMES, _ITALIC_NAMES = ("bold", "black", "heavy", "semibold", "demi"), ("italic", "oblique")
+_BOLD_NAME = re.compile(r"bold|black|heavy|demi|\b(?:\w{6}\+)?(?:cm|ec|sf|tc)(?:ss)?(?:bx|sx|xi)")
+"""Names of bold fonts, and TeX's, whose bold ones are extended."""
+
+_ITALIC_NAME, _PLAIN_NAME = re.compile("italic|oblique"), re.compile("regular|roman|book|light|thin|italic|oblique")
 _PASSWORD = 4
 _BREAKS, _HYPHENS = (10, 13, 32, 160), (0x2, 0x2D, 0xAD, 0x2010, 0x2011)
 """Codes between words, and those of hyphens; some fonts say all of these of one."""
@@ -57,10 +70,12 @@ def main(path: str, first: int, seconds: float) -> int:
         _write(refused="locked" if is_locked else "damaged")
         return 0
     _write(pages=count, title=str(document.get_metadata_value("Title") or ""), outline=_outline(document))
+    weights = Counter[int]()
     for number in range(first, min(count, MAX_PAGES)):
         watch()
         try:
-            _write(page=number, label=str(document.get_page_label(number) or ""), **_Page(document, number).read())
+            read = _Page(document[number], weights).read()
+            _write(page=number, label=str(document.get_page_label(number) or ""), **read)
         except pypdfium2.PdfiumError:
             _write(page=number, text=None)
     return 0
@@ -97,12 +112,16 @@ def _outline(document: Any) -> list[list[Any]]:
 
 
 class _Page:
-    """One page of a document."""
+    """One page of a document, the weights of whose type are counted page by page."""
 
-    def __init__(self, document: Any, number: int) -> None:
+    def __init__(self, page: Any, weights: Counter[int]) -> None:
         import pypdfium2.raw as raw
 
-        self._raw, self._text = raw, document[number].get_textpage()
+        self._raw, self._page, self._text = raw, page, page.get_textpage()
+        self._chars = min(raw.FPDFText_CountChars(self._text.raw), MAX_CHARS)
+        weights.update(raw.FPDFText_GetFontWeight(self._text.raw, at) for at in range(0, self._chars, _SAMPLED))
+        usual = max(weights, key=lambda weight: weights[weight], default=0)
+        self._heavy = max(_HEAVY, _HEAVIER * usual)
 
     def read(self) -> dict[str, Any]:
         """What is on it, in each direction in which its type runs, that of most type first."""
@@ -110,7 +129,14 @@ class _Page:
         for turn, *place, style, text, failed in self._stretches():
             unmapped += failed
             texts.setdefault(turn, []).append([*(round(each, 1) for each in place), style, text])
-        return {"text": sorted(texts.values(), key=len, reverse=True), "unmapped": unmapped}
+        few = sum(len(each[-1].strip()) for own in texts.values() for each in own) <= FEW_CHARS
+        own = sorted(texts.values(), key=len, reverse=True)
+        return {"text": own, "unmapped": unmapped, "pictured": few and self._is_pictured()}
+
+    def _is_pictured(self) -> bool:
+        width, height = self._page.get_size()
+        boxes = (each.get_bounds() for each in self._page.get_objects([self._raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+        return any((right - left) * (top - bottom) > width * height / 2 for left, bottom, right, top in boxes)
 
     def _stretches(self) -> Iterator[tuple[int, float, float, float, float, float, int, str, int]]:
         raw, handle = self._raw, self._text.raw
@@ -118,7 +144,7 @@ class _Page:
         thing, kind = None, (0, 0.0, 0)
         run, own, failed, is_apart = list[str](), kind, 0, False
         left = top = right = base = start = 0.0
-        for index in range(min(raw.FPDFText_CountChars(handle), MAX_CHARS)):
+        for index in range(self._chars):
             code = raw.FPDFText_GetUnicode(handle, index)
             address = ctypes.cast(raw.FPDFText_GetTextObject(handle, index), ctypes.c_void_p).value
             if code in _BREAKS or address is None or 0xD800 <= code < 0xE000:
@@ -158,9 +184,9 @@ class _Page:
         size = raw.FPDFText_GetFontSize(handle, index) * (math.hypot(matrix.c, matrix.d) or 1.0)
         raw.FPDFText_GetFontInfo(handle, index, name, 200, flags)
         called = name.value.decode("utf-8", "replace").lower()
-        is_bold = raw.FPDFText_GetFontWeight(handle, index) >= _HEAVY or flags.value & _FORCE_BOLD
-        style = BOLD if is_bold or any(each in called for each in _BOLD_NAMES) else 0
-        style |= ITALIC if flags.value & _SLANTED or any(each in called for each in _ITALIC_NAMES) else 0
+        is_heavy = raw.FPDFText_GetFontWeight(handle, index) >= self._heavy and not _PLAIN_NAME.search(called)
+        style = BOLD if is_heavy or flags.value & _FORCE_BOLD or _BOLD_NAME.search(called) else 0
+        style |= ITALIC if flags.value & _SLANTED or _ITALIC_NAME.search(called) else 0
         return turn, round(abs(size), 1), style
 
 

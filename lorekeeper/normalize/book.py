@@ -91,6 +91,7 @@ class Section:
         text: Markdown, without what became an entry of its own.
         line: number of its heading's line.
         starts: of a text on several pages, where in it each of them begins.
+        is_bare: whether a printed page has a heading with nothing below it.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Section:
     text: str = ""
     line: int = 0
     starts: Starts = ()
+    is_bare: bool = False
 
     @property
     def parent(self) -> str:
@@ -180,7 +182,7 @@ class Book:
         What stands before the first heading has no name, so it is text, whatever it says.
         """
         if not (self.is_5e and section.name):
-            if section.text:
+            if section.text or section.is_bare:
                 self._add(result, section.name, partial(self._rule, section), section.line, section.starts)
             return owner
         if die := _HIT_DIE.search(_HTML.sub(" ", section.text)):
@@ -203,7 +205,7 @@ class Book:
         if owner.features and section.level > 3 and section.text and section.name not in self.rules:
             owner.features[-1].text += f"\n\n**{section.name}.** {section.text}"
             return owner
-        if section.text:
+        if section.text or section.is_bare:
             self._add(result, section.name, partial(self._of_section, section), section.line, section.starts)
         return owner
 
@@ -327,9 +329,10 @@ def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[in
     """The sections of a text, without the lines of printed entries."""
     taken = {place for entry in found for place in range(entry.start, entry.end)}
     above: list[Section] = []
-    section, text, starts = Section("", 0), list[str](), list[tuple[int | str, int]]()
+    section, text, starts, following = Section("", 0), list[str](), list[tuple[int | str, int]](), 0
     for place, line in enumerate(lines):
         if place in taken:
+            following = 7
             continue
         heading = _HEADING.match(line)
         if heading is None:
@@ -337,18 +340,22 @@ def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[in
                 starts.append((pages[place], len(before := "\n".join(text).lstrip()) + bool(before)))
             text.append(line)
             continue
-        yield _closed(section, text, starts)
         level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
+        yield _closed(section, text, starts, following or level)
+        following = 0
         above = [each for each in above if each.level < level]
         section, text = Section(name, level, tuple(each.name for each in above), line=place), []
         starts = [(pages[place], 0)] if pages else []
         above.append(section)
-    yield _closed(section, text, starts)
+    yield _closed(section, text, starts, following)
 
 
-def _closed(section: Section, text: Sequence[str], starts: Sequence[tuple[int | str, int]]) -> Section:
+def _closed(
+    section: Section, text: Sequence[str], starts: Sequence[tuple[int | str, int]], following: int = 0
+) -> Section:
     section.starts = tuple(starts) if len(starts) > 1 else ()
     section.text = "\n".join(text).strip()
+    section.is_bare = bool(starts and section.name and not section.text) and following <= section.level
     return section
 
 

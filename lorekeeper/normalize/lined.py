@@ -30,8 +30,8 @@ def entity(entry: Printed, origin: Origin) -> tuple[Entity, list[str]]:
 def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
     """A spell.
 
-    Values: ``level``, ``school``, ``ritual``, ``classes``, ``archetype``; lines ``time``, ``range``, ``components``,
-    ``duration``; ``text``.
+    Values: ``level``, ``school``, ``ritual``, ``concentration``, ``classes``, ``archetype``; lines ``time``, ``range``,
+    ``components``, ``duration``; ``text``.
 
     Raises:
         FilterError: it cannot be stored; the message says why.
@@ -48,7 +48,7 @@ def spell(values: Mapping[str, Any], origin: Origin) -> Entity:
         "components": initials.strip(" ,"),
         "material": material.rstrip(") "),
         "duration": duration,
-        "concentration": "concentration" in duration.casefold() if duration else None,
+        "concentration": values.get("concentration") or ("concentration" in duration.casefold() if duration else None),
         "dnd_class": ", ".join(classes),
         "classes": classes,
         "archetype": values.get("archetype"),

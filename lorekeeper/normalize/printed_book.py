@@ -74,6 +74,7 @@ _ITEM = re.compile(
     r"(?:[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7*\u2013\u2212-]|\d{1,3}[.)]|[a-z][.)])\s*"
 )
 _LEADERS = re.compile(r"(?:\s?[.\u2026\u00b7_]){4,}")
+_ROW_OF_CONTENTS = re.compile(r"(?: [.\u2026])+ \d{1,4}$")
 _ENDS = re.compile(r"[.!?:\u201d\")\]]$")
 _LABEL_ENDS = re.compile(r"[.:!?]\W{0,9}$")
 _LIGATURES = str.maketrans(
@@ -258,7 +259,7 @@ def _line(run: Sequence[Stretch], page: int, level: int) -> Line:
         lead = len(text) if is_leading else lead
         sizes[size] += len(own)
         styles[style] += len(own.strip())
-    text = _LEADERS.sub(" ", text)
+    text = _LEADERS.sub(" \u2026 ", text)
     whole = " ".join(text.split())
     is_bold = lead >= len(text.rstrip())
     style = (BOLD if is_bold else 0) | (ITALIC if max(styles, key=lambda each: styles[each]) & ITALIC else 0)
@@ -287,7 +288,7 @@ def _running_heads(pages: Sequence[Sequence[Line]], found: set[Line]) -> set[Lin
     for _ in range(_EDGE_LINES):
         places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
         for page in pages:
-            for line in _edges([line for line in page if line not in found]):
+            for line in _edges([line for line in page if line not in found and not kind_said(plain(line.text))]):
                 whole = fold(line.text) or line.text
                 shape = _DIGITS.sub("0", whole) if line.size <= usual else whole
                 for place in (round(line.base / 4), round(line.base / 4) + 1):
@@ -373,7 +374,7 @@ def _gap(lines: Sequence[Line], body: float) -> float | None:
         middle = start + (inner[0] + inner[-1]) / 2
         sides = [line for line in lines if line.x1 <= middle], [line for line in lines if line.x0 >= middle]
         narrower = min(map(_width, sides))
-        is_long = min(map(len, sides)) >= max(3, len(lines) * _LEAST_COLUMN / 2)
+        is_long = min(map(len, sides)) >= 3
         is_wide = narrower >= (end - start) * _LEAST_COLUMN and len(inner) >= body * 0.7
         if is_gap and is_long and is_wide and not _is_table(*sides):
             found.append((-narrower, lowest, middle))
@@ -497,7 +498,15 @@ class _Setter:
             if other.text[:1].islower() and one.type == (other.type[0], BOLD - other.type[1])
         }
         """Lines in which a sentence begins that goes on in other type."""
-        self._within |= {id(other) for one, other in near if one.style == BOLD < other.style}
+        self._within |= {
+            id(other)
+            for one, other in near
+            if other.style == BOLD | ITALIC and one.style in (0, BOLD) and (one.style or one.size > other.size)
+        }
+        self._below = {
+            id(one): other.type[0] for one, other in near if other.x1 - other.x0 > (other.right - other.left) / 2
+        }
+        """By line, the size of the text right below it."""
         self._outlined = {(_squeezed(title), page): (depth, title) for title, depth, page in outline}
         self._leading = self._leadings()
         self._running, self._texts = self._running_on()
@@ -573,6 +582,8 @@ class _Setter:
             or len(line.text) > _LONGEST_HEADING
             or id(line) in self._within
             or id(line) in self._running
+            or _ROW_OF_CONTENTS.search(line.text)
+            or (line.x0 > (line.left + line.right) / 2 and line.x1 > line.right - line.size)
             or (line.type in self._texts and not line.style & BOLD)
         ):
             return False
@@ -584,7 +595,7 @@ class _Setter:
             and is_short
             and line.text[-1] not in ".,;"
             and next(filter(str.isalpha, line.text)).isupper()
-            and line.type[0] >= self._body
+            and line.type[0] >= min(self._body, self._below.get(id(line), self._body))
         )
 
     def _level(self, line: Line) -> int:
@@ -592,8 +603,8 @@ class _Setter:
         depth = self._told(line.text, line.page)[0]
         if depth is not None:
             return min(depth + 1, 6)
-        is_heading = self._looks_like_heading(line) and not (self._in_head and has_value(line.text))
-        return self._levels.get(line.type, 6) if is_heading else 0
+        is_value = kind_said(plain(line.text)) or (self._in_head and has_value(line.text))
+        return self._levels.get(line.type, 6) if self._looks_like_heading(line) and not is_value else 0
 
     def _add(self, line: Line) -> None:
         level = self._level(line)
@@ -619,7 +630,7 @@ class _Setter:
             return bool(level and is_heading and line.type == last.type and is_next and 0 < gap < 1.7 * line.size)
         if _POINT.match(line.text) or kind_said(plain(last.text)) or kind_said(plain(line.text)):
             return False
-        is_value = first.text[0].isupper() and has_value(first.text)
+        is_value = has_value(first.text)
         if (self._in_head or is_value) and has_value(line.text):
             return False
         if line.lead and (
@@ -643,7 +654,8 @@ class _Setter:
             return line.x0 > first.x0 + 2
         is_indented = line.x0 > last.x0 + 0.8 * line.size and not ((first.lead or is_value) and last is first)
         is_told = bool(_ENDS.search(last.text)) or (self._in_head and is_value)
-        is_ended = is_told and last.x1 < last.right - 0.12 * (last.right - last.left)
+        is_closed = self._in_head and is_value and last.text.endswith(")")
+        is_ended = is_told and (is_closed or last.x1 < last.right - 0.12 * (last.right - last.left))
         return not is_indented and not (is_ended and not line.text[0].islower())
 
     def _flush(self) -> None:
@@ -678,19 +690,13 @@ class _Setter:
 
 
 def _filled(lines: Sequence[str]) -> list[str]:
-    """Lines in which a heading above another of its level is of a higher one, and any other without a text is text."""
+    """Lines in which a heading right above another of its level is of a higher one."""
     found: list[str] = []
     below = 1
     for line in reversed(lines):
         level = len(line) - len(line.lstrip("#"))
-        if level > 1 and below == level:
-            line, level = line[level > 2 :], level - (level > 2)
-        elif level and below and below <= level:
-            found.append(f"**{line[level + 1 :]}**")
-            below = 0
-            continue
-        found.append(line)
-        below = (level or 0) if line else below
+        found.append(line[1:] if level > 2 and level == below else line)
+        below = level if line else below
     return found[::-1]
 
 

@@ -211,7 +211,7 @@ def _hit_points(value: object) -> Values:
     """ "45 (6d10 + 12)" is 45, with its dice; dice alone have no points."""
     told = line(value)
     dice = _DICE.search(told)
-    points = {} if dice and told.startswith(dice[0]) else {"hit_points": _whole(value)}
+    points = {} if dice and told.lstrip("(").startswith(dice[0]) else {"hit_points": _whole(value)}
     return {**points, **({"hit_dice": dice[0].replace("\u2212", "-")} if dice else {})}
 
 
@@ -254,6 +254,10 @@ def _pairs(value: object) -> Iterator[tuple[str, object]]:
 # --- movement, senses ------------------------------------------------------------------------------------------------
 
 
+_FEET = re.compile(r"(\d{1,4})(?: (walk|burrow|climb|fly|swim))?\b", re.IGNORECASE)
+"""A speed that leaves out its unit."""
+
+
 def _speed(value: object) -> Values:
     """A line such as "30 ft., fly 60 ft. (hover)", also of numbers by kind of movement."""
     if isinstance(value, Mapping):
@@ -261,7 +265,8 @@ def _speed(value: object) -> Values:
         parts = [_one_speed(line(kind), speed, hover) for kind, speed in islice(value.items(), MAX_ITEMS)]
         return {"speed": _said(value, ", ".join(sorted(filter(None, parts), key=lambda part: not part[0].isdigit())))}
     told = line(value)
-    return {"speed": _said(value, f"{told} ft." if re.fullmatch(r"\d{1,4}", told) else told)}
+    parts = _FEET.findall(told) if not _FEET.sub("", told).strip(" ,") else []
+    return {"speed": _said(value, ", ".join(f"{kind} {feet} ft.".strip() for feet, kind in parts) or told)}
 
 
 def _one_speed(kind: str, value: object, hover: str) -> str:

@@ -17,7 +17,7 @@ from lorekeeper.terms import ABILITY_OF, CONDITIONS, CREATURE_TYPES, SCHOOLS
 CREATURE, SPELL, ITEM = "creature", "spell", "item"
 
 _HINT = re.compile(
-    r"(?:armou?r class|\bAC\b)\W{0,12}(?:\d|$)|casting time|, (?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
+    r"armou?r class|\bAC\b\W{0,12}(?:\d|$)|casting time|, (?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
     re.IGNORECASE,
 )
 
@@ -79,18 +79,19 @@ def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
     if not any(map(_HINT.search, written)):
         return []
     lines = _rejoined([_line(line) for line in written[:MAX_LINES]])
-    anchors = [
-        (at, kind) for at, line in enumerate(lines) if (kind := _kind_at(lines, at) or (bare and _bare(lines, at)))
-    ]
+    named: list[tuple[int, int, str, dict[str, object]]] = []
+    for at in range(len(lines)):
+        kind, said = _said_at(lines, at)
+        if bare and not kind and _bare(lines, at):
+            kind = CREATURE
+        start = _name_above(lines, at) if kind else None
+        if start is not None:
+            named.append((start, at, kind, said))
     found: list[Printed] = []
-    starts = {at: _name_above(lines, at) for at, _ in anchors}
-    named = [(starts[at], at, kind) for at, kind in anchors if starts[at] is not None]
-    for place, (start, at, kind) in enumerate(named):
+    for place, (start, at, kind, said) in enumerate(named):
         following = named[place + 1][0] if place + 1 < len(named) else len(lines)
-        end = _end(lines, start or 0, at, following or len(lines))
-        entry = Printed(kind, {"name": _name(lines[start or 0])}, start or 0, end)
-        is_bare = kind == CREATURE and not kind_said(lines[at].text)
-        _READERS[kind](entry, lines[at], lines[at + (not is_bare) : end])
+        entry = Printed(kind, {"name": _name(lines[start]), **said}, start, _end(lines, start, at, following))
+        _READERS[kind](entry, lines[at + bool(said) : entry.end])
         found.append(entry)
     return found
 
@@ -123,17 +124,35 @@ def _line(written: str) -> Line:
 
 
 def _rejoined(lines: list[Line]) -> list[Line]:
-    """Lines of which the first of two has what belongs together: a key alone on its line, and a rarity within parentheses."""
+    """Lines of which the first of several has what belongs together: keys above their values, and a rarity within parentheses."""
     for at, line in enumerate(lines[:-1]):
-        following = lines[at + 1]
-        if not line.text or not following.text or following.level or "|" in following.text:
+        run = _KEYS_ALONE.match(line.text)
+        keys = _ALONE.findall(run[0]) if run else []
+        is_row = len(keys) > 1
+        below = (n for n in range(at + 1, min(at + 5, len(lines))) if lines[n].text.strip("|- :") or not is_row)
+        place = at if is_row and run and run[0] != line.text else next(below, at)
+        following = lines[place]
+        if not line.text or not following.text or following.level or ("|" in following.text and not is_row):
             continue
-        is_key = line.text.rstrip(": ").lower() in _ALONE and following.text.rstrip(": ").lower() not in _ALONE
         is_open = line.text.count("(") > line.text.count(")") and _ITEM.fullmatch(line.text)
-        if is_key or is_open:
-            lines[at] = replace(line, raw=f"{line.raw} {following.raw}", text=f"{line.text} {following.text}")
-            lines[at + 1] = replace(following, raw="", text="")
+        if is_row and run:
+            values = _values_of_row(following.text[run.end() if place == at else 0 :], len(keys))
+            text = " ".join(f"{key} {value}" for key, value in zip(keys, values, strict=False))
+            joined = replace(line, raw=text, text=text) if text else line
+        elif is_open or (run and run[0] == line.text and not _KEYS_ALONE.fullmatch(following.text)):
+            joined = replace(line, raw=f"{line.raw} {following.raw}", text=f"{line.text} {following.text}")
+        else:
+            continue
+        if joined != line:
+            lines[place] = replace(following, raw="", text="")
+            lines[at] = joined
     return lines
+
+
+def _values_of_row(text: str, number: int) -> list[str]:
+    """The values of a row, as many as there are keys above it; [] if it has more or fewer."""
+    parts = ([part.strip() for part in text.split("|") if part.strip()], *(each.findall(text) for each in _ROW_VALUES))
+    return next((found for found in parts if len(found) == number), [])
 
 
 def plain(raw: str) -> str:
@@ -187,13 +206,15 @@ _CREATURE = re.compile(
     re.IGNORECASE,
 )
 _ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
-_SCHOOLS = "|".join(SCHOOLS)
-_SPELL = re.compile(
-    r"(?:(?P<nth>\d)(?:st|nd|rd|th)[- ]level,? |level (?P<level>\d),? |cantrip(?:, |$)|(?=\w+ cantrip))"
-    rf"(?:(?P<school>{_SCHOOLS})(?: cantrip)?\b(?P<rest>[ (),\w'-]{{0,150}})|(?P<own>[a-z' -]{{0,40}}))",
+_LEVEL = re.compile(
+    r"\b(?:(?:level|circle):? )?(?P<level>\d)(?:st|nd|rd|th)?(?:[. -]{1,2}(?:level|circle))?\b|\bcantrip\b",
     re.IGNORECASE,
 )
-"""The line below a spell's name; any school of a book's own, if the casting time follows at once."""
+_SCHOOL = re.compile("|".join(SCHOOLS), re.IGNORECASE)
+_BRACKETED = re.compile(r"\(([^()]{1,120})\)")
+_MARKED = ("ritual", "concentration")
+_OWN = re.compile(r"(?:[,/ ]{0,3}[\w'-]{1,24}){0,4}[,/ ]{0,3}")
+"""What else stands in the line below a spell's name: words of a school of a book's own, or classes."""
 
 _ITEM = re.compile(
     r"(?P<category>armou?r|weapon|wondrous item|potion|ring|rod|staff|wand|scroll|ammunition|instrument|tattoo|shield"
@@ -201,38 +222,62 @@ _ITEM = re.compile(
     r"(?P<rarity>[^.|]{0,90}?\b(?:common|uncommon|rare|legendary|artifact|rarity|varies)\b[^.]{0,160})",
     re.IGNORECASE,
 )
-_ALONE = frozenset(
-    "armor class|armour class|hit points|speed|casting time|range|range/area|components|duration".split("|")
+_ALONE = re.compile(
+    r"\b(?:armou?r class|hit points|speed|challenge|initiative|casting time|range(?:/area)?|components|duration)\b",
+    re.IGNORECASE,
 )
+_KEYS_ALONE = re.compile(rf"(?:[| ]{{0,4}}(?:{_ALONE.pattern})[:| ]{{0,5}})+", re.IGNORECASE)
 """Keys that a page prints above their values."""
 
-_HAS_ARMOR_CLASS = re.compile(r"(?:armou?r class|AC)\b:? ?\d", re.IGNORECASE)
+_ROW_VALUES = re.compile(r"\([^()]*\)|[^\s()|]+"), re.compile(r"[^\s()|]+(?: (?:ft\.|\([^()]*\)))*")
+
+_HAS_ARMOR_CLASS = re.compile(r"[| ]{0,3}(?:armou?r class|AC)\b[:| ]{0,4}\d", re.IGNORECASE)
 _HIT_POINTS = re.compile(r"\b(?:hit points|HP):? ?\d", re.IGNORECASE)
 _HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
 
 
-def kind_said(text: str) -> str:
-    """The kind of entry that a line, which stands below its name, says it is; "" for any other line."""
+def _said(text: str) -> tuple[str, dict[str, object]]:
+    """The kind of entry that a line, which stands below its name, says it is, with what it says of it; "" and {} for any other."""
     described = type_line(text)
     if described and _ALIGNMENT.search(described.get("alignment", "unaligned")):
-        return CREATURE
-    if (spell := _SPELL.fullmatch(text)) and spell["school"]:
-        return SPELL
-    return ITEM if _ITEM.fullmatch(text) else ""
+        return CREATURE, dict(described)
+    if spell := _spell_line(text):
+        return SPELL, spell
+    item = _ITEM.fullmatch(text)
+    return (ITEM, item.groupdict()) if item else ("", {})
+
+
+def _spell_line(text: str) -> dict[str, object]:
+    """Level, school and what else a line such as "2nd-level evocation (ritual)" says, in any order; {} for any other line."""
+    level, school = _LEVEL.search(text), _SCHOOL.search(text)
+    left = _LEVEL.sub("", _BRACKETED.sub("", text), count=1) if level else ""
+    if level is None or not _OWN.fullmatch(left := _SCHOOL.sub("", left, count=1)):
+        return {}
+    marks = [part.strip() for own in _BRACKETED.findall(text) for part in own.split(",")]
+    return {
+        "level": int(level["level"] or 0),
+        "school": (school[0] if school else left).strip(" ,").lower(),
+        "classes": [name for name in marks if _is_class(name) and name.lower() not in (*_MARKED, *SCHOOLS)],
+        **{mark: mark in text.lower() for mark in _MARKED},
+    }
+
+
+def kind_said(text: str) -> str:
+    """The kind of entry that a line, which stands below its name, says it is; "" for any other line, and of schools unknown."""
+    kind, said = _said(text)
+    return kind if said.get("school", SCHOOLS[0]) in SCHOOLS else ""
 
 
 _CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
-"""How a line begins that follows soon after the one that says the kind."""
+"""How a line begins that follows soon after the one that says the kind; at once, where a spell's school is a book's own."""
 
 
-def _kind_at(lines: Sequence[Line], at: int) -> str:
-    """What the line is the second of, "" for nothing."""
-    line = lines[at]
-    text = "" if line.level or len(line.text) > 250 else line.text
-    kind = kind_said(text)
-    if not kind and _SPELL.fullmatch(text) and _follows(lines, at, _HAS_CASTING_TIME, 1):
-        return SPELL
-    return kind if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind]) else ""
+def _said_at(lines: Sequence[Line], at: int) -> tuple[str, dict[str, object]]:
+    """What the line is the second of, and what it says; "" and {} for nothing."""
+    text = "" if lines[at].level or len(lines[at].text) > 250 else lines[at].text
+    kind, said = _said(text)
+    far = FAR if said.get("school", SCHOOLS[0]) in SCHOOLS else 1
+    return (kind, said) if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind], far) else ("", {})
 
 
 def _bare(lines: Sequence[Line], at: int) -> str:
@@ -265,7 +310,8 @@ _SCORE = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s|:().,/]+")
-_HEAD_ROW = re.compile(rf"(?:\b(?:{_ABILITY})[a-z]*\b[^\d]{{1,12}}){{5}}\b(?:{_ABILITY})[a-z]*\b", re.IGNORECASE)
+_HEAD_ROW = re.compile(rf"(?:\b(?:{_ABILITY})[a-z]*\b[^\d]{{1,12}}){{2,5}}\b(?:{_ABILITY})[a-z]*\b", re.IGNORECASE)
+_NAMED = re.compile(rf"\b(?:{_ABILITY})", re.IGNORECASE)
 
 RUBRICS = keys("printed rubrics")
 
@@ -286,12 +332,19 @@ def _rubric(line: Line) -> str | None:
     return RUBRICS.get(plain) if len(name) < 60 else None
 
 
-def _creature(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
-    entry.values |= type_line(anchor.text)
+def _creature(entry: Printed, lines: Sequence[Line]) -> None:
+    lines = list(map(_without_cells, lines))
     size = _header_size(lines)
     told = [line for line in lines[:size] if _FORMULA.search(line.text) or _is_key_of_its_own(line)]
     _read_header(entry, [line for line in lines[:size] if line not in told])
     _read_features(entry, [*told, *lines[size:]])
+
+
+def _without_cells(line: Line) -> Line:
+    """A row of a key and its value as a line of them."""
+    cells = [cell.strip() for cell in line.text.split("|") if cell.strip()] if line.text[:1] == "|" else []
+    text = " ".join(cells)
+    return replace(line, raw=text, text=text) if cells and _KEY.fullmatch(f"{cells[0]} ") else line
 
 
 def _is_key_of_its_own(line: Line) -> bool:
@@ -326,7 +379,7 @@ def _header_size(lines: Sequence[Line]) -> int:
 
 def has_value(text: str) -> bool:
     """Whether a line is one of the values below the line that says the kind."""
-    key = _KEY.match(text)
+    key = None if text[:1].islower() else _KEY.match(text)
     return bool(key and text[key.end() :]) or _is_scores(text) or _SPELL_KEY.match(text) is not None
 
 
@@ -353,11 +406,11 @@ def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
                 key = _KEYS[match[1].lower()]
                 if key and key not in found:
                     found[key] = part[match.end() :].strip()
-            elif _RULED.fullmatch(part):
+            elif _RULED.fullmatch(part) or (match and not part[match.end() :]):
                 continue
             elif key:
                 found[key] = f"{found[key]} {part}"  # a line that was broken
-            elif not match:
+            else:
                 entry.left.append(part)
     entry.values |= _values(found) | _ability_scores(" ".join(scores)[: 4 * MAX_SCORES])
 
@@ -389,11 +442,15 @@ def _values(found: dict[str, str]) -> dict[str, object]:
 
 
 def _ability_scores(text: str) -> dict[str, object]:
-    """Six scores, and the bonuses of saving throws where they stand in the table."""
-    if _HEAD_ROW.search(text):
-        numbers = re.findall(r"(\d{1,2})\s*\(", text)
-        numbers = numbers if len(numbers) == len(ABILITY_OF) else re.findall(r"(?<![\d+\u2212\u2013-])\d{1,2}\b", text)
-        return {"stats": list(map(int, numbers[:6]))} if len(numbers) >= len(ABILITY_OF) else {}
+    """Scores below their names, else all six, with the bonuses of saving throws where they stand beside them."""
+    found: dict[str, int] = {}
+    for head in _HEAD_ROW.finditer(text):
+        names, below = _NAMED.findall(head[0]), _HEAD_ROW.split(text[head.end() :], maxsplit=1)[0]
+        numbers = re.findall(r"(\d{1,2})\s*\(", below)
+        numbers = numbers if len(numbers) == len(names) else re.findall(r"(?<![\d+\u2212\u2013-])\d{1,2}\b", below)
+        found |= zip(names, map(int, numbers), strict=False) if len(numbers) >= len(names) else ()
+    if found or _HEAD_ROW.search(text):
+        return {"stats": found} if found else {}
     stats: list[int] = []
     saves: list[dict[str, int]] = []
     for code, name in ABILITY_OF.items():
@@ -479,7 +536,8 @@ def _joined(lines: Sequence[Line], *, marked: bool) -> str:
 
 _SPELL_KEYS = keys("printed spells")
 _SPELL_KEY = re.compile(
-    rf"({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))})(?-i:(?![a-z])):? ?(?=\S)", re.IGNORECASE
+    rf"(?-i:(?![a-z]))({'|'.join(sorted(_SPELL_KEYS, key=len, reverse=True))})(?-i:(?![a-z])) ?:? ?(?=\S)",
+    re.IGNORECASE,
 )
 _LAST_CLASSES = re.compile(r"classes: ?\S.{0,2000}", re.IGNORECASE)
 """The classes of a spell below its text."""
@@ -503,17 +561,7 @@ _HIGHER = re.compile(
 )
 
 
-def _spell(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
-    match = _SPELL.fullmatch(anchor.text)
-    assert match
-    rest = match["rest"] or ""
-    named = [part.strip() for part in re.findall(r"\(([^()]+)\)", rest) for part in part.split(",")]
-    entry.values |= {
-        "level": int(match["nth"] or match["level"] or 0),
-        "school": (match["school"] or match["own"]).lower(),
-        "ritual": "ritual" in rest.lower(),
-        "classes": [name for name in named if "ritual" not in name.lower() and _is_class(name)],
-    }
+def _spell(entry: Printed, lines: Sequence[Line]) -> None:
     key, size, values = "", 0, dict[str, str]()
     for number, line in enumerate(lines):
         found = _SPELL_KEY.match(line.text)
@@ -550,14 +598,12 @@ def _is_class(name: str) -> bool:
     return bool(re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?", name))
 
 
-def _item(entry: Printed, anchor: Line, lines: Sequence[Line]) -> None:
-    match = _ITEM.fullmatch(anchor.text)
-    assert match
-    detail = re.search(r"requires attunement[^()]*", match["rarity"], re.IGNORECASE)
+def _item(entry: Printed, lines: Sequence[Line]) -> None:
+    rarity = str(entry.values["rarity"])
+    detail = re.search(r"requires attunement[^()]*", rarity, re.IGNORECASE)
     entry.values |= {
-        "category": match["category"].lower(),
-        "which": match["which"],
-        "rarity": re.sub(r"\(requires attunement[^()]*\)", "", match["rarity"], flags=re.IGNORECASE).strip(" ,"),
+        "category": str(entry.values["category"]).lower(),
+        "rarity": re.sub(r"\(requires attunement[^()]*\)", "", rarity, flags=re.IGNORECASE).strip(" ,"),
         "attunement": detail[0] if detail else "",
     }
     _with_text(entry, lines)
@@ -575,4 +621,4 @@ def _with_text(entry: Printed, lines: Sequence[Line]) -> None:
     entry.values["higher_level"] = parts[1].strip() if len(parts) > 1 else ""
 
 
-_READERS: dict[str, Callable[[Printed, Line, Sequence[Line]], None]] = {CREATURE: _creature, SPELL: _spell, ITEM: _item}
+_READERS: dict[str, Callable[[Printed, Sequence[Line]], None]] = {CREATURE: _creature, SPELL: _spell, ITEM: _item}

@@ -19,6 +19,9 @@ Text = tuple[float, float, float, str, str]
 
 HEIGHT, WIDTH = 792, 612
 
+PICTURE = b"q %d 0 0 %d 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID . EI Q" % (WIDTH, HEIGHT)
+"""A page that is a picture, as it is drawn."""
+
 
 def write_pdf(
     path: Path,

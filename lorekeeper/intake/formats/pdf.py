@@ -44,9 +44,6 @@ MOST_STARTS = 4
 MAX_LINE, MAX_TEXT = 16 << 20, 128 << 20
 """Most bytes that the process may say of a page, and of a book."""
 
-FEWEST_CHARS = 20
-"""Characters of a page, at most, that make no text: those of a number, or a watermark."""
-
 MOST_UNMAPPED = 0.3
 """Share of its characters that no letter is known for, from which on a page has no text."""
 
@@ -261,9 +258,10 @@ def _take(values: Mapping[str, Any], found: _Read, file: TextFile, first: int) -
         found.broken.append(number)
         return int(number) + 1
     text = "".join("".join(each[-1].split()) for own in texts for each in own)
-    if len(text) <= FEWEST_CHARS or (values["unmapped"] > MOST_UNMAPPED * len(text) and not _reads(text)):
+    is_coded = values["unmapped"] > MOST_UNMAPPED * len(text) and not _reads(text)
+    if is_coded or values["pictured"]:
         found.bare.append(number)
-    else:
+    if not is_coded:
         found.pages += [Page.of(number, values["label"], [tuple(each) for each in own]) for own in texts]
     return int(number) + 1
 
