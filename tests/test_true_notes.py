@@ -220,11 +220,14 @@ async def test_a_question_in_another_language_is_told_that_the_books_are_in_engl
         "best pizza in Naples",
         "no trains to Tokyo",
         "is Zagreb on fire",
+        "do i take damage",
+        "1d6 per 10 feet",
+        "non magical dmg",
     ],
 )
 async def test_english_questions_with_words_of_other_languages_are_english(question):
     words = content_words(fold(question))
-    names = {"mareas", "corvo", "mere", "aldric", "pizza", "naples", "trains", "tokyo", "zagreb"}
+    names = {"mareas", "corvo", "mere", "aldric", "pizza", "naples", "trains", "tokyo", "zagreb", "dmg"}
     assert language_of(question, [word for word in words if word not in names], 9000) is None
 
 
@@ -306,6 +309,14 @@ async def test_slang_misspellings_compounds_and_asides_are_no_missing_words(star
 async def test_the_word_that_a_short_question_is_about_is_named(starter, question, word):
     page = await ask(starter, ["spells", "creatures", "equipment", "rules"], question)
     assert f"'{word}'" in (page.note or "") or "is close" in (page.note or "")
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [("spirt gaurdians dmg per slot", "Spirit Guardians"), ("mage armer", "Mage Armor"), ("owlbare atack", "Owlbear")],
+)
+async def test_misspelt_words_are_read_in_the_name_that_they_nearly_are_together(starter, question, name):
+    assert (await ask(starter, ["spells", "creatures", "rules"], question)).results[0].entity.name == name
 
 
 async def test_a_misspelt_word_is_read_as_the_word_of_a_name_that_it_nearly_is(starter):

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from lorekeeper.cli.command import JsonObject
-from lorekeeper.cli.render import MOST_COLUMNS, broken, console, plain
+from lorekeeper.cli.render import MOST_COLUMNS, broken, console, plain, print_read_one
 from lorekeeper.editions import edition_label
 from lorekeeper.printable import one_line, quantity, shortened
 from lorekeeper.search.query import MAX_LIMIT
@@ -35,7 +35,8 @@ def print_hits(found: JsonObject, wordings: Sequence[str], *, explained: bool = 
     sure = [hit for hit in results if hit.get("sure", True)]
     hits = sure if sure and not (whole or explained) else results
     for line in hit_lines(hits, console.columns, wordings, explained=explained):
-        console.print(line)
+        indent = len(line.plain) - len(line.plain.lstrip())
+        console.print_indented(line[indent:], indent)
     if len(hits) < len(results):
         total = found["total"]
         remaining = f"{total - len(hits):,} more, less sure: --limit {min(total, MAX_LIMIT)} shows them"
@@ -43,7 +44,7 @@ def print_hits(found: JsonObject, wordings: Sequence[str], *, explained: bool = 
         following = "" if found["next_offset"] is None else f"; next: --offset {found['next_offset']}"
         remaining = f"{len(hits)} of {quantity(found['total'], 'result')}{following}"
     console.print(f"[dim]{remaining}[/]")
-    console.print(f"[dim]Read one: lorekeeper show {plain(hits[0]['uri'])}[/]")
+    print_read_one(hits[0]["uri"])
 
 
 def hit_lines(

@@ -315,5 +315,5 @@ async def recent(call: Call) -> int:
     async with call.library() as library:
         view = await refreshed(library)
         notes = await recent_notes(view.cache, call.arguments.since, call.arguments.limit)
-    call.show({"results": [each.content() for each in notes]}, lambda: print_recent(notes))
+    call.show({"results": [each.content() for each in notes]}, lambda: print_recent(notes, call.arguments.limit))
     return DONE

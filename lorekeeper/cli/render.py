@@ -243,8 +243,9 @@ def print_text(text: str) -> None:
             console.print(Text(" " * width if number else start[2]) + part)
 
 
-def print_recent(notes: Sequence[Recent]) -> None:
-    """Notes under their dates; those whose date is that of a session say so."""
+def print_recent(notes: Sequence[Recent], limit: int) -> None:
+    """Notes under their dates, at most so many; those whose date is that of a session say so."""
+    from lorekeeper.search.query import MAX_LIMIT
     from lorekeeper.text.notes import session_of
 
     if not notes:
@@ -256,7 +257,14 @@ def print_recent(notes: Sequence[Recent]) -> None:
             number = session_of(each.note)
             kind = each.note.kind if number is None else f"{each.note.kind} {number}"
             console.print_indented(f"[bold]{plain(each.note.name)}[/]  [green]{plain(kind)}[/]", 2)
-    console.print(f"[dim]Read one: lorekeeper show {plain(notes[0].note.uri)}[/]")
+    if len(notes) == limit < MAX_LIMIT:
+        console.print(f"[dim]The newest {limit}: --limit shows up to {MAX_LIMIT}[/]")
+    print_read_one(notes[0].note.uri)
+
+
+def print_read_one(uri: str) -> None:
+    """Print the command that shows an entry, unbroken: it is copied as a line."""
+    Console.print(console, Text(f"Read one: lorekeeper show {one_line(uri)}", "dim"), soft_wrap=True)
 
 
 def print_report(report: ImportReport, *, dry_run: bool, whole: Path | None = None) -> None:

@@ -37,7 +37,7 @@ from lorekeeper.text.aliases import (
     aliases_with,
     aliases_within,
 )
-from lorekeeper.text.keywords import STOP_WORDS, content_words, subject_words
+from lorekeeper.text.keywords import ASKING_WORDS, STOP_WORDS, content_words, subject_words
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name, has_numbers, nearest, unnumbered
 from lorekeeper.text.similar import SimilarTexts
@@ -253,22 +253,35 @@ async def certain(
 async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[str, str]:
     """The words of a text that no entry has, in any form, and that are nearly a word of a name, with that word.
 
-    A text in another language, or of which most words are unknown, is misspelt in none.
+    A text in another language, or of which most words are unknown and near to none, is misspelt in none.
     """
     folded = fold(_OWNED.sub("", spelt_out(text)))
     words = content_words(folded)
     occurring = await known_words(cache, types, folded)
     unknown = [word for word in dict.fromkeys(words) if word not in occurring]
-    if len(unknown) > max(1, len(words) / 2) or language_of(text, occurring, LARGE_LIBRARY):
+    if language_of(text, occurring, LARGE_LIBRARY):
         return {}
-    unknown = [word for word in unknown if len(word) >= MIN_PART_CHARS and word.isalpha() and not closed_name(word, ())]
-    names = [NameList.of(await cache.names(name)) for name in types] if unknown else []
-    meant: dict[str, str] = {}
-    for word in unknown:
+    misspelt = [
+        word for word in unknown if len(word) >= MIN_PART_CHARS and word.isalpha() and not closed_name(word, ())
+    ]
+    names = [NameList.of(await cache.names(name)) for name in types] if misspelt else []
+    meant, asking = dict[str, str](), sorted({*STOP_WORDS, *ASKING_WORDS})
+    for word in misspelt:
         alike = [each for known in names for each in nearest(word, known.words_beginning_with(word[0]))]
+        alike = [*nearest(word, asking), *alike]
         best = max(alike, key=lambda each: each[1], default=("", 0.0))
-        meant |= {word: best[0]} if best[1] >= MISSPELT and best[0].isalpha() else {}
-    return meant
+        own = {word: best[0]} if best[1] >= MISSPELT and best[0].isalpha() else {}
+        meant |= _in_a_name(words, words.index(word), names) or own
+    return meant if len(set(unknown) - meant.keys()) <= max(1, len(words) / 2) else {}
+
+
+def _in_a_name(words: Sequence[str], at: int, names: Sequence[NameList]) -> dict[str, str]:
+    """The words of a name of two that one of some words and the one beside it nearly are, by those that are spelt otherwise."""
+    pairs = (words[start : start + 2] for start in (at - 1, at) if 0 <= start < len(words) - 1)
+    alike = [(pair, *each) for pair in pairs for known in names for each in nearest(" ".join(pair), known)]
+    pair, name, similarity = max(alike, key=lambda each: each[2], default=((), "", 0.0))
+    parts = name.split() if similarity >= MISSPELT else []
+    return {word: part for word, part in zip(pair, parts, strict=False) if word != part and len(parts) == len(pair)}
 
 
 def best_first(found: Iterable[Ranked]) -> list[Ranked]:

@@ -20,7 +20,8 @@ from lorekeeper.text.sections import sections
 from lorekeeper.words import listed_words
 
 SHARED = 0.5
-"""What a function word counts that English, or names, have too: "die", "la"."""
+"""What a function word counts that English, or names, have too: "die", "la"; one alone shows a language if no entry has what is
+beside it."""
 
 PROOF = 2
 """Function words that show a language whatever the other words are; beside names alone, those that it shares count as well."""
@@ -78,18 +79,17 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     plain = ways("ELIDED").sub(r"\1 ", text)
     words, names = fold(plain).split(), fold(" ".join(word for word in plain.split() if word[0].isupper())).split()
     language = max(languages(), key=lambda each: _weight(each, words))
-    weight = _weight(language, words)
+    telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
+    weight = _weight(language, telling)
     others = [word for word in words if word not in language.own | language.shared and not word.isdigit()]
     unknown = [word for word in others if word not in occurring and word not in STOP_WORDS]
-    shared = [word for word in words if word in _ENGLISH and word in language.own | language.shared]
-    english = sum(word in STOP_WORDS for word in others) + SHARED * len(shared)
-    telling = [word for word in words if word in language.own | language.shared and word not in _ENGLISH]
+    english = sum(word in STOP_WORDS for word in others)
     is_of_names = len(words) - len(others) >= PROOF and all(each in names for each in others)
-    if weight > english and telling and (weight >= PROOF or is_of_names):
+    if weight > english and (weight >= PROOF or is_of_names):
         return language.name
     if entries < LARGE_LIBRARY:
         return None
-    if weight > english and telling and unknown and len(unknown) >= UNKNOWN * len(others):
+    if weight > english and unknown and len(unknown) >= (UNKNOWN if weight > SHARED else 1) * len(others):
         return language.name
     is_foreign = any(char.isalpha() and not char.isascii() for char in text)
     return OTHER if is_foreign and others and len(unknown) == len(others) else None

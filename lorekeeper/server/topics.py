@@ -62,7 +62,8 @@ RELATIONS = {"link": "links to ", "backlink": "linked from ", "mention": "mentio
 def where(quote: Quote) -> str:
     """Where a quote stands, and that it is secret: "[Goals, secret: Secrets (GM only)] ", "[from Umbra] "."""
     place = f"from {quote.source}" if quote.source else quote.section
-    place = ", ".join(filter(None, [place if place != quote.mark else "", quote.mark and f"secret: {quote.mark}"]))
+    place = place.removesuffix(quote.mark).removesuffix(" > ")
+    place = ", ".join(filter(None, [place, quote.mark and f"secret: {quote.mark}"]))
     return f"[{one_line(place)}] " if place else ""
 
 
