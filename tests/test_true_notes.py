@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import lorekeeper
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
@@ -280,6 +282,28 @@ async def test_notes_in_the_language_of_the_question_answer_it_without_that_note
         french = await ask(library, ["notes"], "qu'est-ce que nous avons promis et pourquoi")
     assert german.note is None
     assert (french.note or "").startswith(FOREIGN_UNSURE)
+
+
+async def test_words_of_notes_in_another_language_are_found_in_their_other_forms(tmp_path):
+    """By the words alone: of a vault in Cyrillic letters, and of one that has most function words of Czech."""
+    little = (
+        (Path(lorekeeper.__file__).parent / "data" / "function_words.tsv")
+        .read_text("utf-8")
+        .split("Czech\t")[1]
+        .split("\t")[0]
+    )
+    texts = {
+        "реки": "Как текут потоки кислотных рек.",
+        "город": "Улицы, дома и рынок.",
+        "kostel": f"Kostel v údolí. {little}",
+        "průsmyk": "Démoni z kamenných soch.",
+    }
+    notes = [make(name, text, type="notes", name=f"Nota {n}") for n, (name, text) in enumerate(texts.items())]
+    async with open_library(tmp_path, backend="sqlite") as library:
+        await library.cache.store_entities(notes, "notes")
+        for question, name in (("кислотные реки", "реки"), ("démon kamenná socha", "průsmyk")):
+            page = await library.search(Query(["notes"], question, mode="keyword"))
+            assert [result.entity.slug for result in page.results][:1] == [name], question
 
 
 # --- words that no entry has -------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Names by the stems of their words, and with misspelt words set right: "goblins" is Goblin, "red dragn" is "red dragon".
 
-All texts are folded. The stemmer is Porter's, for English.
+All texts are folded. The stemmers are Porter's for English, and of words in Cyrillic letters that of Russian.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import lru_cache
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import has_numbers, nearest
-from lorekeeper.text.porter import porter_stem
+from lorekeeper.text.porter import CYRILLIC, is_cyrillic, porter_stem, stem_of
 
 BEGINNING = 3
 """Letters at the beginning of a stem, without its last one, that all words of the stem have: few names are then stemmed."""
@@ -71,4 +71,4 @@ def names_with_words(text: str, names: NameList) -> list[str]:
 def stem(word: str) -> str:
     """The stem of a folded word."""
     singular = next((word.removesuffix(end) + one for end, one in _PLURALS.items() if word.endswith(end)), word)
-    return porter_stem(singular)
+    return stem_of(CYRILLIC, word) if is_cyrillic(word) else porter_stem(singular)

@@ -27,12 +27,13 @@ from lorekeeper.cache.sqlite.columns import Columns, Rows
 from lorekeeper.cache.sqlite.file import DamagedFileError, Recent
 from lorekeeper.entities import Entity
 from lorekeeper.text.facts import indexed_facts
+from lorekeeper.text.forms import Forms
 from lorekeeper.text.keywords import RELATED, KeywordQuery
 from lorekeeper.text.names import nearest
 from lorekeeper.text.notes import aliases
 from lorekeeper.text.phrases import Hint, hint_of
+from lorekeeper.text.porter import porter_stem
 from lorekeeper.text.sections import full_text
-from lorekeeper.text.stems import stem
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
@@ -133,8 +134,8 @@ class Spelling:
 
     def corrected(self, query: KeywordQuery) -> KeywordQuery:
         """A query with the nearest stems that occur for those of its words that do not."""
-        unknown = [word for word in query.words if len(word) >= SHORTEST and stem(word) not in self.stems]
-        found = [name for word in unknown for name, _ in nearest(stem(word), self.long)[:1]]
+        unknown = [word for word in query.words if len(word) >= SHORTEST and porter_stem(word) not in self.stems]
+        found = [name for word in unknown for name, _ in nearest(porter_stem(word), self.long)[:1]]
         return replace(query, alternatives=(*query.alternatives, *found)) if found else query
 
 
@@ -154,6 +155,7 @@ class Texts:
 
     names: Sequence[str]
     phrased: Rows
+    forms: Forms | None = None
     counts: dict[str, int] = field(default_factory=dict)
     words: Recent[str, Scored] = field(default_factory=lambda: Recent(KEPT, lambda scored: 1 + len(scored[0])))
 
@@ -168,7 +170,8 @@ class Texts:
         rows = c.execute(sql).fetchall()
         if [row for row, _, _ in rows] != columns.ids.tolist():
             raise DamagedFileError(f"the words of {columns.entity_type} are incomplete")
-        return cls([name for _, name, _ in rows], np.array([has for _, _, has in rows], np.bool_))
+        forms = Forms(Spelling.of(c, columns.entity_type).stems) if columns.entity_type in SPELT else None
+        return cls([name for _, name, _ in rows], np.array([has for _, _, has in rows], np.bool_), forms)
 
 
 @dataclass(frozen=True)
@@ -276,6 +279,8 @@ class Keywords:
         found = self.texts.words.get(word)
         if found is None:
             found = self._as_rare(word, self._scored(quoted(word)))
+            if forms := self.texts.forms.of(word) if self.texts.forms else []:
+                found = self._as_one([word, *forms])
             self.texts.words.put(word, found)
             self.texts.counts[quoted(word)] = len(found[0])
         return found
@@ -294,6 +299,16 @@ class Keywords:
         rows, having = len(self.columns.ids), len(places) if ids is None else self._count(quoted(word))
         share = (rows - having + 0.5) / (having + 0.5)
         return places, scores * (math.log1p(share) / max(math.log(share), LEAST_RARITY))
+
+    def _as_one(self, words: Sequence[str]) -> Scored:
+        """Rows and scores of words that count as one: the best of each row, as rare as all of them are together."""
+        rows, best = len(self.columns.ids), np.zeros(len(self.columns.ids))
+        for word in words:
+            places, scores = self._scored(quoted(word))
+            share = (rows - len(places) + 0.5) / (len(places) + 0.5)
+            np.maximum.at(best, places, scores / max(math.log(share), LEAST_RARITY))
+        places = np.flatnonzero(best)
+        return places, best[places] * math.log1p((rows - len(places) + 0.5) / (len(places) + 0.5))
 
     def _matching(self, columns: str, expression: str, ids: Collection[int] | None = None) -> list[tuple[Any, ...]]:
         """Columns of the rows that an expression matches; of all rows, or of some ids, which are tested after the match."""
