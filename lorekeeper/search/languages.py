@@ -66,13 +66,14 @@ def _weight(language: Language, words: Sequence[str]) -> float:
     return sum(word in language.own for word in words) + SHARED * sum(word in language.shared for word in words)
 
 
-def language_of(text: str, occurring: Collection[str], entries: int) -> str | None:
+def language_of(text: str, occurring: Collection[str], entries: int, proof: float = PROOF) -> str | None:
     """The language of a question, None for English or if nothing shows that it is another one.
 
     Args:
         text: the question.
         occurring: those of its content words that an entry has.
         entries: how many there are: in a small library, a word that no entry has says nothing.
+        proof: what its function words count at least that show it by themselves.
     """
     if _is_name(text):
         return None
@@ -85,7 +86,7 @@ def language_of(text: str, occurring: Collection[str], entries: int) -> str | No
     unknown = [word for word in others if word not in occurring and word not in STOP_WORDS]
     english = sum(word in STOP_WORDS for word in others)
     is_of_names = len(words) - len(others) >= PROOF and all(each in names for each in others)
-    if weight > english and (weight >= PROOF or is_of_names):
+    if weight > english and (weight >= proof or is_of_names):
         return language.name
     if entries < LARGE_LIBRARY:
         return None
@@ -102,7 +103,7 @@ def function_words(language: str) -> frozenset[str]:
 
 def telling(text: str) -> str:
     """A question without the function words of its language, which say nothing of what it asks; an English one as it is."""
-    own = function_words(language_of(text, (), 0) or "")
+    own = function_words(language_of(text, (), 0, proof=1) or "")
     return " ".join(word for word in fold(text).split() if word not in own) or text if own else text
 
 

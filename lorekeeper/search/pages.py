@@ -20,7 +20,7 @@ from lorekeeper.search.expansion import both_ways
 from lorekeeper.search.explain import Explainer, explanation_of, with_filters
 from lorekeeper.search.fusion import CAMPAIGN, NOTES, FusedHit, Retriever
 from lorekeeper.search.grouping import GROUPED, WINDOW, places
-from lorekeeper.search.languages import IN_OTHER, MOST_NOTES, asks_of_notes, in_language, language_of_notes
+from lorekeeper.search.languages import IN_OTHER, MOST_NOTES, asks_of_notes, in_language, language_of_notes, telling
 from lorekeeper.search.linker import asked_about
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Asked, Key, Result, ResultPage, ranked_result, unranked_result, words_of
@@ -144,7 +144,8 @@ class Pages:
         duplicates = {hit.key: [entities[key] for key in hit.duplicates if key in entities] for hit in hits}
         own = {hit.key: entities[hit.key] for hit in hits if hit.key in entities}
         found, editions = await self._elsewhere(search, own, duplicates)
-        asked = Asked([] if search.like else [*map(both_ways, search.wordings)], await self._fields(search.query))
+        wordings = [] if search.like else [telling(both_ways(wording)) for wording in search.wordings]
+        asked = Asked(wordings, await self._fields(search.query))
         return [
             ranked_result(
                 entities[hit.key],
