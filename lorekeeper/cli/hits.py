@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from lorekeeper.cli.command import JsonObject
-from lorekeeper.cli.render import MOST_COLUMNS, broken, console, plain, print_read_one
+from lorekeeper.cli.render import MOST_COLUMNS, console, plain, print_read_one
 from lorekeeper.editions import edition_label
 from lorekeeper.printable import one_line, quantity, shortened
 from lorekeeper.search.query import MAX_LIMIT
@@ -63,8 +63,7 @@ def hit_lines(
         if "differs" in hit:
             yield Text(f"  {hit['differs']}", "green")
         if hit["snippet"]:
-            told = shortened(hit["snippet"], width - 2) if place else hit["snippet"]
-            yield from (Text(f"  {line}") for line in broken(Text(told), width - 2))
+            yield Text(f"  {shortened(hit['snippet'], width - 2) if place else hit['snippet']}")
         if "wording" in hit:
             yield Text(f"  found by: {one_line(wordings[hit['wording'] - 1])}", "dim")
         if explained:
