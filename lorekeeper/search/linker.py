@@ -83,14 +83,12 @@ class _Wording:
         words: those of its content.
         common: those that many entries have.
         about: those of what it asks something of, if it says nothing else.
-        is_told: whether it tells of somebody, and is about no entry.
         of_several: whether it asks for entries of a kind.
     """
 
     words: frozenset[str]
     common: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
-    is_told: bool = False
     of_several: bool = False
 
     @classmethod
@@ -98,10 +96,7 @@ class _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
         words = _WORD.findall(text.casefold())
         of_several = not {*words}.isdisjoint(listed_words("asked several"))
-        is_told = words[:1] != [] and words[0] in listed_words("asked teller")
-        return cls(
-            stems(_words(text)), common, stems(" ".join(asked_about(_NUMBER.sub("", text)))), is_told, of_several
-        )
+        return cls(stems(_words(text)), common, stems(" ".join(asked_about(_NUMBER.sub("", text)))), of_several)
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -113,7 +108,7 @@ class _Wording:
     def may_name(self, own: frozenset[str], of: str = "") -> bool:
         """Whether it has a name, of an entry of a type, that tells one entry from others; a creature's is no verb."""
         is_common = of != "creatures" and len(own) == 1 and own <= self.common
-        if self.is_told or self.of_several or not own <= self.words or is_common:
+        if self.of_several or not own <= self.words or is_common:
             return False
         return not own <= _beside_names()
 
@@ -133,7 +128,7 @@ class _Wording:
         """The share of a short wording that a name is which is only a part of it."""
         subject = self.about or frozenset(word for word in self.words if not _NUMBER.fullmatch(word))
         is_part = bool(own) and own < self.words and own <= subject and len(subject) <= SHORT
-        return len(own) / len(subject) if is_part and not self.is_told else 0.0
+        return len(own) / len(subject) if is_part else 0.0
 
 
 def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
