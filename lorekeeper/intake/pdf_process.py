@@ -39,8 +39,8 @@ _HEAVY, _HEAVIER = 600, 1.4
 _SAMPLED = 40
 """Of so many characters the weight of one is counted."""
 
-FEW_CHARS = 20
-"""Characters of a page, at most, that may be those of a number, or a watermark, on a picture."""
+FEW_CHARS = 5
+"""Characters of a page, at most, that are those of its number, and no text."""
 
 _FORCE_BOLD, _SLANTED = 1 << 18, 1 << 6
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi|\b(?:\w{6}\+)?(?:cm|ec|sf|tc)(?:ss)?(?:bx|sx|xi)")

@@ -329,10 +329,10 @@ def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[in
     """The sections of a text, without the lines of printed entries."""
     taken = {place for entry in found for place in range(entry.start, entry.end)}
     above: list[Section] = []
-    section, text, starts, following = Section("", 0), list[str](), list[tuple[int | str, int]](), 0
-    for place, line in enumerate(lines):
+    section, text, starts, is_group = Section("", 0), list[str](), list[tuple[int | str, int]](), False
+    for place, line in enumerate([*lines, "# -"]):
         if place in taken:
-            following = 7
+            is_group = True
             continue
         heading = _HEADING.match(line)
         if heading is None:
@@ -341,22 +341,16 @@ def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[in
             text.append(line)
             continue
         level, name = len(heading[1]), plain(line[heading.end() :].rstrip("# "))
-        yield _closed(section, text, starts, following or level)
-        following = 0
+        section.starts = tuple(starts) if len(starts) > 1 else ()
+        section.text = "\n".join(text).strip()
+        section.is_bare = bool(pages and section.name and not section.text) and level <= section.level and not is_group
+        yield section
+        if place == len(lines):
+            return
         above = [each for each in above if each.level < level]
-        section, text = Section(name, level, tuple(each.name for each in above), line=place), []
+        section, text, is_group = Section(name, level, tuple(each.name for each in above), line=place), [], False
         starts = [(pages[place], 0)] if pages else []
         above.append(section)
-    yield _closed(section, text, starts, following)
-
-
-def _closed(
-    section: Section, text: Sequence[str], starts: Sequence[tuple[int | str, int]], following: int = 0
-) -> Section:
-    section.starts = tuple(starts) if len(starts) > 1 else ()
-    section.text = "\n".join(text).strip()
-    section.is_bare = bool(starts and section.name and not section.text) and following <= section.level
-    return section
 
 
 _LABELLED = re.compile(r"[\s>-]{0,9}[*_]{1,3}(?P<label>[^*_]{1,200})[*_]{1,3}(?P<text>.*)$")

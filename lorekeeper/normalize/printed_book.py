@@ -160,9 +160,11 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
         outline: titles with their depths and pages, both from 0.
     """
     lines = [page.lines for page in pages]
-    shift, printed = _page_numbers(lines)
-    heads = _running_heads(lines, printed)
-    numbers = _numbers(pages, shift if len(printed) > len(pages) / 3 else 1)
+    heads = _running_heads(lines)
+    shifts = Counter(int(number[1]) - line.page for line in heads if (number := _NUMBER.fullmatch(line.text)))
+    shift, times = max(shifts.items(), key=lambda item: item[1], default=(1, 0))
+    is_most = times > max(shifts.total() / 2, len(pages) / 3)  # a sheet has the numbers of two pages
+    numbers = _numbers(pages, shift if is_most else 1)
     texts = [[line for line in own if line not in heads] for own in lines]
     kinds = Counter[tuple[float, int]]()
     for line in chain.from_iterable(texts):
@@ -189,8 +191,8 @@ def _lines(page: int, stretches: Sequence[Stretch]) -> list[Line]:
         if key[0] and key not in seen:  # type that is drawn twice to look heavier
             seen.add(key)
             own.append(each)
+    _join_initials(own)
     drawn = {id(each): place for place, each in enumerate(own)}
-    _join_initials(own, drawn)
     own.sort(key=lambda each: each[3])
     rows = [own[:1]]
     for each in own[1:]:
@@ -204,25 +206,19 @@ def _lines(page: int, stretches: Sequence[Stretch]) -> list[Line]:
     ]
 
 
-def _join_initials(own: list[Stretch], drawn: dict[int, int]) -> None:
-    """Put the large letters with which texts begin before the first of the lines that stand beside them."""
+def _join_initials(own: list[Stretch]) -> None:
+    """Put the large letters with which texts begin right before the first of the lines that stand beside them."""
     usual = statistics.median(each[4] for each in own) if own else 0.0
-    for letter in [
-        each for each in own if each[4] > 1.8 * usual and len(each[6].strip()) == 1 and each[6][0].isalpha()
-    ]:
-        beside = [
-            each
-            for each in own
-            if -2 < each[0] - letter[2] < 2 * usual
-            and letter[1] - usual < each[3] < letter[3]
-            and each[4] < letter[4] / 1.5
-        ]
-        if beside:
-            first = min(beside, key=lambda each: each[3])
-            whole = (letter[0], *first[1:6], letter[6].strip() + first[6])
-            own[own.index(first)] = whole
-            drawn[id(whole)] = drawn[id(first)]
-            own.remove(letter)
+    for place, (left, top, right, base, size, _, text) in enumerate(own):
+        if size > 1.8 * usual and len(text.strip()) == 1 and text[0].isalpha():
+            beside = [
+                each
+                for each in own
+                if -2 < each[0] - right < 2 * usual and top - usual < each[3] < base and each[4] < size / 1.5
+            ]
+            if beside:
+                first = min(beside, key=lambda each: each[3])
+                own[place] = (left, first[1], first[0], *first[3:6], text.strip())
 
 
 def _of_row(row: Sequence[Stretch], page: int, level: int, drawn: Mapping[int, int]) -> Iterator[Line]:
@@ -260,7 +256,7 @@ def _line(run: Sequence[Stretch], page: int, level: int) -> Line:
         sizes[size] += len(own)
         styles[style] += len(own.strip())
     text = _LEADERS.sub(" \u2026 ", text)
-    whole = " ".join(text.split())
+    whole = " ".join(text.split()).removesuffix(" \u2026")
     is_bold = lead >= len(text.rstrip())
     style = (BOLD if is_bold else 0) | (ITALIC if max(styles, key=lambda each: styles[each]) & ITALIC else 0)
     lead = 0 if is_bold else len(" ".join(text[:lead].split()))
@@ -278,19 +274,20 @@ def _line(run: Sequence[Stretch], page: int, level: int) -> Line:
     )
 
 
-def _running_heads(pages: Sequence[Sequence[Line]], found: set[Line]) -> set[Line]:
+def _running_heads(pages: Sequence[Sequence[Line]]) -> set[Line]:
     """The lines at the top and the bottom of pages that stand in one place on most pages of a part of the book.
 
     What they say is the same but for numbers; larger type with a number of its own is a heading.
     """
     sizes = Counter(line.type[0] for page in pages for line in page)
     usual = max(sizes, key=lambda size: sizes[size], default=10.0) * _LARGER
+    found = set[Line]()
     for _ in range(_EDGE_LINES):
         places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
         for page in pages:
             for line in _edges([line for line in page if line not in found and not kind_said(plain(line.text))]):
                 whole = fold(line.text) or line.text
-                shape = _DIGITS.sub("0", whole) if line.size <= usual else whole
+                shape = _DIGITS.sub("0", whole) if line.size <= usual or _NUMBER.fullmatch(whole) else whole
                 for place in (round(line.base / 4), round(line.base / 4) + 1):
                     places[shape, place].add(line)
         heads = {line for lines in places.values() if _is_dense({line.page for line in lines}) for line in lines}
@@ -298,17 +295,6 @@ def _running_heads(pages: Sequence[Sequence[Line]], found: set[Line]) -> set[Lin
             break
         found |= heads
     return found
-
-
-def _page_numbers(pages: Sequence[Sequence[Line]]) -> tuple[int, set[Line]]:
-    """By how much the numbers at the edges of pages that run along with these are larger, and these numbers."""
-    numbers: defaultdict[int, set[Line]] = defaultdict(set)
-    for line in chain.from_iterable(map(_edges, pages)):
-        if number := _NUMBER.fullmatch(line.text):
-            numbers[int(number[1]) - line.page].add(line)
-    shift, most = max(numbers.items(), key=lambda item: len(item[1]), default=(1, set[Line]()))
-    is_most = 2 * len(most) > sum(map(len, numbers.values()))  # a sheet has the numbers of two pages
-    return (shift, most) if is_most and len({line.page for line in most}) >= _FEWEST_PAGES else (1, set())
 
 
 def _is_dense(pages: set[int]) -> bool:
@@ -341,17 +327,15 @@ def _columns(lines: Sequence[Line], body: float, depth: int = 0) -> Iterator[lis
         if lines:
             yield sorted(lines, key=lambda line: (line.base, line.x0))
         return
-    left, right = list[Line](), list[Line]()
-    for line in sorted(lines, key=lambda line: line.base):
-        if line.x0 < gap < line.x1:
-            yield from _columns(left, body, depth + 1)
-            yield from _columns(right, body, depth + 1)
-            yield [line]
-            left, right = [], []
-        else:
-            (left if line.x1 <= gap else right).append(line)
-    yield from _columns(left, body, depth + 1)
-    yield from _columns(right, body, depth + 1)
+    for is_across, group in groupby(sorted(lines, key=lambda line: line.base), lambda line: line.x0 < gap < line.x1):
+        own = list(group)
+        sides = (
+            [[line] for line in own]
+            if is_across
+            else [[line for line in own if (line.x1 <= gap) is side] for side in (True, False)]
+        )
+        for side in sides:
+            yield from [side] if is_across else _columns(side, body, depth + 1)
 
 
 def _gap(lines: Sequence[Line], body: float) -> float | None:
@@ -503,6 +487,13 @@ class _Setter:
             for one, other in near
             if other.style == BOLD | ITALIC and one.style in (0, BOLD) and (one.style or one.size > other.size)
         }
+        self._within |= {id(other) for one, other in near if other.x0 > one.x1}
+        self._named = {
+            id(one)
+            for one, other in pairwise(self._lines)
+            if one.column == other.column and 0 < other.base - one.base < 3 * one.size and kind_said(plain(other.text))
+        }
+        """Lines right above those that say what an entry is."""
         self._below = {
             id(one): other.type[0] for one, other in near if other.x1 - other.x0 > (other.right - other.left) / 2
         }
@@ -576,14 +567,14 @@ class _Setter:
         return next((self._outlined[own, page] for own in names if (own, page) in self._outlined), (None, ""))
 
     def _looks_like_heading(self, line: Line) -> bool:
-        has_letters = sum(map(str.isalpha, line.text)) > 1
+        if sum(map(str.isalpha, line.text)) < 2 or len(line.text) > _LONGEST_HEADING:
+            return False
+        if id(line) in self._named:
+            return True
         if (
-            not has_letters
-            or len(line.text) > _LONGEST_HEADING
-            or id(line) in self._within
+            id(line) in self._within
             or id(line) in self._running
             or _ROW_OF_CONTENTS.search(line.text)
-            or (line.x0 > (line.left + line.right) / 2 and line.x1 > line.right - line.size)
             or (line.type in self._texts and not line.style & BOLD)
         ):
             return False

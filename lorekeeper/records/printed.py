@@ -125,34 +125,27 @@ def _line(written: str) -> Line:
 
 def _rejoined(lines: list[Line]) -> list[Line]:
     """Lines of which the first of several has what belongs together: keys above their values, and a rarity within parentheses."""
-    for at, line in enumerate(lines[:-1]):
+    for at, line in enumerate(lines):
         run = _KEYS_ALONE.match(line.text)
-        keys = _ALONE.findall(run[0]) if run else []
-        is_row = len(keys) > 1
-        below = (n for n in range(at + 1, min(at + 5, len(lines))) if lines[n].text.strip("|- :") or not is_row)
-        place = at if is_row and run and run[0] != line.text else next(below, at)
-        following = lines[place]
-        if not line.text or not following.text or following.level or ("|" in following.text and not is_row):
-            continue
         is_open = line.text.count("(") > line.text.count(")") and _ITEM.fullmatch(line.text)
-        if is_row and run:
-            values = _values_of_row(following.text[run.end() if place == at else 0 :], len(keys))
-            text = " ".join(f"{key} {value}" for key, value in zip(keys, values, strict=False))
-            joined = replace(line, raw=text, text=text) if text else line
-        elif is_open or (run and run[0] == line.text and not _KEYS_ALONE.fullmatch(following.text)):
-            joined = replace(line, raw=f"{line.raw} {following.raw}", text=f"{line.text} {following.text}")
-        else:
+        if line.level or not (run or is_open):
             continue
-        if joined != line:
-            lines[place] = replace(following, raw="", text="")
-            lines[at] = joined
+        keys, told = (_ALONE.findall(run[0]), line.text[run.end() :]) if run else ([line.text], "")
+        below = (n for n in range(at + 1, min(at + 5, len(lines))) if lines[n].text.strip("|- :"))
+        place = at if told else next(below, at)
+        text = told or lines[place].text
+        if (place == at and not told) or lines[place].level or _KEYS_ALONE.fullmatch(text):
+            continue
+        parts = [
+            [part.strip() for part in text.split("|") if part.strip()],
+            *(each.findall(text) for each in _ROW_VALUES),
+        ]
+        values = next((found for found in parts if len(found) == len(keys)), []) if len(keys) > 1 else [told or text]
+        if values and not (told and len(keys) == 1):
+            whole = " ".join(f"{key} {value}" for key, value in zip(keys, values, strict=True))
+            lines[place] = replace(lines[place], raw="", text="")
+            lines[at] = replace(line, raw=whole, text=whole)
     return lines
-
-
-def _values_of_row(text: str, number: int) -> list[str]:
-    """The values of a row, as many as there are keys above it; [] if it has more or fewer."""
-    parts = ([part.strip() for part in text.split("|") if part.strip()], *(each.findall(text) for each in _ROW_VALUES))
-    return next((found for found in parts if len(found) == number), [])
 
 
 def plain(raw: str) -> str:
@@ -205,6 +198,7 @@ _CREATURE = re.compile(
     r"(?:, ?(?P<alignment>[a-z(][^|]{2,80}))?",
     re.IGNORECASE,
 )
+_RATING = re.compile(r"[\s,]+(?:(?:CR|Challenge(?: Rating)?):? (\d+(?:/\d)?)\b|[\d,]+ XP\b).{0,40}$", re.IGNORECASE)
 _ALIGNMENT = re.compile(r"\b(?:lawful|neutral|chaotic|good|evil|unaligned|alignment)\b", re.IGNORECASE)
 _LEVEL = re.compile(
     r"\b(?:(?:level|circle):? )?(?P<level>\d)(?:st|nd|rd|th)?(?:[. -]{1,2}(?:level|circle))?\b|\bcantrip\b",
@@ -222,6 +216,7 @@ _ITEM = re.compile(
     r"(?P<rarity>[^.|]{0,90}?\b(?:common|uncommon|rare|legendary|artifact|rarity|varies)\b[^.]{0,160})",
     re.IGNORECASE,
 )
+_ATTUNEMENT = re.compile(r"\(?(requires attunement[^()]*)\)?", re.IGNORECASE)
 _ALONE = re.compile(
     r"\b(?:armou?r class|hit points|speed|challenge|initiative|casting time|range(?:/area)?|components|duration)\b",
     re.IGNORECASE,
@@ -284,9 +279,10 @@ def _bare(lines: Sequence[Line], at: int) -> str:
     """CREATURE if the line is an armor class right below a heading, with hit points and six abilities soon below."""
     if not _HAS_ARMOR_CLASS.match(lines[at].text):
         return ""
-    above = next((line for line in reversed(lines[:at]) if line.text), None)
+    above = _name_above(lines, at)
     near = " ".join(line.text for line in lines[at : at + 2 * FAR])
-    return CREATURE if above and above.level and _HIT_POINTS.search(near) and _ability_scores(near) else ""
+    is_whole = {*ABILITY_OF} == {name.lower() for name in _NAMED.findall(near)}
+    return CREATURE if above is not None and lines[above].level and _HIT_POINTS.search(near) and is_whole else ""
 
 
 def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str], far: int = FAR) -> bool:
@@ -310,8 +306,12 @@ _SCORE = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s|:().,/]+")
-_HEAD_ROW = re.compile(rf"(?:\b(?:{_ABILITY})[a-z]*\b[^\d]{{1,12}}){{2,5}}\b(?:{_ABILITY})[a-z]*\b", re.IGNORECASE)
 _NAMED = re.compile(rf"\b(?:{_ABILITY})", re.IGNORECASE)
+_ABILITIES = re.compile(rf"((?:\b(?:{_ABILITY})[a-z]*\b[^\w+\u2212\u2013-]{{0,12}}){{1,6}})", re.IGNORECASE)
+"""Names of abilities in a row."""
+
+_FIRST, _UNSIGNED = re.compile(r"(\d{1,2})\s*\("), re.compile(r"(?<![\d+\u2212\u2013-])\d{1,2}\b")
+_SIGNED = re.compile(rf"{_SIGN}\d+")
 
 RUBRICS = keys("printed rubrics")
 
@@ -333,6 +333,8 @@ def _rubric(line: Line) -> str | None:
 
 
 def _creature(entry: Printed, lines: Sequence[Line]) -> None:
+    name, rated = _without_rating(entry.name)
+    entry.values |= {"name": name, **rated}
     lines = list(map(_without_cells, lines))
     size = _header_size(lines)
     told = [line for line in lines[:size] if _FORMULA.search(line.text) or _is_key_of_its_own(line)]
@@ -357,10 +359,17 @@ def type_line(text: str) -> dict[str, str]:
 
     What is summoned may have no alignment; then the type is one of the game's.
     """
-    match = _CREATURE.fullmatch(text)
+    kind, rated = _without_rating(text)
+    match = _CREATURE.fullmatch(kind)
     if match is None or not (match["alignment"] or match["type"].lower() in CREATURE_TYPES):
         return {}
-    return {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]}
+    return {key: match[key] for key in ("size", "type", "subtype", "alignment") if match[key]} | rated
+
+
+def _without_rating(text: str) -> tuple[str, dict[str, str]]:
+    """A name or a type without the challenge rating at its right, and that."""
+    match = _RATING.search(text)
+    return (text[: match.start()], {"cr": match[1]} if match[1] else {}) if match else (text, {})
 
 
 def _header_size(lines: Sequence[Line]) -> int:
@@ -442,25 +451,17 @@ def _values(found: dict[str, str]) -> dict[str, object]:
 
 
 def _ability_scores(text: str) -> dict[str, object]:
-    """Scores below their names, else all six, with the bonuses of saving throws where they stand beside them."""
-    found: dict[str, int] = {}
-    for head in _HEAD_ROW.finditer(text):
-        names, below = _NAMED.findall(head[0]), _HEAD_ROW.split(text[head.end() :], maxsplit=1)[0]
-        numbers = re.findall(r"(\d{1,2})\s*\(", below)
-        numbers = numbers if len(numbers) == len(names) else re.findall(r"(?<![\d+\u2212\u2013-])\d{1,2}\b", below)
-        found |= zip(names, map(int, numbers), strict=False) if len(numbers) >= len(names) else ()
-    if found or _HEAD_ROW.search(text):
-        return {"stats": found} if found else {}
-    stats: list[int] = []
-    saves: list[dict[str, int]] = []
-    for code, name in ABILITY_OF.items():
-        match = _ABILITIES[code].search(text)
-        if match is None:
-            return {}
-        stats.append(int(match[1]))
-        if match[3] and _signed(match[3]) != _signed(match[2]):
-            saves.append({name: _signed(match[3])})
-    return {"stats": stats} | ({"saves": saves} if saves else {})
+    """Scores that stand below or beside their names, and the bonuses of saving throws where they stand beside the modifiers."""
+    stats, saves = dict[str, int](), list[dict[str, int]]()
+    parts = _ABILITIES.split(text)
+    for run, told in zip(parts[1::2], parts[2::2], strict=True):
+        names, numbers = _NAMED.findall(run), _FIRST.findall(told)
+        numbers = numbers if len(numbers) == len(names) else _UNSIGNED.findall(told)
+        if len(numbers) >= len(names):
+            stats |= zip(map(str.lower, names), map(int, numbers), strict=False)
+        if len(names) == 1 and numbers and len(signed := list(map(_signed, _SIGNED.findall(told)))) > 1:
+            saves += [{ABILITY_OF[names[0].lower()]: signed[1]}] if signed[0] != signed[1] else []
+    return ({"stats": stats} if stats else {}) | ({"saves": saves} if saves else {})
 
 
 def _signed(text: str) -> int:
@@ -545,18 +546,9 @@ _LAST_CLASSES = re.compile(r"classes: ?\S.{0,2000}", re.IGNORECASE)
 _SPELL_WITHIN = re.compile(r" (?=(?:Casting Time|Range|Components?|Duration|Classes): )")
 """Where another value begins on the same line."""
 
-_ABILITIES = {
-    code: re.compile(
-        rf"\b{code}[a-z]*\b[^\d+\u2212\u2013-]*(?:[-\u2013] )?(\d{{1,2}})"
-        rf"(?:[^\d+\u2212\u2013-]*({_SIGN} ?\d+))?(?:[|\s]*({_SIGN} ?\d+))?",
-        re.IGNORECASE,
-    )
-    for code in ABILITY_OF
-}
-"""By ability, its score, its modifier and its saving throw."""
-
 _HIGHER = re.compile(
-    r"(?:\A|\n[^\S\n]*)[*_]{0,3}(?:at higher levels?|using a higher[- ]level spell slot|cantrip upgrade)[.:]?[*_]{0,3}[.:]?\s*",
+    r"(?:(?:\A|\n[^\S\n]*)[*_]{0,3}(?:at higher levels?|using a higher[- ]level spell slot|cantrip upgrade)[.:]?[*_]{0,3}[.:]?"
+    r"|(?<=[.!)]) (?-i:At Higher Levels?|Using a Higher-Level Spell Slot|Cantrip Upgrade)\.(?= ))\s*",
     re.IGNORECASE,
 )
 
@@ -599,12 +591,11 @@ def _is_class(name: str) -> bool:
 
 
 def _item(entry: Printed, lines: Sequence[Line]) -> None:
-    rarity = str(entry.values["rarity"])
-    detail = re.search(r"requires attunement[^()]*", rarity, re.IGNORECASE)
+    rarity, *attunement = _ATTUNEMENT.split(str(entry.values["rarity"]), maxsplit=1)
     entry.values |= {
         "category": str(entry.values["category"]).lower(),
-        "rarity": re.sub(r"\(requires attunement[^()]*\)", "", rarity, flags=re.IGNORECASE).strip(" ,"),
-        "attunement": detail[0] if detail else "",
+        "rarity": f"{rarity}{''.join(attunement[1:])}".strip(" ,"),
+        "attunement": "".join(attunement[:1]),
     }
     _with_text(entry, lines)
 
@@ -612,13 +603,8 @@ def _item(entry: Printed, lines: Sequence[Line]) -> None:
 def _with_text(entry: Printed, lines: Sequence[Line]) -> None:
     marked = any(line.level or line.raw.lstrip()[:1] in "*_|" for line in lines if line.raw)
     text = _joined(lines, marked=marked)
-    parts = _HIGHER.split(text, maxsplit=1) if marked or entry.kind == SPELL else [text]
-    if len(parts) == 1 and entry.kind == SPELL and not marked:
-        parts = re.split(
-            r"(?<=[.!)]) (?:At Higher Levels?|Using a Higher-Level Spell Slot|Cantrip Upgrade)\. ", text, maxsplit=1
-        )
-    entry.values["text"] = parts[0].strip()
-    entry.values["higher_level"] = parts[1].strip() if len(parts) > 1 else ""
+    own, *higher = _HIGHER.split(text, maxsplit=1) if marked or entry.kind == SPELL else [text]
+    entry.values |= {"text": own.strip(), "higher_level": "".join(higher).strip()}
 
 
 _READERS: dict[str, Callable[[Printed, Sequence[Line]], None]] = {CREATURE: _creature, SPELL: _spell, ITEM: _item}
