@@ -7,7 +7,7 @@ from pathlib import Path
 
 STEMS = Path(__file__).parent / "data" / "words.tsv"
 
-_LEAST, _ENDING, _LONG = 3, 2, 24
+_LEAST, _ENDING, _LONG = 2, 2, 24
 """Letters of a beginning, at least; of the endings of "~", at most; and of a word that is looked up by its beginning."""
 
 Table = dict[str, frozenset[str]]

@@ -203,7 +203,7 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
             ("text", "Secretly she wears the mask.", "secretly"),
             ("heading", "DM Notes", "dm"),
             ("heading", "Those hidden agendas again", "hidden"),
-            ("text", "Final twist", "twist"),
+            ("text", "**Final twist**: the barkeep is nobody", "twist"),
         }
         assert next((each.text, sorted(paths)) for each, paths in found.held) == (
             "DM Notes",
@@ -599,7 +599,7 @@ def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
     assert "zqmore" in run("show", "lore://notes/saga/Open.md", VIEW="player")
     looked = run("share", "Places", "--dry-run")
     assert "opens to players: 3 notes" in looked
-    assert "text Final twist (twist) Inn.md" in " ".join(looked.split())
+    assert "text **Final twist**: the barkeep is nobody (twist) Inn.md" in " ".join(looked.split())
     assert "look like plans" not in looked
     run("show", "lore://notes/saga/Places/Inn.md", status=1, VIEW="player")
     assert "opens to players: 5 notes" in run("share", ".", status=1), "without a terminal nothing is confirmed"

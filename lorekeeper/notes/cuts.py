@@ -11,34 +11,22 @@ from markdown_it.token import Token
 from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
 from lorekeeper.notes.facts import cells, is_delimiter
-from lorekeeper.notes.links import read_inline
 from lorekeeper.notes.marks import (
-    END_OF_KEY,
-    FIRST_WORDS,
-    LINE,
     LINK,
     MOVED,
     NAME,
-    SENTENCE,
-    TAG,
     TITLE,
     UNMARKED,
     Mark,
     OwnMarks,
     audience_of,
-    beginning_mark,
-    comparable,
-    first_words,
-    has_few_words,
     is_of_tags,
     key_mark,
+    line_mark,
     narrowest,
-    sign_mark,
-    stem_kinds,
-    tag_mark,
     title_mark,
 )
-from lorekeeper.notes.spans import KEY, LEAD, MOST_KEY_WORDS, Span, SpanScanner, begins
+from lorekeeper.notes.spans import LEAD, Span, SpanScanner, begins
 from lorekeeper.shares import digest_of
 
 _ITEM = re.compile(r"(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[ \t]")
@@ -53,21 +41,12 @@ _ADMONITION = re.compile(
 )
 """How a block of MkDocs begins whose text is indented below it: ``!!! gm "Plot"``."""
 
-_EMPHASISED = re.compile(r"(?P<sign>\*{1,3}|_{1,3}|==)(?=[^\s*_])(?P<said>[^*_=\n]{1,80}[:：][^*_=\n]{1,80})(?P=sign)")
-"""What is emphasised at the beginning of a line and has a colon within."""
-
-_LABELS = re.compile(r"(?<![\[\]])[\[(]([^\[\]()\n|]{1,40})[\])](?![(\[])")
 _COMMENT_LINE = re.compile(r"\[[^\[\]\n]{1,60}\]:[ \t]*(?:<>|#)[ \t]*[\"'(].*")
 """A link definition that leads nowhere, by which people hide a comment."""
 
 _LABEL = re.compile(r"[ \t]*(?:>[ \t]?)*\[\^([^\]\n]{1,60})\]:")
-_BOX = re.compile(r"\[[^\]\n]\]")
-_FIRST_CHARS = 120
-"""How far into a line its beginning is looked for."""
-
-_INLINE_HTML = re.compile(
-    r"</?(?:b|strong|i|em|u|mark|span|font|small|big|p|sup|sub)(?:\s[^<>]{0,200})?>", re.IGNORECASE
-)
+_HTML = re.compile(r"(</(?:t[dh]|dt|legend|summary|figcaption|caption)\s*>)|</?[a-zA-Z][^<>\n]{0,300}>")
+"""A tag; one that ends what names what follows is read as a colon."""
 
 
 @dataclass(frozen=True)
@@ -178,66 +157,17 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         return mark, _end_of_key(lines, i)
     if _COMMENT_LINE.match(line):
         return Mark("a comment", DM), i + 1
-    text = _INLINE_HTML.sub("", text)
-    if (bold := _EMPHASISED.match(text)) and (mark := title_mark(bold["said"], own)).audience == DM:
-        return mark, _end_of_key(lines, i)
-    if (key := KEY.match(text)) and (mark := _mark_of_key(key, text, own)).audience == DM:
-        if text[key.end() :].strip("*_~= \t"):
-            return mark, _end_of_key(lines, i)
-        return mark, _end_of_list(lines, i) if key["colon"] else _end_of_heading(lines, i)
-    labels = (label for label in _LABELS.finditer(text) if _is_label(text, label))
-    if label := next((each for each in labels if title_mark(each[1], own).audience == DM), None):
-        mark = replace(title_mark(label[1], own), written=text.strip()[:_FIRST_CHARS])
-        return mark, _end_of_heading(lines, i) if label[0] == text.strip() else _end_of_key(lines, i)
-    is_above = _depth(lines[i + 1])[1] > _depth(line)[1] if i + 1 < len(lines) else False
-    mark = _mark_of_beginning(line, text, own, is_above=is_above)
-    return mark, _end_of_key(lines, i) if mark.audience == DM else i + 1
-
-
-def _is_label(text: str, label: re.Match[str]) -> bool:
-    """Whether what stands in brackets may be a mark: few words, and no master alone in the midst of a sentence, who acts there."""
-    words = label[1].split()
-    is_within = text[: label.start()].rstrip()[-1:].isalnum() and text[label.end() :].lstrip()[:1].islower()
-    is_master = "master" in stem_kinds(comparable(label[1]))
-    return len(words) <= FIRST_WORDS and not (is_within and is_master)
-
-
-def _mark_of_beginning(line: str, text: str, own: OwnMarks, *, is_above: bool) -> Mark:
-    """What the first words of a line say, a sign or a tag anywhere in it, or the label of a footnote.
-
-    A line of tags is left to the whole note; other lines may be indented below it.
-    """
-    if is_of_tags(text):
-        return UNMARKED
-    if label := _LABEL.match(line):
-        text = f"{label[1]}: {text}"
-    beginning = read_inline(LINK.sub(" ", text[:_FIRST_CHARS])).text
-    shown, *rest = END_OF_KEY.split(beginning, maxsplit=1)
-    is_short = has_few_words(shown)
-    is_alone = len(text.split()) == 1
-    is_set_off = text[:1] in "*_=" or _BOX.search(line[: _lead(line)]) or (is_short and (rest or is_above or is_alone))
-    mark = beginning_mark(beginning, own, LINE if is_set_off else SENTENCE)
-    if mark.audience != DM and not text.isascii():
-        mark = sign_mark(text, own)
+    if is_of_tags(text) or text.startswith(("```", "~~~", "[!")):
+        return UNMARKED, i + 1
+    text = _HTML.sub(lambda tag: ": " if tag[1] else "", text)
+    mark, rest = line_mark(text, own)
+    if mark.audience != DM and (label := _LABEL.match(line)):
+        mark, rest = title_mark(label[1], own), text
     if mark.audience != DM:
-        return tag_mark(TAG.findall(text), own) if "#" in text else UNMARKED
-    return replace(mark, written=text.strip()[:_FIRST_CHARS])
-
-
-def _mark_of_key(match: re.Match[str], text: str, own: OwnMarks) -> Mark:
-    """What the key of a line says: one in emphasis, one before a colon that is no sentence, or before a dash."""
-    key, value = match["key"].strip(" \t_{("), text[match.end() :]
-    is_emphasised = bool(match["open"] and (match["shut"] or match["late"] or match["end"]))
-    if not key or len(key.split()) > MOST_KEY_WORDS:
-        return UNMARKED
-    if not (match["colon"] or match["dash"] or is_emphasised) or LINK.fullmatch(key.strip()):
-        return UNMARKED
-    # a sentence before a colon has other words: "NOTA PARA EL MÁSTER:"
-    is_whole = is_emphasised or all(map(stem_kinds, comparable(key).split()))
-    mark = key_mark(key if is_whole else first_words(key), value, own)
-    is_pointer = bool(value.strip()) and not LINK.sub("", value).strip("*_.,; \t")
-    # "Next session: [[Session 4]]" tells nothing of a plan
-    return UNMARKED if mark.audience != DM or (is_pointer and "plan" in stem_kinds(mark.stem)) else mark
+        return UNMARKED, i + 1
+    if rest:
+        return mark, _end_of_key(lines, i)
+    return mark, _end_of_list(lines, i) if text.rstrip("*_~= \t").endswith((":", "：")) else _end_of_heading(lines, i)
 
 
 def line_digest(line: str) -> str:
@@ -375,10 +305,7 @@ class _Tables:
     def row(self, i: int) -> tuple[Mark, int]:
         """What keeps a row secret, and the line after what it keeps."""
         self._look_at(i)
-        row = cells(_inner(self._lines[i]))
-        if self._is_head(i):
-            return UNMARKED, i + 2
-        return (self._mark_of_first(*row[:2]) if len(row) > 1 else UNMARKED), i + 1
+        return (UNMARKED, i + 2) if self._is_head(i) else (self._mark_of(cells(_inner(self._lines[i]))), i + 1)
 
     def split(self, i: int) -> _Split | None:
         """A table whose head stands at a line, without its secret columns; None if none of them is."""
@@ -395,8 +322,7 @@ class _Tables:
         public, hidden = list[str](), list[str]()
         for n, line in enumerate(self._lines[i:end]):
             row = cells(_inner(line))
-            first, second = row[0], row[1] if len(row) > 1 else ""
-            is_whole = len(row) == len(head) and (n < 2 or self._mark_of_first(first, second) is UNMARKED)
+            is_whole = len(row) == len(head) and (n < 2 or self._mark_of(row) is UNMARKED)
             if is_whole and shown:
                 public.append(line[: len(line) - len(_inner(line))] + _row(row[n] for n in shown))
             hidden.append(_row((row[n] for n in kept) if is_whole else row))
@@ -414,9 +340,11 @@ class _Tables:
             end += 1
         return end
 
-    def _mark_of_first(self, cell: str, second: str) -> Mark:
-        """What the first cell of a row says of the others."""
-        return key_mark(_plain(cell), second, self._own)
+    def _mark_of(self, row: Sequence[str]) -> Mark:
+        """What a row says of itself: its first cell is the key of the others, and each may mark it."""
+        first = key_mark(_plain(row[0]), row[1], self._own) if len(row) > 1 else UNMARKED
+        marks = (line_mark(_plain(cell), self._own)[0] for cell in row[1:])
+        return first if first.audience == DM else next((each for each in marks if each.audience == DM), UNMARKED)
 
     def _mark(self, cell: str) -> Mark:
         return title_mark(_plain(cell), self._own)
@@ -428,7 +356,7 @@ class _Tables:
 
 def _plain(cell: str) -> str:
     """What a cell says, without emphasis and links."""
-    return LINK.sub(" ", _INLINE_HTML.sub("", cell)).strip("*_~= :")
+    return LINK.sub(" ", _HTML.sub("", cell)).strip("*_~= :")
 
 
 def _row(row: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience, narrower
@@ -40,7 +40,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 23
+RULES = 24
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -50,18 +50,21 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-NAME, TITLE, LINE, SENTENCE, VALUE, FRONT = "name", "title", "line", "sentence", "value", "front"
-"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag; what a colon, dash, comma, bracket or box
-sets off at the beginning of a line; how any other line begins; a value that says who may see a note; how any other value begins."""
+NAME, TITLE, LINE, WORD, ALIAS, VALUE, FRONT = "name", "title", "line", "word", "alias", "value", "front"
+"""Where a text stands: a file, folder or kind; a heading, callout, key, column, tag or bracket, and a line to its first sign of
+punctuation; a line to its third word; its first word; how an alias begins; a value that says who may see a note; how any other
+value begins."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
     TITLE: frozenset({"master", "secret", "said", "inner", "plan"}),
-    LINE: frozenset({"master", "secret", "said"}),
-    SENTENCE: frozenset({"master", "said"}),
+    LINE: frozenset({"master", "secret", "said", "inner"}),
+    WORD: frozenset({"plan"}),
+    ALIAS: frozenset({"master", "said"}),
     FRONT: frozenset({"master", "secret", "said"}),
     VALUE: frozenset({"master", "secret", "said", "inner", "none"}),
 }
+_SENTENCES = (LINE, WORD, ALIAS)
 _OPENING = frozenset({"player", "group", "public", "open", "the"})
 _READERS = frozenset({"player", "group", "public"})
 
@@ -71,7 +74,8 @@ WAITS = "waits until you open it"
 MOVED = "stood in a part that was not open"
 """What keeps a line that was moved out of such a part."""
 
-_INITIALS = re.compile(r"(?<![^\W\d_]\.)(?<![^\W\d_]\. )\b(?:[^\W\d_]\.[ ]?){2,}(?!\w)")
+_INITIALS = re.compile(r"(?<![^\W\d_]\.)(?<![^\W\d_]\. )\b(?:(?:[^\W\d_]\.[ ]?){2,}(?!\w)|(?:[A-Z] ){2,}[A-Z]\b)")
+_DRAWN = re.compile(r"LATIN (?:LETTER SMALL CAPITAL|CAPITAL LETTER) [A-Z]$(?<!^LATIN CAPITAL LETTER .)")
 _SEPARATOR = re.compile(r"[&+/,;]")
 _ELIDED = re.compile(r"(?<=\w)['’](?=\w{3})")
 """Between two words, one of which has lost its end: "l'intention", but not "GM's"."""
@@ -90,11 +94,18 @@ _ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 FIRST_WORDS = 3
 """Words of what says that something is not known, and of the beginning of a text, at most."""
 
-END_OF_KEY = re.compile(r"[:：,](?=\s|$)|::|\s(?:[-–—]|[-=]>)\s|[—→]")
-LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)")
-"""A link tells the name of another note, and no more of this one."""
+_END_OF_LABEL = re.compile(r"[:：,;!?…](?=[\s*_~=]|$)|(?<=\w\w)\.(?=\s|$)|::|\s(?:[-–—]|[-=]>)(?=\s|$)|[—→]")
+_EMPHASISED = re.compile(r"(\*{1,3}|_{1,3}|==|~~)(?=\S)(?P<said>[^\n]{1,80}?)(?<=\S)\1[ \t]*[:：]?[ \t]*")
+_BRACKETS = re.compile(r"(?<![\[\]])(?:[({]|\[(?!!))([^\[\](){}\n|]{1,200})[\])}](?![(\[])")
+_STOPS = tuple(".!?…;")
+MOST_KEY_WORDS = 7
+"""Words of a label, at most; more are a sentence."""
 
-_WORD = re.compile(r"[^\W_]")
+LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)|https?://\S+")
+_LINKED = "Linked"
+"""A link tells the name of another note, and no more of this one: it is one word."""
+
+_WORD, _LETTERS, _SPACED = re.compile(r"[^\W_]"), re.compile(r"[^\W\d_]+"), re.compile(r"\S+")
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 
 
@@ -102,13 +113,19 @@ def visible_text(text: str) -> str:
     """A text without the characters that nobody sees: zero-width spaces, soft hyphens, marks of direction."""
     if text.isascii():
         return text
-    return "".join(c for c in text if unicodedata.category(c) != "Cf" and ord(c) not in _INVISIBLE)
+    return "".join(map(_drawn, (c for c in text if unicodedata.category(c) != "Cf" and ord(c) not in _INVISIBLE)))
+
+
+def _drawn(character: str) -> str:
+    """A small or white capital as the letter that it is drawn for; any other character as it is."""
+    name = unicodedata.name(character, "") if character > "\u0250" else ""
+    return name[-1] if _DRAWN.search(name) else character
 
 
 def comparable(text: str) -> str:
     """The form in which texts are compared with marks: `fold` of what a reader sees of them, "&" and the like as "and"."""
     text = visible_text(html.unescape(text)) if "&" in text or not text.isascii() else text
-    if "." in text:
+    if "." in text or " " in text:
         text = _INITIALS.sub(lambda match: f"{match[0].replace('.', '').replace(' ', '')} ", text)
     return fold(_ELIDED.sub(" ", _SEPARATOR.sub(" and ", text.strip(" \t&+/,;"))))
 
@@ -132,7 +149,7 @@ def _signs() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, listed("sign"))))
 
 
-_BEGIN, _END = 400, 100
+_BEGIN, _END, _MOST_SHOWN = 400, 100, 120
 """Characters of a heading or key in which marks stand: nobody writes one in the midst of a longer text."""
 
 _ENDING, _SHORT, _LONG = 2, 3, 24
@@ -148,6 +165,8 @@ def stem_kinds(word: str, spoken: str = "") -> frozenset[str]:
     known, (one, _, other) = table("", spoken), word.partition(" ")
     if {first("word ", one), first("word ", other)} == {"next", "session"}:
         return frozenset({"plan"})
+    if other and (found := known.get(one + other, frozenset())):
+        return found  # "to do", "game master"
     if found := _looked_up(word, known):
         return found
     ends = range(_ENDING, len(word) - _ENDING) if len(word) <= _LONG else ()
@@ -168,9 +187,7 @@ def _looked_up(word: str, known: Table) -> frozenset[str]:
         return known.get(word, frozenset())
     if word.endswith("s") and "inner" not in known.get(word[:-1], {"inner"}):
         return known[word[:-1]]
-    if len(word) <= _SHORT:
-        return frozenset({"the"})
-    return by_beginning(known, word)
+    return by_beginning(known, word) or frozenset({"the"} if len(word) <= _SHORT else ())
 
 
 def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: bool = False) -> str:
@@ -182,21 +199,26 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
         spoken: the languages of its vault.
         has_letters: whether it was written with letters that English has not.
     """
-    written = _NO_MARK.sub(" ", folded).split()
+    written = words_of(_NO_MARK.sub(" ", folded))
     words = [word for word in written if "the" not in stem_kinds(word)]
     found = _stems_in(written, words, spoken, has_letters=has_letters)
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
-    if "not" in said and ("player" in said or (place != SENTENCE and "group" in said)):
+    if "not" in said and said & {"player", "group"}:
         return next(word for word, kinds in found.items() if kinds & {"player", "group"})
-    if place in (LINE, SENTENCE):
+    if place in _SENTENCES:
         return ""
     if "not" in said and "open" in said and len(words) <= FIRST_WORDS:
         return next(word for word, kinds in found.items() if "not" in kinds)
     of_a_role = next((word for word, kinds in found.items() if "role" in kinds), "")
     is_own = any("own" in kinds for word, kinds in found.items() if word != of_a_role)
     return of_a_role if is_own or _is_for_a_role(written) else ""
+
+
+def words_of(folded: str) -> list[str]:
+    """The words of a comparable text: its runs of letters; numbers and single letters are none, "n" being one in French."""
+    return [word for word in _LETTERS.findall(folded) if len(word) > 1 or word in table("")]
 
 
 def _is_for_a_role(words: Sequence[str]) -> bool:
@@ -388,34 +410,74 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
             return Mark(text, OWN[said])
     if sign := _signs().search(text):
         return Mark(text, DM, sign[0], text)
-    if word := _closing_word(whole, place, own.spoken, has_letters=_has_letters(text)):
-        return Mark(text, DM, word, text)
+    # "GMonly" has a hump in the wrong place
+    for folded in dict.fromkeys((whole, comparable(ends))):
+        if word := _closing_word(folded, place, own.spoken, has_letters=_has_letters(text)):
+            return Mark(text, DM, word, text)
     for apart in (*_ASIDE.findall(text), _BEHIND_DASH.split(text)[-1]) if place == NAME else ():
-        behind = comparable(apart).split()
+        behind = words_of(comparable(apart))
         if role := next((word for word in behind if "role" in stem_kinds(word) and _is_for_a_role(behind)), ""):
             return Mark(text, DM, role, text)
-    if place not in (LINE, SENTENCE) and _says_players(whole, place):
+    if place not in _SENTENCES and _says_players(whole, place):
         return Mark(text, PLAYERS, whole, text)
     return UNMARKED
 
 
 def first_words(text: str) -> str:
-    """How a text begins: its words to a colon or a dash, if those are few; else the first three behind an article."""
-    head, *rest = END_OF_KEY.split(LINK.sub(" ", text), maxsplit=1)
-    words = head.split()
-    start = int(bool(words) and "the" in table("").get(comparable(words[0]), ()))
-    return head if rest and has_few_words(head) else " ".join(words[start : start + FIRST_WORDS])
+    """A text to its third word; those that count for nothing stand among them: "Unknown to the party"."""
+    counted = 0
+    for word in _SPACED.finditer(text):
+        counted += any("the" not in table("").get(each, ()) for each in comparable(word[0]).split())
+        if counted == FIRST_WORDS:
+            return text[: word.end()]
+    return text
 
 
-def has_few_words(text: str) -> bool:
-    """Whether a text has no more words than a beginning, but for those that count for nothing: "Unknown to the party"."""
-    return sum("the" not in stem_kinds(word) for word in comparable(text).split()) <= FIRST_WORDS
-
-
-def beginning_mark(text: str, own: OwnMarks = BUILT_IN, place: str = LINE) -> Mark:
-    """What a text closes by its beginning: a line, whatever key a value has, an alias."""
+def beginning_mark(text: str, own: OwnMarks, place: str) -> Mark:
+    """What a value or an alias closes by its first words."""
     mark = audience_of(first_words(text), place, own)
     return replace(mark, written=text.strip()[:_BEGIN]) if mark.audience == DM else UNMARKED
+
+
+def line_mark(text: str, own: OwnMarks = BUILT_IN) -> tuple[Mark, str]:
+    """What a paragraph, item or cell says of itself, and what stands in it besides.
+
+    It says so at its beginning, in a bracket, behind its last dash, by a tag or a sign; words elsewhere are those of a sentence.
+    """
+    for said, place, rest in _places(LINK.sub(_LINKED, text)):
+        mark = key_mark(said, rest, own) if place == TITLE else audience_of(said, place, own)
+        # "Next session: [[Session 4]]" tells nothing of a plan
+        is_pointer = "plan" in stem_kinds(mark.stem) and rest.strip("*_. ") == _LINKED
+        if mark.audience == DM and not is_pointer:
+            return replace(mark, written=text.strip()[:_MOST_SHOWN]), rest.strip("*_~=:.!, \t")
+    mark = sign_mark(text, own)
+    return mark if mark.audience == DM else tag_mark(TAG.findall(text), own), text
+
+
+def _places(text: str, *, is_apart: bool = False) -> Iterator[tuple[str, str, str]]:
+    """What may mark a text, where that stands, and the text without it.
+
+    The beginning is what is emphasised there or ends at the first sign of punctuation; of a sentence it is the first three words.
+    """
+    bold, sign = _EMPHASISED.match(text), _END_OF_LABEL.search(text, 0, _MOST_SHOWN)
+    end, ended = (bold, "") if bold else (sign, sign[0] if sign else "")
+    label, behind = (bold["said"] if bold else text[: end.start()], text[end.end() :]) if end else (text, "")
+    words, first = comparable(label).split(), first_words(label)
+    is_known = all(map(stem_kinds, words))
+    if (end or is_apart or first == label) and len(words) <= MOST_KEY_WORDS:
+        # "Next time, she" begins a sentence, and "Hidden in the mill." is one
+        is_whole = bold or is_apart or first == label or is_known
+        said = behind if is_known or ended not in (*_STOPS, ",") else text
+        is_sentence = ended in _STOPS and not is_whole
+        yield first if is_sentence else label, LINE if is_sentence or ended == "," else TITLE, said
+    yield first, LINE, text[len(first) :]
+    yield first.partition(" ")[0], WORD, text[len(first) :]
+    for bracket in _BRACKETS.finditer(text):
+        without = text[: bracket.start()] + text[bracket.end() :]
+        yield from ((said, place, without) for said, place, _ in _places(bracket[1], is_apart=True))
+    *before, last = _BEHIND_DASH.split(text)
+    if before and first_words(last) == last:
+        yield last, LINE, " - ".join(before)
 
 
 def closes(text: str, place: str = TITLE, own: OwnMarks = BUILT_IN) -> bool:

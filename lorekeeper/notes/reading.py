@@ -271,11 +271,12 @@ def _note_mark(opening: Mark, name: str, planned: Mark, properties: Properties, 
     own = body.own
     bold = "\n".join(line for each in body.sections if not each.path for line in each.text.split("\n") if "**" in line)
     fields = (*((fact.key, fact.value) for fact in body.facts), *pairs_in(bold, STRICT))
+    told_tags = (tag for key, value in fields if fold(key) in TAG_KEYS for tag in listed([value]))
     marks = (opening, title_mark(body.title, own), title_mark(name, own))
     closing = (
         planned,
         kind_mark(properties, own),
-        tag_mark((*written_tags(properties), *body.lone_tags), own),
+        tag_mark((*written_tags(properties), *body.lone_tags, *told_tags), own),
         field_mark(fields, own),
     )
     said = narrowest((*marks, *closing))

@@ -43,6 +43,8 @@ _HIDDEN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _TICKS = re.compile("`+")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*")
 _QUOTE_MARKS = re.compile(r"[ \t]*(?:>[ \t]?)*")
+_SAID = re.compile(r"`+[\w' -]{1,40}`+")
+"""Code that may be words: a mark among them is read."""
 _QUERY = re.compile(r"`+\s*\$?=\s*\S")
 _OWN_KEY = re.compile(
     r"`+\s*(?:=\s*this|\$=\s*dv\.current\(\))(?:\.(?P<key>[\w. -]{1,60}?)|\[[\"'](?P<quoted>[^\"'`]{1,60})[\"']\])\s*`+"
@@ -218,7 +220,11 @@ class Code:
         parts, at = list[str](), 0
         for start, end in _spans(line):
             piece = line[start:end]
-            parts += line[at:start], self._query(piece) if _QUERY.match(piece) else self.hide(piece)
+            is_mark = _SAID.fullmatch(piece) and closes(piece)
+            parts += (
+                line[at:start],
+                self._query(piece) if _QUERY.match(piece) else piece if is_mark else self.hide(piece),
+            )
             at = end
         return "".join(parts) + line[at:]
 

@@ -8,8 +8,20 @@ from dataclasses import dataclass
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.facts import field_pair
-from lorekeeper.notes.marks import FIRST_WORDS, LINE, TITLE, Mark, OwnMarks, audience_of, closes, first_words, is_number
+from lorekeeper.notes.marks import (
+    FIRST_WORDS,
+    MOST_KEY_WORDS,
+    TITLE,
+    Mark,
+    OwnMarks,
+    audience_of,
+    closes,
+    comparable,
+    is_number,
+    stem_kinds,
+)
 from lorekeeper.notes.source import GENERATED, WRITTEN
+from lorekeeper.words import listed
 
 COMMENT_PROGRAMS = re.compile(
     r"\s*(?:(?:begin|end) (?:waypoint|landmark)\b|waypoint\b|landmark\b|kanban:settings|dataview|excalidraw|run (?:start|end)\b|"
@@ -23,22 +35,18 @@ LEAD = re.compile(
 )
 """What stands before the text of a line: quotes, bullets, numbers, boxes of tasks, colons of definitions, signs of footnotes."""
 
-_BEGINNING = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])\s|#{1,6}\s|[|>])")
+_BEGINNING = re.compile(
+    r"\s*(?:(?:[-*+•‣◦–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])\s|#{1,6}\s|[|>]|([*_=~]{1,3})[^*_=~:：\n]{1,60}(?:[:：]\1|\1[ \t]*[:：]))"
+)
 """How a line begins that does not go on with the one above it."""
 
-_EMPHASIS = r"(?:[*_~=]|\\[*_])*"
-KEY = re.compile(
-    rf"(?P<open>{_EMPHASIS})(?P<key>[^*_~=:：\n|\[\]][^*~=:：\n|]{{0,60}}?)"
-    rf"(?:(?P<shut>{_EMPHASIS})[^\S\n]*(?P<colon>::?|：)(?P<late>{_EMPHASIS})|(?P<end>{_EMPHASIS})[^\S\n]*(?P<dash>(?:(?<!\w)-|[–—])(?=[^\S\n])|$))"
-    r"[^\S\n]*"
-)
 _HASHES = re.compile(r"#{1,6}(?=[^\n#])[ \t]*")
 _QUOTES = re.compile(r"^(?:[ \t]*>[ \t]?)+")
 _OPENING = re.compile(
     r"(?P<comment>%%|<!--)"
     r"|<(?P<tag>[a-zA-Z][\w-]{0,30})(?=[\s>])"
     r"|(?P<field>[\[(])(?P<key>[^\W_][^\[\]():\n]{0,60}):"
-    r"|(?P<aside>[\[(])(?P<first>[^\[\]():\n]{1,60})(?=[\])\n]|[^\[\]():\n])"
+    r"|(?P<coded>\[)(?=[^\W_][^\[\]\n]{0,90}\])"
     r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
     r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
     r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
@@ -61,11 +69,15 @@ _SIGNS = (
 )
 """Comments of Dataview Serializer around what it wrote, and the lines that stand for them."""
 
-_CLASSES = re.compile(
-    r"\b(?:class|id|data-visibility|data-audience)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|[\"']?([^\s>\"']+))", re.IGNORECASE
+_NAMED = re.compile(
+    r"\s(data(?:-[\w-]+)|(?:class|id|title|role|aria-label)(?=\s*=))(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?",
+    re.IGNORECASE,
 )
+"""An attribute by which a tag says what it is, and its value."""
 _HIDDEN = re.compile(
-    r"\shidden(?=[\s=>/])|(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.IGNORECASE
+    r"\shidden(?=[\s=>/])|display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden"
+    r"|(?:font-size|opacity)\s{0,9}:\s{0,9}0(?![.\d])|[\s\"';]color\s{0,9}:\s{0,9}transparent",
+    re.IGNORECASE,
 )
 _COLOURS = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s{0,9}:\s{0,9}([^;\"'>]{1,40})", re.IGNORECASE)
 _HEAD_CELL = re.compile(r"<th\b[^<>]{0,200}>(.{0,200}?)</th", re.IGNORECASE | re.DOTALL)
@@ -75,8 +87,7 @@ _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
 _VOID = frozenset("br hr img input link meta source wbr area base col embed track".split())
 _PLAIN = re.compile(r"[^<>\"']*+")
 _BORDER = re.compile(r"(?<!\\)\|")
-_BRACKET = re.compile(r"[\[\]()\n]")
-_STOPS = tuple(".!?…")
+_BRACKET = re.compile(r"[\[\]()]")
 _BARRED = re.compile(r"\|\|(?=[^\s|])[^|\n]*(?<=[^\s|])\|\|")
 
 
@@ -137,7 +148,7 @@ class SpanScanner:
             ("comment", self._comment),
             ("tag", self._tag),
             ("field", self._field),
-            ("aside", self._aside),
+            ("coded", self._code),
             ("short", self._shortcode),
             ("liquid", self._shortcode),
             ("bars", self._covered),
@@ -218,9 +229,11 @@ class SpanScanner:
             at = max(self._find(sign, at + 1), at) + 1
 
     def _is_secret_tag(self, name: str, written: str, end: int) -> bool:
-        values = (next(filter(None, groups), "") for groups in _CLASSES.findall(written))
-        words = (word for value in (*values, name) for word in value.split())
-        if any(closes(word, TITLE, self._own) for word in words) or _HIDDEN.search(written):
+        named = [(key, next(filter(None, values), "")) for key, *values in _NAMED.findall(written)]
+        words = (word for value in (name, *(value for _, value in named)) for word in value.split())
+        keys = (key[5:] for key, value in named if key[:5] == "data-" and value not in listed("value no"))
+        said = (*words, *(key for key in keys if all(map(stem_kinds, comparable(key).split()))))
+        if any(closes(word, TITLE, self._own) for word in said) or _HIDDEN.search(written):
             return True
         colours = {kind[:5].casefold(): colour.strip().casefold() for kind, colour in _COLOURS.findall(written)}
         if len(colours) > 1 and len(set(colours.values())) == 1:
@@ -241,6 +254,8 @@ class SpanScanner:
         )
         if before == "[" or after not in (":", " ", "\t") or len(opening["key"].split()) > MOST_KEY_WORDS:
             return None
+        if opening.start() <= self._line_at(opening.start()).lead:
+            return None  # it is for the line that it begins
         if not self._is_secret_word(opening["key"]):
             return None
         inside = opening.end() + (after == ":")
@@ -252,46 +267,24 @@ class SpanScanner:
             opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, self._mark(opening["key"])
         )
 
-    def _aside(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``(secretly a vampire)``, ``[hidden from them]``: what its first words close; a link shows the name of a note alone."""
-        if self.text[max(0, opening.start() - 1) : opening.start()] in ("[", "]"):
-            return None
-        said = first_words(opening["first"])
-        if self._line_at(opening.start()).is_heading or not closes(said, LINE, self._own):
-            return self._code_of(opening)
-        close, end = self._bracketed(opening.start() + 1)
-        if self.text[end : end + 1] in ("(", "["):
-            return None
-        found = self._code_of(opening)
-        content = self.text[opening.start() + 1 : close]
-        if found or len(content.split()) <= FIRST_WORDS:
-            return found
-        return self._keep(opening.start(), content, end, self._mark(said, LINE))
-
     def _bracketed(self, inside: int) -> tuple[int, int]:
-        """Where the bracket that is open closes, and where to go on; at the end of its line without one."""
-        depth = 1
-        for bracket in _BRACKET.finditer(self.text, inside):
-            depth += {"[": 1, "(": 1, "\n": 0}.get(bracket[0], -1)
-            if bracket[0] == "\n" or not depth:
-                return bracket.start(), bracket.start() + (bracket[0] != "\n")
-        return len(self.text), len(self.text)
-
-    def _code_of(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """The same place as the beginning of ``[spoiler]text[/spoiler]``."""
-        code = _CODE.match(self.text, opening.start())
-        return self._code(code) if code else None
+        """Where the bracket that is open closes, and where to go on; at the end of its paragraph without one."""
+        depth, most = 1, self._end_of_paragraph(self._line_at(inside).end)
+        for bracket in _BRACKET.finditer(self.text, inside, most):
+            depth += 1 if bracket[0] in "[(" else -1
+            if not depth:
+                return bracket.span()
+        return most, most
 
     def _code(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``[spoiler]text[/spoiler]``; alone, ``[GM]`` is for the line that it begins, and for the rest of one after a sentence."""
-        if not self._is_secret_word(opening["code"]):
+        """``[spoiler]text[/spoiler]``."""
+        code = _CODE.match(self.text, opening.start())
+        if code is None or not self._is_secret_word(code["code"]):
             return None
-        pattern = re.compile(rf"\[/{re.escape(opening['code'])}\]", re.IGNORECASE)
-        close = self._search(pattern, opening.end())
+        close = self._search(re.compile(rf"\[/{re.escape(code['code'])}\]", re.IGNORECASE), code.end())
         if close is None:
-            before = self.text[self._line_at(opening.start()).lead : opening.start()].rstrip()
-            return self._keep_from(opening, opening["code"]) if before.endswith(_STOPS) else None
-        return self._keep(opening.start(), self.text[opening.end() : close.start()], close.end(), Mark(opening[0], DM))
+            return None
+        return self._keep(opening.start(), self.text[code.end() : close.start()], close.end(), Mark(code[0], DM))
 
     def _shortcode(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``{{< secret >}}text{{< /secret >}}``, ``{% secret %}text{% endsecret %}``."""
@@ -375,8 +368,8 @@ class SpanScanner:
         closing = re.compile(rf"^[ \t]{{0,3}}:{{{len(opening['fence'])},}}[ \t]*$", re.MULTILINE)
         return self._between(opening.start(), inside, closing, opening[0].strip())
 
-    def _mark(self, said: str, place: str = TITLE) -> Mark:
-        return audience_of(said, place, self._own)
+    def _mark(self, said: str) -> Mark:
+        return audience_of(said, TITLE, self._own)
 
     def _is_secret_word(self, word: str) -> bool:
         return closes(word, TITLE, self._own)
@@ -420,10 +413,6 @@ class SpanScanner:
         return match
 
 
-MOST_KEY_WORDS = 7
-"""Words before a colon that may be a key; more are a sentence."""
-
-
 def _ending(word: str, *, may_repeat: bool = False) -> re.Pattern[str]:
     """How the comment looks that ends what one with a word began; it may also be the same again."""
     said = r"[\s:_-]{0,9}".join(re.escape(part) for part in re.split(r"[\s:_-]+", word) if part)
@@ -439,10 +428,7 @@ def _ending(word: str, *, may_repeat: bool = False) -> re.Pattern[str]:
 
 def begins(line: str) -> bool:
     """Whether a line begins something of its own."""
-    if _BEGINNING.match(line) or field_pair(line):
-        return True
-    key = KEY.match(line[_matched(LEAD, line, 0) :])
-    return bool(key and key["open"] and key["colon"])
+    return bool(_BEGINNING.match(line) or field_pair(line))
 
 
 def _matched(pattern: re.Pattern[str], text: str, at: int) -> int:

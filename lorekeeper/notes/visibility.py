@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.notes.marks import (
+    ALIAS,
     BUILT_IN,
     FRONT,
     NAME,
     OWN,
-    SENTENCE,
     UNMARKED,
     VALUE,
     Mark,
@@ -62,8 +62,9 @@ def property_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
     "role: dm", only ever close the note.
     """
     marks = [_key_mark(key, value, own) for key, value in properties.pairs]
-    marks += [value_mark(key, value, own) for key, value in properties.pairs]
-    nested = (_key_mark(*each, own) for each in _within((value for _, value in properties.pairs), in_lists=False))
+    inner = list(_within((value for _, value in properties.pairs), in_lists=False))
+    marks += [value_mark(key, value, own) for key, value in (*properties.pairs, *inner)]
+    nested = (_key_mark(*each, own) for each in inner)
     broken = [UNREADABLE] if properties.is_broken or has_unsure_mark(properties, own) else []
     return narrowest([*broken, *marks, *(mark for mark in nested if mark.audience == DM)])
 
@@ -78,7 +79,7 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
         return UNMARKED
     written = (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
     # the names of a secret are names as well: "Mira (secret)" closes itself alone, "GM secret file" the note
-    place = SENTENCE if name in _ALIASES else FRONT
+    place = ALIAS if name in _ALIASES else FRONT
     marks = (
         beginning_mark(line, own, place) for text in written for line in text.split("\n") if not line[:1].isdigit()
     )
@@ -188,12 +189,17 @@ def _opens(name: str, own: OwnMarks) -> bool:
 
 
 def _names_players(name: str, own: OwnMarks) -> bool:
-    """Whether a key names players and no more, as "players: false": it only ever closes."""
-    return not own.whole(name) and audience_of(name, VALUE, own).audience == PLAYERS
+    """Whether a key names players, or says that something is seen, as "players: false" and "visible: no": it only ever closes."""
+    is_seen = all("open" in stem_kinds(word) and len(word) > 3 for word in name.split())
+    return not own.whole(name) and (is_seen or audience_of(name, VALUE, own).audience == PLAYERS)
 
 
 def _key_mark(key: str, value: object, own: OwnMarks) -> Mark:
-    if not is_key(key, own) or not (found := listed(texts(value))):
+    # "players: none" is no absent value
+    found = listed(texts(value)) or (
+        [value] if isinstance(value, str) and "none" in stem_kinds(comparable(value)) else []
+    )
+    if not found or not is_key(key, own):
         return UNMARKED
     audience = _audience(_key(key, own), found, own, is_list=isinstance(value, list))
     return UNMARKED if audience is None else Mark(f"{key}: {', '.join(found)}", audience)
@@ -225,7 +231,7 @@ def _flag(key: str, found: list[str], own: OwnMarks) -> bool | None:
     audience = value_audience(found[0], own)
     if audience is None or len(value.split()) > 2:
         return None
-    return audience == PLAYERS if _opens(key, own) else True
+    return audience == PLAYERS if _opens(key, own) or _names_players(key, own) else True
 
 
 def _within(values: Iterable[object], *, in_lists: bool) -> Iterator[tuple[str, object]]:
