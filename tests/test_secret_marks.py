@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +19,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.kinds import known
 from lorekeeper.notes.marks import BUILT_IN, LOOKED_AT, NAME, audience_of
-from lorekeeper.shares import FOLDER, Share, Shares
+from lorekeeper.shares import FOLDER, Share, Shares, digest_of
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
 from lorekeeper.words import marks
@@ -87,25 +88,6 @@ def test_a_stem_is_one_word_or_two_in_comparable_form() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "She smiles. [GM] She sold the maps.",
-        "Elle sourit. [MJ] Elle a vendu les cartes.",
-        "**Prawdziwy przywódca:** ona.",
-        "**Máster:** vendió los mapas.",
-        "**Pouze pro PJ:** prodala mapy.",
-        "**ATTENZIONE: DOCUMENTO RISERVATO** lei vendette le mappe.",
-        "> [!info] Hints for the keeper\n> She sold the maps.",
-        "| NPC | Máster\n|---|---\n| Ana | mapas.",
-    ],
-)
-def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
-    assert "after" in (seen("Folk/Mira.md", f"---\nvisibility: players\n---\n# Mira\n\n{line}\n\nafter\n") or "")
-    secret = line.rpartition(" ")[2]
-    assert secret not in (seen("Folk/Mira.md", f"---\nvisibility: players\n---\n# Mira\n\n{line}\n\nafter\n") or "")
-
-
-@pytest.mark.parametrize(
     ("line", "is_open"),
     [
         ("He sells a secret map.", True),
@@ -119,6 +101,14 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("Guards of all the private rooms sell maps (DC 12)", True),
         ("- [[Orm]]: a map of the hidden valley", True),
         ("Mira reveals a map of the coast.", False),
+        ("She smiles. [GM] She sold the maps.", False),
+        ("Elle sourit. [MJ] Elle a vendu map et plan.", False),
+        ("**Prawdziwy przywódca:** mapy.", False),
+        ("**Máster:** vendió los mapas.", False),
+        ("**Pouze pro PJ:** prodala mapy.", False),
+        ("**ATTENZIONE: DOCUMENTO RISERVATO** lei vendette le mappe.", False),
+        ("> [!info] Hints for the keeper\n> She sold the maps.", False),
+        ("| NPC | Máster\n|---|---\n| Ana | mapas.", False),
         ("Secretly, he sells maps.", False),
         ("À l'insu des PJ, he sells maps.", False),
         ("The truth is that he sells maps.", False),
@@ -140,6 +130,11 @@ def test_what_is_for_the_game_master_within_a_line_is_held(line: str) -> None:
         ("¡Secreto! He sells maps.", False),
         ("Secret. He sells maps.", False),
         ("GM notes\n\nHe sells maps.\n\n## Else", False),
+        ("{|\n! Name !! GM notes\n|-\n| Otto || he sells maps\n|}", False),
+        ("<div data-gm>he sells maps</div>", False),
+        ("`GM` he sells maps", False),
+        ("ɢᴍ: he sells maps", False),
+        ("He sells maps - secret", False),
         ("(GM: he sells maps\nof the coast) and rows", False),
         ("| Otto | smith (secret, he sells maps) |", False),
         ('<span style="display: none">he sells maps</span>', False),
@@ -156,6 +151,30 @@ def test_a_stem_counts_where_something_is_marked_and_never_within_a_sentence(lin
     given = seen("Mira.md", text) or ""
     assert "After it." in given
     assert any(word in given for word in ("map", "Karten", "door", "chest", "Valley", "room", "jars")) == is_open
+
+
+PARTS = (
+    "GM:; (secret); [GM]; (GM:; ); **Secret:**; **GM**; -; secretly; TWIST!; the; ,; .; :; [secret::; ]; (hidden until May); 🔒; "
+    "—; {gm}; |; ||; `a`; [[Link]]; The players do not know; ==Secret==; not for players -"
+).split("; ")
+
+
+def test_what_the_list_says_waits_is_what_players_are_not_shown(seed: int) -> None:
+    chance = random.Random(seed)
+    words = [f"zq{letter}x" for letter in "abcdef"]
+    for _ in range(300):
+        line = " ".join(part for word in words for part in (*chance.choices(PARTS, k=chance.randint(0, 2)), word))
+        note = read_note("Mira.md", f"# Mira\n\n{line}\n", LOOKED_AT)
+        shown = " ".join((*note.facts, *note.facts.values(), *(s.text for s in note.sections if s.audience != DM)))
+        waits = " ".join(each.text for each in note.held)
+        assert [(word in shown) + (word in waits) for word in words] == [1] * len(words), line
+
+
+def test_a_line_opens_as_it_stands_and_another_one_that_begins_alike_waits() -> None:
+    one, other = "Secret: she rows", "Secret: she is a lich"
+    own = replace(LOOKED_AT, stems=frozenset({digest_of(fold(one))}))
+    note = read_note("Mira.md", f"# Mira\n\n{one}\n\n{other}\n", own)
+    assert [(section.text, section.audience) for section in note.sections] == [(one, None), (other, DM)]
 
 
 def test_of_a_table_with_a_column_for_the_game_master_players_see_the_other_columns() -> None:

@@ -381,9 +381,11 @@ def _put_back(lines: list[str], cut: Cut, place: Place) -> bool:
 
 
 def _held(cut: Cut) -> Held:
-    if cut.mark.written == MOVED:
-        return Held(MOVED_PLACE, next((line.strip() for line in cut.lines if line.strip()), ""))
-    return held_by(cut.mark, "callout" if cut.mark.written.startswith("> [!") else "text")
+    """What was cut out, for the list of what waits: a callout by its head, anything else by its first line."""
+    if cut.mark.written.startswith("> [!"):
+        return held_by(cut.mark, "callout")
+    text = next((line.strip() for line in cut.lines if line.strip()), "")
+    return Held(MOVED_PLACE if cut.mark.written == MOVED else "text", text, cut.mark.stem, cut.mark.said)
 
 
 def held_by(mark: Mark, place: str) -> Held:

@@ -343,7 +343,7 @@ class _Tables:
     def _mark_of(self, row: Sequence[str]) -> Mark:
         """What a row says of itself: its first cell is the key of the others, and each may mark it."""
         first = key_mark(_plain(row[0]), row[1], self._own) if len(row) > 1 else UNMARKED
-        marks = (line_mark(_plain(cell), self._own)[0] for cell in row[1:])
+        marks = (line_mark(_plain(cell), self._own)[0] for cell in row[1:] or row)
         return first if first.audience == DM else next((each for each in marks if each.audience == DM), UNMARKED)
 
     def _mark(self, cell: str) -> Mark:

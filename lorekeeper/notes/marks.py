@@ -90,7 +90,6 @@ _NO_MARK = re.compile(
 giocanti"."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_ASIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 FIRST_WORDS = 3
 """Words of what says that something is not known, and of the beginning of a text, at most."""
 
@@ -101,9 +100,9 @@ _STOPS = tuple(".!?…;")
 MOST_KEY_WORDS = 7
 """Words of a label, at most; more are a sentence."""
 
-LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)|https?://\S+")
+LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)|https?://\S+|\ufdd0[0-9]+\ufdd1")
 _LINKED = "Linked"
-"""A link tells the name of another note, and no more of this one: it is one word."""
+"""A link tells the name of another note, and no more of this one: it is one word, and so is a piece of code."""
 
 _WORD, _LETTERS, _SPACED = re.compile(r"[^\W_]"), re.compile(r"[^\W\d_]+"), re.compile(r"\S+")
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
@@ -149,7 +148,7 @@ def _signs() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, listed("sign"))))
 
 
-_BEGIN, _END, _MOST_SHOWN = 400, 100, 120
+_BEGIN, _END, _LABEL = 400, 100, 120
 """Characters of a heading or key in which marks stand: nobody writes one in the midst of a longer text."""
 
 _ENDING, _SHORT, _LONG = 2, 3, 24
@@ -345,6 +344,10 @@ class OwnMarks:
         stems = {*self.stems, *(self.seen.stems if self.seen else ())}
         return "none" if stems and digest_of(folded) in stems else ""
 
+    def is_opened(self, text: str) -> bool:
+        """Whether a text was opened as it stands: one that begins alike was not."""
+        return bool(self.stems or self.seen or self.texts) and self.whole(comparable(text)) == "none"
+
     def of_note(self, path: str, spoken: str = "") -> OwnMarks:
         """The same for one note, in the languages of its vault."""
         return replace(self, seen=self.shares.opened(path), path=path, spoken=spoken, said={})
@@ -399,8 +402,8 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
     ends = text if len(text) <= _BEGIN + _END else f"{text[:_BEGIN]}\n{text[-_END:]}"
     whole = comparable(humps_apart(ends))
     if own.texts or own.seen or own.stems:
-        asides = _ASIDE.findall(text)
-        rest, unnumbered = comparable(_ASIDE.sub(" ", text)), whole.lstrip("0123456789 ")
+        asides = _BRACKETS.findall(text)
+        rest, unnumbered = comparable(_BRACKETS.sub(" ", text)), whole.lstrip("0123456789 ")
         parts = map(own.whole, (*map(comparable, asides), rest, unnumbered))
         said = own.of(comparable(text)) or own.of(whole) or next(filter(None, parts), "")
         # what stands in brackets may take back what a user's own mark opens
@@ -414,7 +417,7 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
     for folded in dict.fromkeys((whole, comparable(ends))):
         if word := _closing_word(folded, place, own.spoken, has_letters=_has_letters(text)):
             return Mark(text, DM, word, text)
-    for apart in (*_ASIDE.findall(text), _BEHIND_DASH.split(text)[-1]) if place == NAME else ():
+    for apart in (*_BRACKETS.findall(text), _BEHIND_DASH.split(text)[-1]) if place == NAME else ():
         behind = words_of(comparable(apart))
         if role := next((word for word in behind if "role" in stem_kinds(word) and _is_for_a_role(behind)), ""):
             return Mark(text, DM, role, text)
@@ -444,14 +447,17 @@ def line_mark(text: str, own: OwnMarks = BUILT_IN) -> tuple[Mark, str]:
 
     It says so at its beginning, in a bracket, behind its last dash, by a tag or a sign; words elsewhere are those of a sentence.
     """
+    if own.is_opened(text):
+        return UNMARKED, text
     for said, place, rest in _places(LINK.sub(_LINKED, text)):
         mark = key_mark(said, rest, own) if place == TITLE else audience_of(said, place, own)
         # "Next session: [[Session 4]]" tells nothing of a plan
         is_pointer = "plan" in stem_kinds(mark.stem) and rest.strip("*_. ") == _LINKED
         if mark.audience == DM and not is_pointer:
-            return replace(mark, written=text.strip()[:_MOST_SHOWN]), rest.strip("*_~=:.!, \t")
-    mark = sign_mark(text, own)
-    return mark if mark.audience == DM else tag_mark(TAG.findall(text), own), text
+            return replace(mark, said=text), rest.strip("*_~=:.!, \t")
+    sign = _signs().search(text)
+    mark = Mark(text, DM, sign[0]) if sign else tag_mark(TAG.findall(text), own)
+    return replace(mark, said=text) if mark.audience == DM else mark, text
 
 
 def _places(text: str, *, is_apart: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -459,8 +465,8 @@ def _places(text: str, *, is_apart: bool = False) -> Iterator[tuple[str, str, st
 
     The beginning is what is emphasised there or ends at the first sign of punctuation; of a sentence it is the first three words.
     """
-    bold, sign = _EMPHASISED.match(text), _END_OF_LABEL.search(text, 0, _MOST_SHOWN)
-    end, ended = (bold, "") if bold else (sign, sign[0] if sign else "")
+    bold, sign = _EMPHASISED.match(text), _END_OF_LABEL.search(text, 0, _LABEL)
+    end, ended = bold or sign, sign[0] if sign and not bold else ""
     label, behind = (bold["said"] if bold else text[: end.start()], text[end.end() :]) if end else (text, "")
     words, first = comparable(label).split(), first_words(label)
     is_known = all(map(stem_kinds, words))
@@ -491,12 +497,6 @@ def title_mark(text: str, own: OwnMarks = BUILT_IN, place: str = TITLE) -> Mark:
     return UNMARKED if mark.audience == PLAYERS and mark.stem else mark
 
 
-def sign_mark(text: str, own: OwnMarks = BUILT_IN) -> Mark:
-    """Whether a line has a sign that closes it, wherever it stands."""
-    sign = _signs().search(text)
-    return Mark(text, DM, sign[0], text) if sign and own.of(comparable(text)) != "none" else UNMARKED
-
-
 def tag_mark(tags: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
     """What tags say of what they stand for: "dm-only", "secret/plot". Only ever that it is secret."""
     marks = (audience_of(part, TITLE, own) for tag in tags for part in dict.fromkeys((tag, *tag.split("/"))))
@@ -505,7 +505,8 @@ def tag_mark(tags: Iterable[str], own: OwnMarks = BUILT_IN) -> Mark:
 
 def is_of_tags(text: str) -> bool:
     """Whether a line has tags and nothing else but a key before them: they are of the whole note then."""
-    return "#" in text and _WORD.search(TAG.sub("", text.rpartition(":")[2])) is None
+    behind = text.rpartition(":")[2]
+    return "#" in behind and _WORD.search(TAG.sub("", behind)) is None
 
 
 def path_mark(path: str, own: OwnMarks = BUILT_IN) -> Mark:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lorekeeper.audience import DM
 from lorekeeper.notes.facts import field_pair
@@ -46,8 +46,9 @@ _OPENING = re.compile(
     r"(?P<comment>%%|<!--)"
     r"|<(?P<tag>[a-zA-Z][\w-]{0,30})(?=[\s>])"
     r"|(?P<field>[\[(])(?P<key>[^\W_][^\[\]():\n]{0,60}):"
-    r"|(?P<coded>\[)(?=[^\W_][^\[\]\n]{0,90}\])"
+    r"|\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])"
     r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
+    r"|^(?P<wiki>\{\|)"
     r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
     r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
     r"|(?<=[.!?…;,)\]\"”»›·•/|*_=~–—-][ \t])(?P<opened>(?:\*{1,3}|_{1,3}|==|~~)?)"
@@ -57,7 +58,6 @@ _OPENING = re.compile(
     r"|(?<![*_])(?P<stars>\*{1,3}|_{1,3})(?=[^\s*_])(?P<bold>[^*_\n|]{1,60}?)(?::[^\S\n]?(?P=stars)|(?P=stars)[^\S\n]?:)",
     re.MULTILINE,
 )
-_CODE = re.compile(r"\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])")
 _SIGN = re.compile(
     r"\s*(?:(start|begin|open|end|stop|close)[\s:_-]+)?([^\n]{1,40}?)\s*[:_ -]?\s*(start|begin|open|end|stop|close)?\s*",
     re.IGNORECASE,
@@ -81,6 +81,7 @@ _HIDDEN = re.compile(
 )
 _COLOURS = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s{0,9}:\s{0,9}([^;\"'>]{1,40})", re.IGNORECASE)
 _HEAD_CELL = re.compile(r"<th\b[^<>]{0,200}>(.{0,200}?)</th", re.IGNORECASE | re.DOTALL)
+_WIKI_HEAD = re.compile(r"^!(.{1,1000})", re.MULTILINE)
 _SUMMARY = re.compile(r"\s*<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
 _LONGEST_SUMMARY, _LONGEST_TABLE = 1000, 4000
 _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
@@ -148,9 +149,10 @@ class SpanScanner:
             ("comment", self._comment),
             ("tag", self._tag),
             ("field", self._field),
-            ("coded", self._code),
+            ("code", self._code),
             ("short", self._shortcode),
             ("liquid", self._shortcode),
+            ("wiki", self._wiki),
             ("bars", self._covered),
             ("covered", self._covered),
             ("fence", self._fenced),
@@ -261,11 +263,10 @@ class SpanScanner:
         inside = opening.end() + (after == ":")
         close, end = self._bracketed(inside)
         value = self.text[inside:close]
-        if is_number(value):
+        if is_number(value) or self._own.is_opened(value):
             return None
-        return self._keep(
-            opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, self._mark(opening["key"])
-        )
+        mark = replace(audience_of(opening["key"], own=self._own), said=value)
+        return self._keep(opening.start(), f"**{opening['key'].strip()}**: {value.strip()}", end, mark)
 
     def _bracketed(self, inside: int) -> tuple[int, int]:
         """Where the bracket that is open closes, and where to go on; at the end of its paragraph without one."""
@@ -278,13 +279,12 @@ class SpanScanner:
 
     def _code(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``[spoiler]text[/spoiler]``."""
-        code = _CODE.match(self.text, opening.start())
-        if code is None or not self._is_secret_word(code["code"]):
+        if not self._is_secret_word(opening["code"]):
             return None
-        close = self._search(re.compile(rf"\[/{re.escape(code['code'])}\]", re.IGNORECASE), code.end())
+        close = self._search(re.compile(rf"\[/{re.escape(opening['code'])}\]", re.IGNORECASE), opening.end())
         if close is None:
             return None
-        return self._keep(opening.start(), self.text[code.end() : close.start()], close.end(), Mark(code[0], DM))
+        return self._keep(opening.start(), self.text[opening.end() : close.start()], close.end(), Mark(opening[0], DM))
 
     def _shortcode(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``{{< secret >}}text{{< /secret >}}``, ``{% secret %}text{% endsecret %}``."""
@@ -295,6 +295,14 @@ class SpanScanner:
         end += 2 if self.text.startswith("}}", end) else 1
         closing = re.compile(rf"\{{[{{%][ \t]*[<%]?[ \t]*(/|end)[ \t]*{re.escape(name)}[^{{}}\n]*\}}+", re.IGNORECASE)
         return self._between(opening.start(), end, closing, self.text[opening.start() : end])
+
+    def _wiki(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """A table of MediaWiki, ``{| ... |}``, with a column for the game master."""
+        close = self._find("\n|}", opening.end())
+        heads = _WIKI_HEAD.findall(self.text, opening.end(), max(close, opening.end()))
+        if not any(self._is_secret_word(cell) for head in heads for cell in re.split(r"!!|\|", head)):
+            return None
+        return self._keep(opening.start(), self.text[opening.end() : close], close + 3, Mark("{|", DM))
 
     def _covered(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``||text||``, ``>!text!<``."""
@@ -334,7 +342,9 @@ class SpanScanner:
         if end is None:
             end = self._end_of_paragraph(line.end)
         value = self.text[opening.end() : end]
-        return None if is_number(value) else self._keep(start, self.text[start:end], end, self._mark(key))
+        if is_number(value) or self._own.is_opened(value):
+            return None
+        return self._keep(start, self.text[start:end], end, replace(audience_of(key, own=self._own), said=value))
 
     def _end_of_paragraph(self, at: int) -> int:
         """The end of the last line that goes on with the one which ends here."""
@@ -367,9 +377,6 @@ class SpanScanner:
         inside = len(self.text) if line_end < 0 else line_end
         closing = re.compile(rf"^[ \t]{{0,3}}:{{{len(opening['fence'])},}}[ \t]*$", re.MULTILINE)
         return self._between(opening.start(), inside, closing, opening[0].strip())
-
-    def _mark(self, said: str) -> Mark:
-        return audience_of(said, TITLE, self._own)
 
     def _is_secret_word(self, word: str) -> bool:
         return closes(word, TITLE, self._own)

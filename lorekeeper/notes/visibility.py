@@ -213,8 +213,9 @@ def _audience(key: str, found: list[str], own: OwnMarks, *, is_list: bool) -> Au
         return None if is_undecided(found[0]) else said.audience
     opens, flag = _opens(key, own), _flag(key, found, own)
     if flag is None:
-        # "gm: Geoff" and "public: Everybody fears him" are facts, "publish: soon" is a mistake
-        return DM if key in _PUBLISHING else None
+        # "gm: Geoff" and "public: Everybody fears him" are facts, "publish: soon" is a mistake, and "spoilers: heavy" says so
+        is_word = found[0].islower() and found[0].isalpha() and closes(key, own=own)
+        return DM if key in _PUBLISHING or is_word else None
     if _names_players(key, own) and not opens:
         return None if flag else DM
     if flag != opens:
