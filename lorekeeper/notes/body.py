@@ -34,6 +34,7 @@ from lorekeeper.notes.marks import (
 from lorekeeper.notes.names import file_name, is_generic, plain
 from lorekeeper.notes.note import MOVED_PLACE, NEW, PATH_SEPARATOR, Held, Link, Section, StatBlock
 from lorekeeper.notes.source import OPEN, Code, blocks, language, span
+from lorekeeper.notes.spans import LEAD
 from lorekeeper.notes.tidying import Tidying
 from lorekeeper.records.printed import Printed, printed
 from lorekeeper.records.stat_blocks import LANGUAGE, StatBlockError, read_stat_block
@@ -384,7 +385,7 @@ def _held(cut: Cut) -> Held:
     """What was cut out, for the list of what waits: a callout by its head, anything else by its first line."""
     if cut.mark.written.startswith("> [!"):
         return held_by(cut.mark, "callout")
-    text = next((line.strip() for line in cut.lines if line.strip()), "")
+    text = next((LEAD.sub("", line, count=1).strip() for line in cut.lines if line.strip()), "")
     return Held(MOVED_PLACE if cut.mark.written == MOVED else "text", text, cut.mark.stem, cut.mark.said)
 
 

@@ -21,7 +21,6 @@ from lorekeeper.notes.marks import (
     OwnMarks,
     audience_of,
     is_of_tags,
-    key_mark,
     line_mark,
     narrowest,
     title_mark,
@@ -159,7 +158,7 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         return Mark("a comment", DM), i + 1
     if is_of_tags(text) or text.startswith(("```", "~~~", "[!")):
         return UNMARKED, i + 1
-    text = _HTML.sub(lambda tag: ": " if tag[1] else "", text)
+    text = _plain(text)
     mark, rest = line_mark(text, own)
     if mark.audience != DM and (label := _LABEL.match(line)):
         mark, rest = title_mark(label[1], own), text
@@ -341,22 +340,21 @@ class _Tables:
         return end
 
     def _mark_of(self, row: Sequence[str]) -> Mark:
-        """What a row says of itself: its first cell is the key of the others, and each may mark it."""
-        first = key_mark(_plain(row[0]), row[1], self._own) if len(row) > 1 else UNMARKED
-        marks = (line_mark(_plain(cell), self._own)[0] for cell in row[1:] or row)
-        return first if first.audience == DM else next((each for each in marks if each.audience == DM), UNMARKED)
+        """What a row says of itself: its first cell is the key of the second, and each may mark it."""
+        marks = (line_mark(_plain(text), self._own)[0] for text in (": ".join(row[:2]), *row[1:]))
+        return next((each for each in marks if each.audience == DM), UNMARKED)
 
     def _mark(self, cell: str) -> Mark:
-        return title_mark(_plain(cell), self._own)
+        return title_mark(LINK.sub(" ", _plain(cell)), self._own)
 
     def _is_head(self, i: int) -> bool:
         following = _inner(self._lines[i + 1]) if i + 1 < len(self._lines) else ""
         return is_delimiter(following) and ("|" in following or _inner(self._lines[i]).lstrip().startswith("|"))
 
 
-def _plain(cell: str) -> str:
-    """What a cell says, without emphasis and links."""
-    return LINK.sub(" ", _HTML.sub("", cell)).strip("*_~= :")
+def _plain(text: str) -> str:
+    """A text without its tags."""
+    return _HTML.sub(lambda tag: ": " if tag[1] else "", text)
 
 
 def _row(row: Iterable[str]) -> str:

@@ -117,7 +117,7 @@ def visible_text(text: str) -> str:
 
 def _drawn(character: str) -> str:
     """A small or white capital as the letter that it is drawn for; any other character as it is."""
-    name = unicodedata.name(character, "") if character > "\u0250" else ""
+    name = unicodedata.name(character, "")
     return name[-1] if _DRAWN.search(name) else character
 
 

@@ -313,11 +313,12 @@ def _of_note(
     before = own.shares.opened(path)
     for _ in range(_DEEPEST if opens and note else 0):
         note = read_note(path, "" if path.lower().endswith(SHEETS) else text, own, usage)
-        wanted = {comparable(each) for each in opens}
+        # a line is opened by how it begins
+        wanted = tuple(f"{comparable(each)} " for each in opens)
         stems = {
             digest_of(comparable(each.said))
             for each in note.held
-            if each.said and (EVERYTHING in opens or comparable(each.said) in wanted or comparable(each.text) in wanted)
+            if each.said and (EVERYTHING in opens or f"{comparable(each.text)} ".startswith(wanted))
         }
         new = stems.difference(before.stems if before else ())
         if not new:
