@@ -221,10 +221,8 @@ class Code:
         for start, end in _spans(line):
             piece = line[start:end]
             is_mark = _SAID.fullmatch(piece) and closes(piece)
-            parts += (
-                line[at:start],
-                self._query(piece) if _QUERY.match(piece) else piece if is_mark else self.hide(piece),
-            )
+            hidden = self._query(piece) if _QUERY.match(piece) else self.hide(piece)
+            parts += line[at:start], piece if is_mark else hidden
             at = end
         return "".join(parts) + line[at:]
 
