@@ -74,7 +74,7 @@ _ITEM = re.compile(
     r"(?:[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7*\u2013\u2212-]|\d{1,3}[.)]|[a-z][.)])\s*"
 )
 _LEADERS = re.compile(r"(?:\s?[.\u2026\u00b7_]){4,}")
-_ROW_OF_CONTENTS = re.compile(r"(?: [.\u2026])+ \d{1,4}$")
+_ROW_OF_CONTENTS = re.compile(r"(?<= )[.\u2026] \d{1,4}$")
 _ENDS = re.compile(r"[.!?:\u201d\")\]]$")
 _LABEL_ENDS = re.compile(r"[.:!?]\W{0,9}$")
 _LIGATURES = str.maketrans(
