@@ -28,6 +28,7 @@ from tests.support.tools import TOOLS, answer
 from tests.support.vaults import open_marked, vault_library, write
 
 ANYBODY = Viewer.player()
+DATA = Path(__file__).parent / "data"
 
 
 def labelled(text: str) -> Iterator[tuple[str, str]]:
@@ -56,7 +57,6 @@ def test_every_row_of_the_table_of_marks_is_closed_and_what_only_sounds_like_one
     closed = [row for row in ROWS if not row.hidden and not is_open[row]]
     assert [row for row in closed if not any(each.stem and each.said for each in notes[row].held)] == []
     assert len(closed) <= 35
-    assert len(ROWS) > 200
 
 
 @pytest.mark.slow
@@ -87,70 +87,15 @@ def test_a_stem_is_one_word_or_two_in_comparable_form() -> None:
     assert (known("Sessies"), known("wydarzenie")) == ("session", "event")
 
 
-@pytest.mark.parametrize(
-    ("line", "is_open"),
-    [
-        ("He sells a secret map.", True),
-        ("In the cellar is a hidden door; ask the keeper.", True),
-        ("We left, and the party did not find the chest.", True),
-        ("- [[The Hidden Valley]]", True),
-        ("**Keeper:** Old Tom (map in hand)", True),
-        ("> [!info|bg-map no-i]\n> A map.", True),
-        ("See [the secret room](Rooms/secret.md) below.", True),
-        ("On the way Mira reveals a map of the coast.", True),
-        ("Guards of all the private rooms sell maps (DC 12)", True),
-        ("- [[Orm]]: a map of the hidden valley", True),
-        ("Mira reveals a map of the coast.", False),
-        ("She smiles. [GM] She sold the maps.", False),
-        ("Elle sourit. [MJ] Elle a vendu map et plan.", False),
-        ("**Prawdziwy przywódca:** mapy.", False),
-        ("**Máster:** vendió los mapas.", False),
-        ("**Pouze pro PJ:** prodala mapy.", False),
-        ("**ATTENZIONE: DOCUMENTO RISERVATO** lei vendette le mappe.", False),
-        ("> [!info] Hints for the keeper\n> She sold the maps.", False),
-        ("| NPC | Máster\n|---|---\n| Ana | mapas.", False),
-        ("Secretly, he sells maps.", False),
-        ("À l'insu des PJ, he sells maps.", False),
-        ("The truth is that he sells maps.", False),
-        ("Heimlich verkauft er Karten.", False),
-        ("Secret - he sells maps", False),
-        ("- [ ] reveal that he sells maps", False),
-        ("The players do not know that he sells maps.", False),
-        ("**Keeper notes:** he sells maps", False),
-        ("**Nur für mich:** er verkauft Karten", False),
-        ("🔒 he sells maps", False),
-        ("He rows the ferry (secretly he sells maps to the duke) by night.", False),
-        ("A shelf of jars (GM only).", False),
-        ("Unknown to the party, he sells maps.", False),
-        ("(hidden until session 9) He sells maps.", False),
-        ("(nur für den SL bestimmt) Er verkauft Karten.", False),
-        ("[SECRET from the party for now] He sells maps.", False),
-        ("He sells maps by night. (not yet known to the party)", False),
-        ("TWIST! He sells maps.", False),
-        ("¡Secreto! He sells maps.", False),
-        ("Secret. He sells maps.", False),
-        ("GM notes\n\nHe sells maps.\n\n## Else", False),
-        ("{|\n! Name !! GM notes\n|-\n| Otto || he sells maps\n|}", False),
-        ("<div data-gm>he sells maps</div>", False),
-        ("`GM` he sells maps", False),
-        ("ɢᴍ: he sells maps", False),
-        ("He sells maps - secret", False),
-        ("(GM: he sells maps\nof the coast) and rows", False),
-        ("| Otto | smith (secret, he sells maps) |", False),
-        ('<span style="display: none">he sells maps</span>', False),
-        ("[^gm]: he sells maps", False),
-        ("[comment]: <> (he sells maps)", False),
-        ('<span class="master-only">he sells maps</span>', False),
-        ("<div hidden>he sells maps</div>", False),
-        ('<b style="color:#000;background:#000">he sells maps</b>', False),
-        ("<table><tr><th>Secret</th></tr><tr><td>maps</td></tr></table>", False),
-    ],
-)
-def test_a_stem_counts_where_something_is_marked_and_never_within_a_sentence(line: str, is_open: bool) -> None:
+@pytest.mark.parametrize("row", (DATA / "marks_in_lines.txt").read_text("utf-8").splitlines())
+def test_a_stem_counts_where_something_is_marked_and_never_within_a_sentence(row: str) -> None:
+    said, _, line = row.replace("\\n", "\n").partition("|")
     text = f"---\nvisibility: players\n---\n# Mira\n\nShe rows.\n\n{line}\n\nAfter it.\n"
     given = seen("Mira.md", text) or ""
     assert "After it." in given
-    assert any(word in given for word in ("map", "Karten", "door", "chest", "Valley", "room", "jars")) == is_open
+    assert any(word in given for word in ("map", "Karten", "door", "chest", "Valley", "room", "jars")) == (
+        said == "open"
+    )
 
 
 PARTS = (
@@ -165,7 +110,7 @@ def test_what_the_list_says_waits_is_what_players_are_not_shown(seed: int) -> No
     for _ in range(300):
         line = " ".join(part for word in words for part in (*chance.choices(PARTS, k=chance.randint(0, 2)), word))
         note = read_note("Mira.md", f"# Mira\n\n{line}\n", LOOKED_AT)
-        shown = " ".join((*note.facts, *note.facts.values(), *(s.text for s in note.sections if s.audience != DM)))
+        shown = " ".join(s.text for s in note.sections if s.audience != DM)
         waits = " ".join(each.text for each in note.held)
         assert [(word in shown) + (word in waits) for word in words] == [1] * len(words), line
 
@@ -348,8 +293,7 @@ def test_reading_takes_as_much_longer_as_a_text_is_longer(row: str) -> None:
 # --- marks in eight languages ------------------------------------------------------------------------------------------
 
 IN_LANGUAGES = [
-    (language, *line.split("|", 1))
-    for language, line in labelled((Path(__file__).parent / "data" / "marks_in_languages.txt").read_text("utf-8"))
+    (language, *line.split("|", 1)) for language, line in labelled((DATA / "marks_in_languages.txt").read_text("utf-8"))
 ]
 SAID = f"the {WORD} sold the maps"
 FORMS: dict[str, tuple[str, str, str]] = {
